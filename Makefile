@@ -1,0 +1,108 @@
+# Set-up, tests, demonstration and benchmarks without a ROS installation; `make help` lists them.
+# Needs Python 3.11 with headers and venv, a C++ compiler, and the network the first time.
+
+# Another ROS installation, or another Python's packages, must not leak in.
+unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH
+unexport LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+# Compiled functions are kept in the project folder, so that `make clean` removes them too.
+ROLLING_CACHE_DIR ?= $(CURDIR)/build/compiled
+export ROLLING_CACHE_DIR
+
+ROS_DISTRO ?= jazzy
+PYTHON ?= $(or $(shell command -v python3.11),python3)
+
+VENV_jazzy := .venv
+VENV_kilted := .venv-kilted
+VENV := $(VENV_$(ROS_DISTRO))
+BUILD := build/$(ROS_DISTRO)
+LOCK := requirements/$(ROS_DISTRO).txt
+BIN := $(VENV)/bin
+
+# A virtual environment knows its own path: a moved one is made anew.
+PLACE := $(shell printf '%s' '$(CURDIR)/$(VENV)' | cksum | cut -d ' ' -f 1)
+STAMP_PYTHON := $(VENV)/.stamp-python-$(PLACE)
+STAMP_INTERFACES := $(VENV)/.stamp-interfaces-$(PLACE)
+STAMP_PACKAGE := $(VENV)/.stamp-package-$(PLACE)
+STAMP_BENCH := $(VENV)/.stamp-bench-$(PLACE)
+
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
+    rolling_robotics tools setup.py
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup test test-all demo bench lint lock clean check-distro
+
+help:
+	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces'
+	@echo 'make test      run the tests but the slow ones'
+	@echo 'make test-all  run every test'
+	@echo 'make demo      plan and execute a ball on a plate, with the nodes as processes'
+	@echo 'make bench     measure, print a table and write build/bench.json'
+	@echo 'make lint      check style and types'
+	@echo 'make lock      resolve requirements/*.in anew and write the lock files'
+	@echo 'make clean     remove everything that the other targets made'
+	@echo 'ROS_DISTRO=jazzy (default) or kilted chooses the distribution; now: $(ROS_DISTRO)'
+
+check-distro:
+	@if [ -z '$(VENV)' ]; then \
+	    echo 'make: ROS_DISTRO is "$(ROS_DISTRO)", and there is no locked environment for it.' \
+	        'Give ROS_DISTRO=jazzy or ROS_DISTRO=kilted, or, to use an installed' \
+	        '"$(ROS_DISTRO)", build with colcon (see README.md).' >&2; \
+	    exit 2; \
+	fi
+
+setup: $(if $(VENV),$(STAMP_PACKAGE),check-distro)
+
+$(STAMP_PYTHON): $(LOCK)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	    echo 'make: Python 3.11 is needed, "$(PYTHON)" is missing or another version.' \
+	        'Give the path of one: make PYTHON=/path/to/python3.11' >&2; exit 2; }
+	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf $(VENV) $(BUILD); fi
+	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV), about a minute ...'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $(VENV)/COLCON_IGNORE
+	@$(PIP) install --no-deps $(shell grep -E '^(setuptools|wheel)==' $(LOCK))
+	@$(PIP) install --no-deps --no-build-isolation -r $(LOCK)
+	@touch $@
+
+$(STAMP_INTERFACES): $(STAMP_PYTHON) tools/build_interfaces.py \
+    $(shell find rolling_interfaces -type f)
+	@$(BIN)/python tools/build_interfaces.py --build-folder $(BUILD) rolling_interfaces
+	@touch $@
+
+$(STAMP_PACKAGE): $(STAMP_INTERFACES) setup.py setup.cfg pyproject.toml package.xml
+	@echo 'Installing rolling_robotics into $(VENV) ...'
+	@$(PIP) install --no-deps --no-index --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)
+	@echo 'Installing what the benchmarks compare with ...'
+	@$(PIP) install --no-deps -r requirements/bench.txt
+	@touch $@
+
+test: setup
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: setup
+	$(BIN)/python -m pytest
+
+demo: setup
+	$(BIN)/rolling demo ball_on_plate
+
+bench: setup $(if $(VENV),$(STAMP_BENCH))
+	$(BIN)/python -m rolling_robotics.bench
+
+lint: setup
+	$(BIN)/ruff check $(SOURCES) test $(wildcard launch)
+	$(BIN)/ruff format --check $(SOURCES) test $(wildcard launch)
+	$(BIN)/mypy $(SOURCES)
+
+lock: setup
+	$(BIN)/python tools/lock.py
+
+clean:
+	rm -rf $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,183 @@
+"""
+Velocity control of a ball with internal masses: from a wanted velocity to accelerations of masses.
+
+The outer loop asks for an acceleration of the ball, within what friction and the reach of the
+masses allow; it is turned into the place of the common centre of mass that gives the torque. The
+inner loop brings the masses there along the rails, lowering them where there is a choice. Whatever
+comes out is judged before it is sent: contact forces are affine in the accelerations of the
+masses, and a command that would leave the envelope is shortened until it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.internal_masses import PointMassBall
+
+Array = NDArray[np.float64]
+HALVINGS = 12  # of a command that would leave the envelope
+
+
+@dataclass(frozen=True, kw_only=True)
+class VelocityGains:
+    """
+    Gains and limits of the controller.
+
+    Attributes
+    ----------
+    velocity
+        From velocity error to acceleration [1/s].
+    centre, rate
+        From the miss of the centre of mass to the rates of the masses, and from these to their
+        accelerations [1/s]; each several times faster than the one before.
+    lower
+        How fast masses sink where they have a choice [1/(kg m s)].
+    friction_share
+        Share of the coefficient of friction that may be used.
+    normal_share
+        Least normal force as a share of the weight.
+    reach_share
+        Share of the greatest sideways moment of the masses that is asked for.
+
+    """
+
+    velocity: float = 1.5
+    centre: float = 8.0
+    rate: float = 30.0
+    lower: float = 4.0
+    friction_share: float = 0.8
+    normal_share: float = 0.3
+    reach_share: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse gains that control nothing."""
+        for name in ('velocity', 'centre', 'rate'):
+            if not getattr(self, name) > 0:
+                raise ParameterError(f'{name} must be positive [1/s], got {getattr(self, name)!r}')
+        for name in ('friction_share', 'normal_share', 'reach_share'):
+            if not 0 < getattr(self, name) <= 1:
+                raise ParameterError(f'{name} must lie in (0, 1], got {getattr(self, name)!r}')
+
+
+class MassDrivenVelocity:
+    """Turns a wanted velocity on the plane into accelerations of the masses; pure, no clock."""
+
+    def __init__(
+        self,
+        ball: PointMassBall,
+        p: ArrayLike,
+        gains: VelocityGains | None = None,
+        *,
+        rate_limit: float = 20.0,
+        acceleration_limit: float = 400.0,
+    ) -> None:
+        """
+        Prepare the functions.
+
+        Parameters
+        ----------
+        ball, p
+            A rolling ball with two masses on rails or more, all of them controlled.
+        gains
+            Gains.
+        rate_limit, acceleration_limit
+            Greatest theta' and theta'' of a mass.
+
+        Raises
+        ------
+        ParameterError
+            The ball cannot be driven in two directions.
+
+        """
+        if ball.control.size < 2 or ball.control.size != len(ball.masses):
+            raise ParameterError(
+                'velocity control takes a ball with two masses on rails or more, all of them '
+                f'controlled; this one has {ball.control.size} of {len(ball.masses)}'
+            )
+        self.ball, self.p = ball, np.asarray(p, dtype=float)
+        self.gains = gains or VelocityGains()
+        self.rate_limit, self.acceleration_limit = rate_limit, acceleration_limit
+        self._n = ball.control.size
+        self._function = FastFunction(compiled(_quantities(ball))[0])
+        params = ball.parameters.unpack(self.p)
+        self._mass = float(params['mass'][0] + params['masses'].sum())
+        self._radius, self._mu = float(params['radius'][0]), float(params['mu'][0])
+        self._g = float(np.linalg.norm(params['gravity_W']))
+        self._inertia = float(params['inertia'][:3].mean())
+        self._limits = [m.rail.stops for m in ball.masses]  # type: ignore[union-attr]
+
+    def command(self, t: float, x: ArrayLike, velocity: ArrayLike) -> Array:
+        """
+        Return theta'' of the masses.
+
+        Parameters
+        ----------
+        t
+            Time [s].
+        x
+            State.
+        velocity
+            Wanted velocity of the centre (x, y) in W [m/s].
+
+        """
+        n, g = self._n, self.gains
+        parts = np.split(self._function(x, t, self.p), np.cumsum([2, 3, 3 * n, 3, 3, 3 * n]))
+        v, S, slope, drift, F0, F1 = parts[:6]
+        A, F1 = slope.reshape(n, 3).T, F1.reshape(n, 3).T
+        S_wanted = self._moment(np.asarray(velocity, dtype=float) - v, abs(S[2]))
+        pseudo = np.linalg.pinv(A[:2], rcond=1e-3)
+        rate = pseudo @ (g.centre * (S_wanted - S[:2]) - drift[:2])
+        idle = np.eye(n) - pseudo @ A[:2]
+        rate = rate - g.lower * idle @ A[2]
+        theta_rate = np.asarray(x)[self.ball.state.slice('theta_rate')]
+        rate = np.clip(rate, -self.rate_limit, self.rate_limit)
+        u = np.clip(
+            g.rate * (rate - theta_rate), -self.acceleration_limit, self.acceleration_limit
+        )
+        return self._inside(u, F0, F1)
+
+    def _moment(self, error: Array, depth: float) -> Array:
+        """Return the horizontal moment of the masses [kg m] that corrects a velocity."""
+        a = self.gains.velocity * error
+        most = self.gains.friction_share * self._mu * self._g
+        a = a * min(1.0, most / max(float(np.linalg.norm(a)), 1e-12))
+        r, M = self._radius, self._mass
+        S = (M * r * r + self._inertia - r * depth) * a / (r * self._g)
+        reach = self.gains.reach_share * max(depth, 1e-6)
+        return np.asarray(S * min(1.0, reach / max(float(np.linalg.norm(S)), 1e-12)))
+
+    def _inside(self, u: Array, F0: Array, F1: Array) -> Array:
+        """Return the command, shortened until the contact holds."""
+        for k in range(HALVINGS):
+            share = 0.0 if k == HALVINGS - 1 else 0.5**k
+            F = F0 + F1 @ (share * u)
+            holds = np.hypot(F[0], F[1]) <= self.gains.friction_share * self._mu * F[2]
+            if holds and F[2] >= self.gains.normal_share * self._mass * self._g:
+                return share * u
+        return 0.0 * u
+
+
+def _quantities(ball: PointMassBall) -> ca.Function:
+    """Return ``(x, t, p) -> v, S, dS/dtheta, rate of S at rest on rails, F0, dF/du``."""
+    s, body = ball.symbols, ball.body
+    S_B = sum((q.mass * q.chi for q in body.points), ca.SX.zeros(3))
+    slope_B = ca.horzcat(
+        *(ca.jacobian(S_B, s.values['theta'][k]) for k in range(ball.control.size))
+    )
+    force = ball.expressions['rolling'].force_W
+    F1 = ca.jacobian(force, s.u)
+    F0 = ca.substitute(force, s.u, ca.SX.zeros(ball.control.size))
+    out = ca.vertcat(
+        ball.centre[1][0:2],
+        body.R_WB @ S_B,
+        ca.vec(body.R_WB @ slope_B),
+        body.R_WB @ ca.cross(body.Omega, S_B),
+        F0,
+        ca.vec(ca.densify(F1)),
+    )
+    return ca.Function('velocity_quantities', [s.x, s.t, s.p], [ca.densify(out)])

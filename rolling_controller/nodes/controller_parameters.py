@@ -1,0 +1,99 @@
+"""Parameters of the controller node."""
+
+from __future__ import annotations
+
+from rolling_controller.nodes.design import WEIGHTS
+from rolling_dynamics.nodes.parameters import Parameter
+
+TABLE = (
+    Parameter(
+        name='scenario_file',
+        default='',
+        read_only=True,
+        text='scenario with bodies, surfaces and limits; a path, or a name in config/',
+    ),
+    Parameter(
+        name='rate',
+        default=1000.0,
+        low=50.0,
+        high=2000.0,
+        unit='Hz',
+        read_only=True,
+        text='control steps a second',
+    ),
+    Parameter(
+        name='feedback_rate',
+        default=20.0,
+        low=1.0,
+        high=200.0,
+        unit='Hz',
+        read_only=True,
+        text='messages of feedback a second',
+    ),
+    Parameter(
+        name='open_loop',
+        default=False,
+        text='play the planned controls back without feedback, for comparison',
+    ),
+    Parameter(
+        name='state_timeout',
+        default=0.05,
+        low=0.002,
+        high=5.0,
+        unit='s',
+        text='age of the newest state beyond which an execution is aborted',
+    ),
+    Parameter(
+        name='start_tolerance',
+        default=0.3,
+        low=0.0,
+        high=100.0,
+        text='greatest norm of the error between state and start of the plan (m, rad, m/s, rad/s)',
+    ),
+    Parameter(
+        name='goal_tolerance',
+        default=0.05,
+        low=0.0,
+        high=100.0,
+        text='norm of the goal error up to which the goal counts as reached (m, rad, m/s, rad/s)',
+    ),
+    Parameter(
+        name='patience',
+        default=0.02,
+        low=0.0,
+        high=1.0,
+        unit='s',
+        read_only=True,
+        text='how long a margin of the contact may be negative',
+    ),
+    Parameter(
+        name='brake_time',
+        default=0.1,
+        low=0.01,
+        high=5.0,
+        unit='s',
+        text='time constant of the safe command, which brings the hand to rest',
+    ),
+    Parameter(
+        name='prediction_horizon',
+        default=0.05,
+        low=0.0,
+        high=0.5,
+        unit='s',
+        read_only=True,
+        text='longest age of a state that is made up for by the model; 0 = off; not in sim time',
+    ),
+    Parameter(
+        name='command_delay',
+        default=0.001,
+        low=0.0,
+        high=0.1,
+        unit='s',
+        read_only=True,
+        text='time from a command to its effect, for the prediction',
+    ),
+    Parameter(
+        name='frame_prefix', default='', read_only=True, text='put before the frame of the hand'
+    ),
+    *WEIGHTS,
+)

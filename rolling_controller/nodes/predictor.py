@@ -1,0 +1,81 @@
+"""The state now, from a state some milliseconds ago and the commands since; no ROS."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation import Stepper
+
+KEPT = 2000  # commands that are remembered
+LONGEST_STEP = 5e-3  # of the integration [s]
+
+
+class Predictor:
+    """
+    Integrates the model from the time of a measurement to the present.
+
+    A command acts from its time until the next one does. Compensating the age of
+    the state this way keeps the margin of delay that a regulator of unstable motion lacks.
+    """
+
+    def __init__(
+        self, system: RollingSystem, params: ArrayLike, *, delay: float, horizon: float
+    ) -> None:
+        """
+        Compile the step.
+
+        Parameters
+        ----------
+        system, params
+            The model and its parameters p.
+        delay
+            Time from a command to its effect [s].
+        horizon
+            Longest time that is predicted [s]; 0 switches prediction off.
+
+        """
+        self._step = Stepper(system, params, max_step=LONGEST_STEP).step
+        self.delay, self._horizon = round(delay * 1e9), round(horizon * 1e9)
+        self._idle = np.zeros(system.control.size)
+        self._commands: deque[tuple[int, NDArray[np.float64]]] = deque(maxlen=KEPT)
+
+    def forget(self) -> None:
+        """Forget the commands: the hand was left alone."""
+        self._commands.clear()
+
+    def note(self, stamp: int, u: NDArray[np.float64]) -> None:
+        """Remember a command that acts from a time [ns] on."""
+        self._commands.append((stamp, u))
+
+    def predict(
+        self, stamp: int, x: NDArray[np.float64], now: int
+    ) -> tuple[int, NDArray[np.float64]]:
+        """
+        Return time and state as near to the present as the horizon allows.
+
+        Parameters
+        ----------
+        stamp, x
+            Time [ns] and state of the measurement.
+        now
+            The present [ns].
+
+        """
+        end = min(now, stamp + self._horizon)
+        if end <= stamp:
+            return stamp, x
+        acting, later = self._idle, []
+        for since, u in reversed(self._commands):
+            if since <= stamp:
+                acting = u
+                break
+            if since < end:
+                later.append((since, u))
+        at = stamp
+        for since, u in reversed(later):
+            x = self._step(x, acting, (since - at) * 1e-9)
+            at, acting = since, u
+        return end, self._step(x, acting, (end - at) * 1e-9)

@@ -1,0 +1,176 @@
+"""Tracking of a plan as a pure ``step(t, x)``: control, errors and margins; no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contact import ContactSystem
+from rolling_planner.plan import Plan
+
+Nominal = tuple[NDArray[np.float64], NDArray[np.float64]]  # times (k,) [s], states (k, n)
+
+
+class Law(Protocol):
+    """What computes the control."""
+
+    def command(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control at a time of the plan [s] in a state."""
+        ...
+
+
+class OpenLoop:
+    """The planned control, whatever the state."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Play back this plan."""
+        self._plan = plan
+
+    def command(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the planned control."""
+        return self._plan.control_at(t)
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingStep:
+    """
+    One step of tracking.
+
+    Attributes
+    ----------
+    t
+        Time in the plan [s].
+    u
+        Control within the limits.
+    error
+        Norm of the state error in the tangent space, position of the hand left out.
+    margins
+        Guards of the mode and ``control``, the least distance to a limit as a share of it.
+    lost
+        What ended the contact, or the empty string.
+    ended
+        Whether the plan is over.
+
+    """
+
+    t: float
+    u: NDArray[np.float64]
+    error: float
+    margins: dict[str, float]
+    lost: str
+    ended: bool
+
+
+class Tracker:
+    """Follows a plan and watches over the envelope of the contact."""
+
+    def __init__(
+        self,
+        system: ContactSystem,
+        params: ArrayLike,
+        *,
+        limits: ArrayLike | None = None,
+        patience: float = 0.02,
+    ) -> None:
+        """
+        Compile what is evaluated at each step.
+
+        Parameters
+        ----------
+        system, params
+            The system and its parameters p.
+        limits
+            Greatest magnitude of each control; None for no limit.
+        patience
+            How long a margin may be negative before the contact counts as lost [s].
+
+        """
+        self._params = np.asarray(params, dtype=float)
+        self._limits = (
+            np.full(system.control.size, np.inf)
+            if limits is None
+            else np.asarray(limits, dtype=float)
+        )
+        self._names = list(system.mode.guards)
+        self._evaluate = FastFunction(compiled(_watch(system))[0])
+        tangent = system.tangent
+        self._counted = np.ones(tangent.size, dtype=bool)
+        self._counted[tangent.slice('p_WH')] = False
+        self._size = tangent.size
+        self._patience = patience
+
+    def begin(self, plan: Plan, law: Law, nominal: Nominal) -> None:
+        """Follow this plan by this law from now on; errors are those from the nominal motion."""
+        self._plan, self._law, self._nominal = plan, law, nominal
+        self._negative_since: float | None = None
+
+    def goal_error(self, x: NDArray[np.float64]) -> float:
+        """Return the norm of the error against the end of the plan."""
+        d = self._evaluate(x, self._plan.states[-1], np.zeros(len(self._limits)), self._params)
+        return float(np.linalg.norm(d[: self._size][self._counted]))
+
+    def start_error(self, plan: Plan, x: NDArray[np.float64]) -> float:
+        """Return the norm of the error against the start of a plan."""
+        d = self._evaluate(x, plan.states[0], np.zeros(len(self._limits)), self._params)
+        return float(np.linalg.norm(d[: self._size][self._counted]))
+
+    def step(self, t: float, x: NDArray[np.float64]) -> TrackingStep:
+        """
+        Return control, error and margins.
+
+        Parameters
+        ----------
+        t
+            Time in the plan [s].
+        x
+            State, shape (state.size,).
+
+        """
+        u = self._law.command(t, x)
+        u = np.minimum(np.maximum(u, -self._limits), self._limits)
+        out = self._evaluate(x, self._reference(t), u, self._params)
+        values = out[self._size :].tolist()
+        margins: dict[str, float] = dict(zip(self._names, values, strict=True))
+        lost = self._lost(t, margins)
+        margins['control'] = float(np.min(1.0 - np.abs(u) / self._limits))
+        return TrackingStep(
+            t=t,
+            u=u,
+            error=float(np.linalg.norm(out[: self._size][self._counted])),
+            margins=margins,
+            lost=lost,
+            ended=t >= self._plan.times[-1],
+        )
+
+    def _reference(self, t: float) -> NDArray[np.float64]:
+        times, states = self._nominal
+        k = int(np.searchsorted(times, t, side='right')) - 1
+        k = min(max(k, 0), len(times) - 2)
+        s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
+        return (1.0 - s) * states[k] + s * states[k + 1]
+
+    def _lost(self, t: float, margins: Mapping[str, float]) -> str:
+        worst = min(margins, key=margins.__getitem__)
+        if margins[worst] > 0.0:
+            self._negative_since = None
+            return ''
+        if self._negative_since is None:
+            self._negative_since = t
+        if t - self._negative_since < self._patience:
+            return ''
+        return f'{worst} = {margins[worst]:.4g}, it must be positive'
+
+
+def _watch(system: ContactSystem) -> ca.Function:
+    """Return ``(x, reference, u, p) -> difference from the reference, guards``."""
+    x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
+    u, p = ca.SX.sym('u', system.control.size), ca.SX.sym('p', system.parameters.size)
+    guards = (guard(x, u, 0, p) for guard in system.mode.guards.values())
+    return ca.Function(
+        'tracking_watch', [x, y, u, p], [ca.densify(ca.vertcat(system.difference(x, y), *guards))]
+    )

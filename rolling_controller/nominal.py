@@ -1,0 +1,81 @@
+"""Nominal trajectory of a plan at a fine, even grid."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_planner.plan import Plan
+from rolling_planner.rollout import RolloutSimulator
+
+NOMINALS = ('simulated', 'plan')
+
+
+class NominalTrajectory(NamedTuple):
+    """Times, shape (k + 1,), even; states (k + 1, n); controls (k + 1, m)."""
+
+    times: NDArray[np.float64]
+    states: NDArray[np.float64]
+    controls: NDArray[np.float64]
+
+
+def nominal_trajectory(
+    system: RollingSystem, p: NDArray[np.float64], plan: Plan, nominal: str, knot: float
+) -> NominalTrajectory:
+    """
+    Return the trajectory that feedback is to follow.
+
+    Parameters
+    ----------
+    system, p
+        The system of the plan and its parameters.
+    plan
+        The plan.
+    nominal
+        ``simulated`` or ``plan``.
+    knot
+        Greatest time between two knots [s].
+
+    Raises
+    ------
+    ParameterError
+        The plan is not one of this system, or the option is unknown.
+
+    """
+    if tuple(plan.state_names) != tuple(system.state.names):
+        raise ParameterError(
+            f'the plan is of a system with states {", ".join(plan.state_names)}; this one has '
+            f'{", ".join(system.state.names)}'
+        )
+    if tuple(plan.control_names) != tuple(system.control.names):
+        raise ParameterError(
+            f'the plan has the controls {", ".join(plan.control_names)}; this system has '
+            f'{", ".join(system.control.names)}'
+        )
+    if nominal not in NOMINALS:
+        raise ParameterError(f'nominal must be one of {NOMINALS}, got {nominal!r}')
+    count = max(int(np.ceil(plan.duration / knot)), 2)
+    times = plan.times[0] + np.linspace(0.0, plan.duration, count + 1)
+    controls = np.column_stack([np.interp(times, plan.times, c) for c in plan.controls.T])
+    if nominal == 'plan':
+        return NominalTrajectory(times, _interpolated(system, p, plan, times), controls)
+    # steps end at the plan's nodes, where the slope of the control jumps
+    stops = np.unique(np.concatenate([times, plan.times]))
+    stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
+    u = np.column_stack([np.interp(stops, plan.times, c) for c in plan.controls.T])
+    rollout = RolloutSimulator(system, 4).run(p, plan.states[0], stops, u)
+    k = np.searchsorted(rollout.times, times - 1e-12).clip(max=len(rollout.times) - 1)
+    return NominalTrajectory(times, rollout.states[k], controls)
+
+
+def _interpolated(
+    system: RollingSystem, p: NDArray[np.float64], plan: Plan, times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415  rarely needed, and large
+
+    f = next(iter(system.modes.values())).dynamics.map(len(plan.times))
+    rates = np.array(f(plan.states.T, plan.controls.T, plan.times[None], p)).T
+    return CubicHermiteSpline(plan.times, plan.states, rates)(times)

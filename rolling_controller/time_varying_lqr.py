@@ -1,0 +1,264 @@
+"""Feedback along a plan by a time-varying LQR, Woodruff & Lynch, Section VII."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_controller.linearization import Linearization, LinearSteps
+from rolling_controller.nominal import nominal_trajectory
+from rolling_controller.riccati import controllability_gramian, solve_riccati
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_planner.plan import Plan
+from rolling_planner.reduction import reduce_model
+
+KNOT = 2e-3  # s between the gains that are kept
+WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
+
+
+@dataclass(frozen=True, kw_only=True)
+class LqrWeights:
+    """
+    Weights by tangent name, entry or scalar; what is not named weighs nothing.
+
+    Attributes
+    ----------
+    tracking
+        Q per second.
+    terminal
+        P1.
+    control
+        R per second, one number or one for each control.
+
+    """
+
+    tracking: Mapping[str, float] = field(
+        default_factory=lambda: {
+            'd_WH': 1.0,
+            'd_HO': 10.0,
+            'contact_h': 1000.0,
+            'w_WH_H': 0.1,
+            'v_WH_H': 0.1,
+            'w_HO_H': 1.0,
+        }
+    )
+    terminal: Mapping[str, float] = field(
+        default_factory=lambda: {
+            'd_WH': 1e4,
+            'd_HO': 1e5,
+            'contact_h': 1e7,
+            'w_WH_H': 1e3,
+            'v_WH_H': 1e3,
+            'w_HO_H': 1e4,
+        }
+    )
+    control: ArrayLike = 0.1
+
+
+class TimeVaryingLqr:
+    """
+    Feedback u = u_nom(t) - K(t) (x - x_nom(t)), Eq. (20), within limits.
+
+    Attributes
+    ----------
+    times, states, controls
+        Nominal trajectory at the knots.
+    gains
+        K at the knots, shape (k + 1, m, n tangent).
+    gramian_least, gramian_greatest
+        Singular values of the controllability Gramian over what the active controls can move.
+    warning
+        What a user should know about controllability, or the empty string.
+
+    """
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        p: ArrayLike,
+        plan: Plan,
+        weights: LqrWeights | None = None,
+        *,
+        active_controls: Sequence[str] | None = None,
+        control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
+        nominal: str = 'simulated',
+        knot: float = KNOT,
+    ) -> None:
+        """
+        Linearise along the plan and solve the Riccati equation, Eqs. (18), (19).
+
+        Parameters
+        ----------
+        system, p
+            The system of the plan and its parameters.
+        plan
+            Nominal trajectory.
+        weights
+            Weights of the regulator.
+        active_controls
+            Controls that feedback may use; those that the plan uses if None.
+        control_limits
+            Least and greatest value by scalar name, or one number for all.
+        nominal
+            ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
+            coarse plan's controls do not quite follow).
+        knot
+            Time between gains [s].
+
+        Raises
+        ------
+        ParameterError
+            The plan is not one of this system, or a weight is not right.
+
+        """
+        self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
+        weights = weights or LqrWeights()
+        trajectory = nominal_trajectory(system, self.p, plan, nominal, knot)
+        self.times, self.states, self.controls = trajectory
+        active = self._active(active_controls)
+        steps = Linearization(system).along(self.p, *trajectory)
+        used = LinearSteps(steps.A, steps.B[:, :, active])
+        h = float(np.mean(np.diff(self.times)))
+        Q = _diagonal(system.tangent, weights.tracking, 'tracking')
+        P = _diagonal(system.tangent, weights.terminal, 'terminal')
+        R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
+        if not (np.all(np.isfinite(R)) and np.all(R > 0)):
+            raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
+        solution = solve_riccati(
+            used, np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h)), np.diag(np.sqrt(P))
+        )
+        self.gains = np.zeros((len(self.times), system.control.size, system.tangent.size))
+        self.gains[:-1, active] = solution.gains
+        self.gains[-1] = self.gains[-2]
+        self._judge(used, active)
+        self._records = np.hstack(
+            [self.states, self.controls, self.gains.reshape(len(self.times), -1)]
+        )
+        self._law = FastFunction(compiled(_law(system))[0])
+        self._law.inputs[4][:], self._law.inputs[5][:] = self._limit_arrays(control_limits)
+
+    def command(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
+        """
+        Return the control at a time of the plan.
+
+        Parameters
+        ----------
+        t
+            Time since the start of the plan [s]; held at its ends.
+        x
+            State, shape (state.size,).
+
+        Returns
+        -------
+        NDArray
+            Control within its limits, shape (control.size,); the regulator's own array, valid
+            until the next call.
+
+        """
+        k, share = self._knot(t)
+        inputs = self._law.inputs
+        inputs[0][:] = x
+        inputs[1][:] = self._records[k]
+        inputs[2][:] = self._records[k + 1]
+        inputs[3][0] = share
+        return self._law.evaluate()
+
+    def nominal(self, t: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return nominal state and control at a time [s]."""
+        k, s = self._knot(t)
+        return (
+            (1 - s) * self.states[k] + s * self.states[k + 1],
+            (1 - s) * self.controls[k] + s * self.controls[k + 1],
+        )
+
+    def _knot(self, t: float) -> tuple[int, float]:
+        last = len(self.times) - 2
+        position = (t - self.times[0]) / (self.times[-1] - self.times[0]) * (last + 1)
+        k = min(max(int(position), 0), last)
+        return k, min(max(position - k, 0.0), 1.0)
+
+    def _active(self, names: Sequence[str] | None) -> NDArray[np.int_]:
+        known = self.system.control.names
+        if names is None:
+            return np.flatnonzero(np.any(self.plan.controls != 0, axis=0))
+        unknown = [n for n in names if n not in known]
+        if unknown:
+            raise ParameterError(f'active_controls: no control {unknown[0]!r}; there are {known}')
+        return np.array([known.index(n) for n in names])
+
+    def _judge(self, steps: LinearSteps, active: NDArray[np.int_]) -> None:
+        """Compute the Gramian over the directions that can move, and warn where it is weak."""
+        self.gramian_least, self.gramian_greatest, self.warning = 0.0, 0.0, ''
+        if len(active) == 0:
+            self.warning = 'the plan uses no control: there is no feedback'
+            return
+        names = [self.system.control.names[k] for k in active]
+        moving = reduce_model(self.system, names, self.plan.states[0]).state_index
+        keep = [
+            i
+            for i, name in enumerate(_tangent_owners(self.system))
+            if any(self.system.state.names[k] in name for k in moving)
+        ]
+        W = controllability_gramian(steps)[np.ix_(keep, keep)]
+        values = np.linalg.svd(W, compute_uv=False)
+        self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
+        if self.gramian_least < WEAK * self.gramian_greatest:
+            self.warning = (
+                'the linearisation along this plan is nearly uncontrollable: least singular value '
+                f'of the Gramian {self.gramian_least:.3g}, greatest {self.gramian_greatest:.3g}; '
+                'feedback cannot correct every error (symmetry planes and rest are such plans)'
+            )
+
+    def _limit_arrays(
+        self, limits: Mapping[str, tuple[float, float]] | float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        names = self.system.control.names
+        if isinstance(limits, Mapping):
+            pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
+        else:
+            pairs = [(-float(limits), float(limits))] * len(names)
+        low, high = np.array(pairs, dtype=float).T
+        return low, high
+
+
+def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
+    """Return, for each tangent number, the scalar states on which it depends."""
+    owners: list[tuple[str, ...]] = []
+    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
+        if entry.kind == 'quaternion':
+            owners += [entry.components] * turn.size
+        else:
+            owners += [(c,) for c in entry.components]
+    return owners
+
+
+def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArray[np.float64]:
+    out = np.zeros(layout.size)
+    for name, value in weights.items():
+        if not (np.isfinite(value) and value >= 0):
+            raise ParameterError(f'weights.{what}.{name} must be zero or positive, got {value!r}')
+        if name in layout.names:
+            out[layout.names.index(name)] = value
+        elif name in layout:
+            out[layout.slice(name)] = value
+    return out
+
+
+def _law(system: RollingSystem) -> ca.Function:
+    """Return ``(x, record, next, share, limits) -> u``; a record is (x_nom, u_nom, rows of K)."""
+    n, m, nt = system.state.size, system.control.size, system.tangent.size
+    x, share = ca.SX.sym('x', n), ca.SX.sym('share')
+    low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
+    records = [ca.SX.sym(f'r{k}', n + m + m * nt) for k in range(2)]
+    r = (1 - share) * records[0] + share * records[1]
+    K = ca.reshape(r[n + m :], nt, m).T
+    u = r[n : n + m] - K @ system.difference(x, r[:n])  # (20)
+    u = ca.fmin(ca.fmax(u, low), high)
+    return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])

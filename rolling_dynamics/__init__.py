@@ -1,0 +1,1 @@
+"""Mechanics of rolling contact: surfaces, contact kinematics and dynamics, simulation."""

@@ -1,0 +1,177 @@
+"""
+Machine code for CasADi functions, cached by content.
+
+A function is written out as C once, compiled by the system's compiler and kept in a cache folder
+under a name that is a hash of its content; where there is no compiler, CasADi's virtual machine
+evaluates it instead, with the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import hashlib
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import tempfile
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+LARGE = 600_000  # bytes of C beyond which optimisation costs more than it gives
+FLAGS = ('-shared', '-fPIC', '-O2', '-fno-math-errno')
+FLAGS_LARGE = ('-shared', '-fPIC', '-O1', '-fno-math-errno')
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled code: $ROLLING_CACHE_DIR, else below the user's cache."""
+    given = os.environ.get('ROLLING_CACHE_DIR')
+    if given:
+        return Path(given)
+    return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rolling_robotics'
+
+
+def compiler() -> str | None:
+    """Return the C compiler: $CC, else the first of cc, gcc, clang; None if there is none."""
+    if os.environ.get('ROLLING_NO_COMPILER'):
+        return None
+    for name in (os.environ.get('CC'), 'cc', 'gcc', 'clang'):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    return None
+
+
+def compiled(*functions: ca.Function) -> tuple[ca.Function, ...]:
+    """
+    Return the same functions as machine code.
+
+    Parameters
+    ----------
+    functions
+        Functions of distinct names; they share one library.
+
+    Returns
+    -------
+    tuple of casadi.Function
+        Compiled, or the functions as given where there is no compiler or it fails.
+
+    """
+    cc = compiler()
+    if cc is None:
+        return functions
+    content = ''.join(f.serialize() for f in functions)
+    library = _library(functions[0].name(), content, cc)
+    if not library.exists() and not _build(functions, cc, library):
+        return functions
+    return tuple(ca.external(f.name(), str(library)) for f in functions)
+
+
+def compiled_once(
+    content: str, names: Sequence[str], build: Callable[[], tuple[ca.Function, ...]]
+) -> tuple[ca.Function, ...]:
+    """
+    Return functions that follow from a content, building them only if they are not in the cache.
+
+    Parameters
+    ----------
+    content
+        Text that determines the functions, for instance the serialized function of which they are
+        derivatives, with a version of how they are derived.
+    names
+        Their names, in order.
+    build
+        Returns them.
+
+    Returns
+    -------
+    tuple of casadi.Function
+        Compiled, or as built where there is no compiler or it fails.
+
+    """
+    cc = compiler()
+    if cc is None:
+        return build()
+    library = _library(names[0], content, cc)
+    if not library.exists():
+        functions = build()
+        if not _build(functions, cc, library):
+            return functions
+    return tuple(ca.external(name, str(library)) for name in names)
+
+
+def _library(name: str, content: str, cc: str) -> Path:
+    digest = hashlib.sha256(f'{ca.__version__} {FLAGS} {os.path.realpath(cc)}'.encode())
+    digest.update(content.encode())
+    return cache_folder() / f'{name}_{digest.hexdigest()[:24]}.so'
+
+
+def _build(functions: Sequence[ca.Function], cc: str, library: Path) -> bool:
+    """Write and compile; put the library in place in one step, so that others never see half."""
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+            generator = ca.CodeGenerator('code.c', {'with_header': False})
+            for f in functions:
+                generator.add(f)
+            source = Path(folder, 'code.c')
+            source.write_text(generator.dump())
+            built = Path(folder, 'code.so')
+            flags = FLAGS if source.stat().st_size < LARGE else FLAGS_LARGE
+            done = subprocess.run(  # noqa: S603  the compiler that the user has
+                [cc, *flags, str(source), '-o', str(built), '-lm'],
+                capture_output=True,
+                check=False,
+            )
+            if done.returncode != 0:
+                return False
+            built.replace(library)
+    except OSError:
+        return False
+    return True
+
+
+class FastFunction:
+    """
+    A function called without CasADi's conversions: arrays in, one preallocated array out.
+
+    One call costs a fraction of a microsecond plus the function itself. Not for use from two
+    threads at once.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        """
+        Bind buffers to a function with dense inputs and one dense output.
+
+        Parameters
+        ----------
+        function
+            Compiled or not.
+
+        """
+        self.function = function
+        self._buffer, self._call = function.buffer()
+        self.inputs: list[NDArray[np.float64]] = []
+        for k in range(function.n_in()):
+            array = np.zeros(function.nnz_in(k))
+            self._buffer.set_arg(k, memoryview(array))
+            self.inputs.append(array)
+        sparsity = function.sparsity_out(0)
+        self.output = np.zeros(function.nnz_out(0))
+        self._buffer.set_res(0, memoryview(self.output))
+        if not sparsity.is_dense():
+            raise ValueError(f'{function.name()}: a dense output is needed')
+
+    def __call__(self, *values: ArrayLike) -> NDArray[np.float64]:
+        """Return the output as a new array, entries in column-major order."""
+        for array, value in zip(self.inputs, values, strict=True):
+            array[:] = value
+        self._call()
+        return self.output.copy()
+
+    def evaluate(self) -> NDArray[np.float64]:
+        """Evaluate at what stands in ``inputs``; return the output's own array."""
+        self._call()
+        return self.output

@@ -1,0 +1,34 @@
+"""Rolling contact of an object on a moving hand: kinematics, dynamics, friction."""
+
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import (
+    convert_state,
+    PosedContact,
+    poses_and_twists,
+    PosesAndTwists,
+    state_from_poses,
+    to_attitude,
+    to_coordinates,
+)
+from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
+from rolling_dynamics.contact.paper_view import PAPER_VIEW, paper_view, state_from_paper_view
+from rolling_dynamics.contact.second_order_kinematics import second_order_kinematics
+from rolling_dynamics.contact.touch import closest_points, Touch
+
+__all__ = [
+    'PAPER_VIEW',
+    'ContactSystem',
+    'PosedContact',
+    'PosesAndTwists',
+    'Touch',
+    'closest_points',
+    'convert_state',
+    'paper_view',
+    'poses_and_twists',
+    'second_order_kinematics',
+    'solid_ellipsoid_inertia',
+    'state_from_paper_view',
+    'state_from_poses',
+    'to_attitude',
+    'to_coordinates',
+]

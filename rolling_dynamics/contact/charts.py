@@ -1,0 +1,137 @@
+"""The charts that a state of a contact system stands on, and the change to better ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple, TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.conversions import contact_view, convert_state
+from rolling_dynamics.contact.equations import ContactExpressions
+from rolling_dynamics.surfaces.atlas import regularities, regularity
+from rolling_dynamics.surfaces.surface import Surface
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact.contact_system import ContactSystem
+
+WORTH = 1.2  # a chart must be so many times better to change to it
+
+
+class Rechart(NamedTuple):
+    """A system on other charts, the same state on them, and what was changed."""
+
+    system: ContactSystem
+    state: NDArray[np.float64]
+    text: str
+
+
+class ContactAtlas:
+    """Changes the charts under a state of a contact system, the motion staying the same."""
+
+    def __init__(self, system: ContactSystem) -> None:
+        """Look after the charts of a system."""
+        self.system = system
+
+    @cached_property
+    def regularity(self) -> Mapping[str, ca.Function]:
+        """
+        Name -> ``(x, u, t, p) -> scalar``: 1 where a chart is at its best, 0 where it degenerates.
+
+        Charts that are the same everywhere, such as a plane's, are left out.
+        """
+        e, out = self.system.expressions, {}
+        for name, surface, chart in self._in_use():
+            body = name.removesuffix('_chart')
+            contact = e.values[f'contact_{body[0]}']
+            value = regularity(surface, contact, e.params[f'{body}_surface'], chart)
+            value = ca.simplify(value)
+            if ca.depends_on(value, e.x) and not _is_constant(value, e):
+                out[name] = self.system.function(name, value)
+        return out
+
+    def rechart(
+        self, name: str, p: ArrayLike, x: ArrayLike, worth: float = WORTH
+    ) -> Rechart | None:
+        """
+        Return the state on the best chart of a body.
+
+        Parameters
+        ----------
+        name
+            ``object_chart`` or ``hand_chart``.
+        p
+            Parameters of the system.
+        x
+            State.
+        worth
+            How many times better the other chart must be.
+
+        Returns
+        -------
+        Rechart or None
+            None where no other chart is much better.
+
+        """
+        system = self.system
+        surface, chart = {n: (s, c) for n, s, c in self._in_use()}[name]
+        if len(surface.charts) == 1:
+            return None
+        body = name.removesuffix('_chart')
+        values = system.parameters.unpack(p)[f'{body}_surface']
+        quality = regularities(surface, self._point(body, p, x), values)
+        best = int(np.argmax(quality))
+        if best == chart or not quality[best] > worth * quality[chart]:
+            return None
+        target = self._sibling(**{name: best})
+        text = (
+            f'{body}: from chart {surface.charts[chart].name!r} to {surface.charts[best].name!r}'
+        )
+        return Rechart(target, convert_state(system, target, p, x), text)
+
+    def state_on(self, target: ContactSystem, p: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return a state of the system as one of another system of the same bodies."""
+        return convert_state(self.system, target, p, x)
+
+    def has_alternatives(self, name: str) -> bool:
+        """Tell whether the surface has more than one chart."""
+        return any(n == name and len(s.charts) > 1 for n, s, _ in self._in_use())
+
+    def _in_use(self) -> list[tuple[str, Surface, int]]:
+        system = self.system
+        out = [('hand_chart', system.hand_surface, system.hand_chart)]
+        if 'contact_o' in system.state:
+            out.append(('object_chart', system.object_surface, system.object_chart))
+        return out
+
+    def _point(self, body: str, p: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
+        R_HO, p_HC, r_OC, _, _ = (np.array(a) for a in contact_view(self.system)(x, p))
+        return p_HC.ravel() if body == 'hand' else R_HO.T @ r_OC.ravel()
+
+    def _sibling(self, **charts: int) -> ContactSystem:
+        """Return the same bodies on other charts, built once."""
+        system = self.system
+        known: dict[tuple[int, int], ContactSystem] = system.__dict__.setdefault(
+            '_siblings', {(system.object_chart, system.hand_chart): system}
+        )
+        key = (
+            charts.get('object_chart', system.object_chart),
+            charts.get('hand_chart', system.hand_chart),
+        )
+        if key not in known:
+            known[key] = system.with_representation(
+                system.representation.name, object_chart=key[0], hand_chart=key[1]
+            )
+            known[key].__dict__['_siblings'] = known
+        return known[key]
+
+
+def _is_constant(value: ca.SX, e: ContactExpressions) -> bool:
+    """Tell whether an expression is constant although it names the state, by sampling."""
+    f = ca.Function('f', [e.x, e.p], [ca.jacobian(value, e.x)])
+    rng = np.random.default_rng(0)
+    x, p = rng.uniform(0.3, 1.2, f.size_in(0)), rng.uniform(0.5, 1.5, f.size_in(1))
+    return bool(np.abs(np.array(f(x, p))).max() < 1e-12)

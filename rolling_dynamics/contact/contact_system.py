@@ -1,0 +1,344 @@
+"""An object that rolls on a moving hand, as a rolling system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+import hashlib
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.attitude_representation import AttitudeRepresentation
+from rolling_dynamics.contact.charts import ContactAtlas
+from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
+from rolling_dynamics.contact.envelope import envelope_expressions, guard_expressions, open_edge
+from rolling_dynamics.contact.equations import (
+    contact_expressions,
+    ContactExpressions,
+    energy_expression,
+)
+from rolling_dynamics.contact.feasibility import check_contact
+from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
+from rolling_dynamics.contact.layouts import (
+    chart_view_layout,
+    CONTROL,
+    FAR,
+    GRAVITY,
+    parameter_layout,
+    state_layout,
+)
+from rolling_dynamics.contact.representation import Representation
+from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rolling_system import Mode
+from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
+from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
+
+
+class ContactSystem:
+    """
+    A smooth object in rolling contact with a smooth hand whose acceleration is the control.
+
+    Attributes
+    ----------
+    object_surface, hand_surface
+        The two surfaces, each in the frame of its body; the object's frame lies in its centre of
+        mass.
+    friction
+        ``rolling`` or ``pure_rolling``.
+    representation
+        Coordinates of the contact: ``attitude`` (no chart on the object) or ``coordinates``.
+
+    """
+
+    name = 'contact'
+    independent_variable = 'time'
+
+    def __init__(
+        self,
+        object_surface: Surface,
+        hand_surface: Surface,
+        *,
+        friction: str = 'rolling',
+        representation: str = 'attitude',
+        object_chart: int = 0,
+        hand_chart: int = 0,
+    ) -> None:
+        """
+        Build the system.
+
+        Parameters
+        ----------
+        object_surface, hand_surface
+            The two surfaces.
+        friction
+            ``rolling`` (hard contact, spin is free) or ``pure_rolling`` (no spin).
+        representation
+            ``attitude`` or ``coordinates``.
+        object_chart, hand_chart
+            Charts in use; the object's matters to ``coordinates`` only.
+
+        Raises
+        ------
+        ParameterError, SurfaceError
+            An option is unknown, or the object's surface does not allow the representation.
+
+        """
+        if friction not in FRICTION_MODELS:
+            raise ParameterError(f'friction must be one of {FRICTION_MODELS}, got {friction!r}')
+        makers = {
+            'attitude': lambda: AttitudeRepresentation(hand_chart),
+            'coordinates': lambda: CoordinatesRepresentation(object_chart, hand_chart),
+        }
+        if representation not in makers:
+            raise ParameterError(
+                f'representation must be one of {tuple(makers)}, got {representation!r}'
+            )
+        self.object_surface, self.hand_surface = object_surface, hand_surface
+        self.friction = friction
+        self.object_chart, self.hand_chart = object_chart, hand_chart
+        self.representation: Representation = makers[representation]()
+        rep = self.representation
+        self.state = state_layout(rep.configuration, rep.velocity)
+        self.control = CONTROL
+        self.parameters = parameter_layout(object_surface, hand_surface)
+        self.tangent = tangent_layout(self.state)
+
+    def with_representation(
+        self, representation: str, *, object_chart: int = 0, hand_chart: int | None = None
+    ) -> ContactSystem:
+        """Return the same bodies in another representation or on other charts."""
+        return ContactSystem(
+            self.object_surface,
+            self.hand_surface,
+            friction=self.friction,
+            representation=representation,
+            object_chart=object_chart,
+            hand_chart=self.hand_chart if hand_chart is None else hand_chart,
+        )
+
+    def pack_parameters(
+        self,
+        *,
+        mass: float,
+        inertia: ArrayLike,
+        gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
+        mu: float = 1.0,
+        mu_spin: float = 0.0,
+    ) -> NDArray[np.float64]:
+        """
+        Return the vector p.
+
+        Parameters
+        ----------
+        mass
+            Mass of the object [kg], positive.
+        inertia
+            Inertia about the centre of mass in the object frame [kg m^2]: a number, 3 principal
+            moments or a 3x3 matrix.
+        gravity_W
+            Gravity in the world [m/s^2].
+        mu
+            Coefficient of static friction.
+        mu_spin
+            Coefficient of spin friction [m], for pure rolling.
+
+        Returns
+        -------
+        NDArray
+            Shape (parameters.size,).
+
+        Raises
+        ------
+        ParameterError
+            A value that no body has.
+
+        """
+        for name, value in (('mu', mu), ('mu_spin', mu_spin)):
+            if not (np.isfinite(value) and value >= 0):
+                raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
+        J = checked_inertia(inertia)
+        return self.parameters.pack(
+            mass=checked_mass(mass),
+            inertia=[J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
+            gravity_W=gravity_W,
+            mu=mu,
+            mu_spin=mu_spin,
+        )
+
+    @cached_property
+    def expressions(self) -> ContactExpressions:
+        """The equations, written once."""
+        return contact_expressions(
+            self.object_surface,
+            self.hand_surface,
+            self.representation,
+            self.friction,
+            self.state,
+            self.parameters,
+        )
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
+        e = self.expressions
+        return ca.Function(
+            name, [e.x, e.u, e.t, e.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
+        )
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """One mode: rolling inside the envelope of contact."""
+        e = self.expressions
+        guards = guard_expressions(e, self.friction)
+        if 'contact_o' in self.state:
+            edge = open_edge(self.object_surface, e.values['contact_o'], self.object_chart)
+            if edge is not None:
+                guards['object_edge'] = edge
+        return {
+            self.friction: Mode(
+                dynamics=self.function('dynamics', e.xdot),
+                wrench=self.function('wrench', e.wrench),
+                guards={name: self.function(name, g) for name, g in guards.items()},
+            )
+        }
+
+    @property
+    def mode(self) -> Mode:
+        """The only mode."""
+        return self.modes[self.friction]
+
+    @cached_property
+    def envelope(self) -> Mapping[str, ca.Function]:
+        """The limits of contact as smooth functions ``(x, u, t, p)``, positive inside."""
+        limits = envelope_expressions(self.expressions, self.friction)
+        return {name: self.function(name, g) for name, g in limits.items()}
+
+    def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return what a goal at rest has by default: hand as at the start, no motion."""
+        velocities = ('w_WH_H', 'v_WH_H', self.representation.velocity.name)
+        rest = {name: np.zeros(3) for name in velocities}
+        return {'q_WH': np.asarray(x_start)[self.state.slice('q_WH')], **rest}
+
+    def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:
+        """Return the edges of the hand as bounds of the contact point, by scalar name."""
+        edges = np.asarray(p, dtype=float)[self.parameters.slice('hand_edges')]
+        names = self.state.entry('contact_h').components
+        bounds = {names[0]: tuple(edges[0:2]), names[1]: tuple(edges[2:4])}
+        return {n: b for n, b in bounds.items() if max(abs(b[0]), abs(b[1])) < FAR}
+
+    @cached_property
+    def chart_view(self) -> tuple[Layout, ca.Function]:
+        """
+        The paper's state s = (Phi_sh, r_sh, q, V_sh, q_dot), 22 numbers, of contact coordinates.
+
+        Returns
+        -------
+        Layout, casadi.Function
+            Names of s, and ``(x, p) -> s``.
+
+        Raises
+        ------
+        ParameterError
+            The representation is not ``coordinates``.
+
+        """
+        if self.representation.name != 'coordinates':
+            raise ParameterError(
+                "the chart view needs the representation 'coordinates', this system has "
+                f'{self.representation.name!r}'
+            )
+        e = self.expressions
+        rates = e.state.rates
+        q = self.representation.configuration
+        s = ca.vertcat(
+            roll_pitch_yaw(e.values['q_WH']),
+            e.values['p_WH'],
+            *(e.values[k.name] for k in q),
+            e.values['w_WH_H'],
+            e.values['v_WH_H'],
+            *(rates[k.name] for k in q),
+        )
+        layout = chart_view_layout(q)
+        return layout, ca.Function('chart_view', [e.x, e.p], [s], ['x', 'p'], ['s'])
+
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """Energy of the object [J]: constant while the hand rests, and spin in pure rolling."""
+        e, g = self.expressions, self.expressions.state.geometry
+        energy = energy_expression(e)
+        spin = ca.dot(g.frame[:, 2], e.state.w_HO_H)
+        return {'energy': self.function('energy', energy), 'spin': self.function('spin', spin)}
+
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
+        e, g = self.expressions, self.expressions.state.geometry
+        R, p = rotation_matrix(e.values['q_WH']), e.values['p_WH']
+        return ca.Function(
+            'pose',
+            [e.x, e.p],
+            [
+                homogeneous(R, p),
+                homogeneous(R @ g.R_HO, p + R @ (g.p_HC - g.r_OC)),
+                homogeneous(R @ g.frame, p + R @ g.p_HC),
+            ],
+            ['x', 'p'],
+            ['hand', 'object', 'contact'],
+        )
+
+    @cached_property
+    def object_twist(self) -> ca.Function:
+        """``(x, p) -> w_WO_O, v_WO_O`` angular velocity and velocity of the centre, in O."""
+        e, g = self.expressions, self.expressions.state.geometry
+        w_o = e.values['w_WH_H'] + e.state.w_HO_H
+        v_o = e.values['v_WH_H'] + ca.cross(e.values['w_WH_H'], g.p_HC) - ca.cross(w_o, g.r_OC)
+        return ca.Function(
+            'object_twist',
+            [e.x, e.p],
+            [g.R_HO.T @ w_o, g.R_HO.T @ v_o],
+            ['x', 'p'],
+            ['w_WO_O', 'v_WO_O'],
+        )
+
+    @cached_property
+    def retract(self) -> ca.Function:
+        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
+        return retraction(self.state, self.tangent)
+
+    @cached_property
+    def difference(self) -> ca.Function:
+        """``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+        return difference(self.state)
+
+    @cached_property
+    def atlas(self) -> ContactAtlas:
+        """What watches and changes the charts that the state stands on."""
+        return ContactAtlas(self)
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Raise ParameterError or SurfaceError where no rolling can start from a state."""
+        check_contact(self, p, x)
+
+    @cached_property
+    def projection(self) -> ca.Function:
+        """``(x, p) -> x`` on the constraints: quaternions of norm 1, no spin in pure rolling."""
+        e = self.expressions
+        values = dict(e.values)
+        for entry in self.state.entries:
+            if entry.kind == 'quaternion':
+                values[entry.name] = values[entry.name] / ca.norm_2(values[entry.name])
+        if self.friction == 'pure_rolling':
+            n = e.state.geometry.frame[:, 2]
+            w = e.state.w_HO_H - n * ca.dot(n, e.state.w_HO_H)
+            values[self.representation.velocity.name] = e.state.to_velocity_frame @ w
+        out = ca.vertcat(*(values[entry.name] for entry in self.state.entries))
+        return ca.Function('projection', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
+
+    @cached_property
+    def model_hash(self) -> str:
+        """Content hash of the equations."""
+        text = self.mode.dynamics.serialize() + self.mode.wrench.serialize()
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

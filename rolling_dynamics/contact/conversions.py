@@ -1,0 +1,335 @@
+"""Exact conversions between the representations of a contact, the paper's view, and poses."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.touch import closest_points
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.surfaces.atlas import locate_on_chart
+from rolling_dynamics.surfaces.surface import Surface
+from transforms3d.quaternions import mat2quat, quat2mat
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact.contact_system import ContactSystem
+
+Twist = tuple[ArrayLike, ArrayLike]
+
+
+class PosedContact(NamedTuple):
+    """
+    The contact of two bodies that were placed by their poses.
+
+    Attributes
+    ----------
+    state
+        State of the system; where the gap is not zero, of the object pushed along the normal.
+    gap
+        Distance along the normal [m], negative where the bodies overlap.
+    slip_velocity_Ch
+        Velocity of the object's material point over the hand's [m/s], shape (3,), in the contact
+        frame of the hand; zero in rolling.
+    curvature_margin
+        Least eigenvalue of -(H~_o + H_h) [1/m], positive where they can roll on each other.
+
+    """
+
+    state: NDArray[np.float64]
+    gap: float
+    slip_velocity_Ch: NDArray[np.float64]
+    curvature_margin: float
+
+
+class PosesAndTwists(NamedTuple):
+    """
+    Poses in the world, 4x4, and twists (angular velocity, velocity) of the bodies in their frames.
+
+    Attributes
+    ----------
+    X_WH, X_WO
+        Homogeneous matrices, shape (4, 4).
+    twist_WH_H, twist_WO_O
+        ``(w, v)``, each of shape (3,) [rad/s], [m/s]; v is that of the frame's origin.
+
+    """
+
+    X_WH: NDArray[np.float64]
+    twist_WH_H: tuple[NDArray[np.float64], NDArray[np.float64]]
+    X_WO: NDArray[np.float64]
+    twist_WO_O: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def state_from_poses(
+    system: ContactSystem,
+    p: ArrayLike,
+    X_WH: ArrayLike,
+    twist_WH_H: Twist,
+    X_WO: ArrayLike,
+    twist_WO_O: Twist,
+    *,
+    near: ArrayLike | None = None,
+) -> PosedContact:
+    """
+    Return the state of the contact of two bodies placed by their poses.
+
+    Parameters
+    ----------
+    system
+        The system, in any representation.
+    p
+        Its parameters.
+    X_WH, X_WO
+        Poses of hand and object in the world, shape (4, 4).
+    twist_WH_H, twist_WO_O
+        ``(w, v)`` of hand and object, each in its own frame [rad/s], [m/s].
+    near
+        Chart coordinates of the hand from which the search starts, for instance those of the last
+        call; a grid if None.
+
+    Returns
+    -------
+    PosedContact
+        State, gap and slip.
+
+    Raises
+    ------
+    ParameterError
+        A pose is no rigid transformation, or something is not finite.
+    SurfaceError
+        No closest points were found.
+
+    """
+    R_WH, p_WH = _checked_pose('X_WH', X_WH)
+    R_WO, p_WO = _checked_pose('X_WO', X_WO)
+    w_H, v_H = _checked_twist('twist_WH_H', twist_WH_H)
+    w_O, v_O = _checked_twist('twist_WO_O', twist_WO_O)
+    params = system.parameters.unpack(p)
+    R_HO, p_HO = R_WH.T @ R_WO, R_WH.T @ (p_WO - p_WH)
+    touch = closest_points(
+        system.object_surface,
+        system.hand_surface,
+        R_HO,
+        p_HO,
+        object_parameters=params['object_surface'],
+        hand_parameters=params['hand_surface'],
+        object_chart=system.object_chart,
+        hand_chart=system.hand_chart,
+        near=near,
+    )
+    w_o_H = R_HO @ w_O
+    slip = R_HO @ v_O + np.cross(w_o_H, touch.p_HC_o - p_HO) - v_H - np.cross(w_H, touch.p_HC_h)
+    attitude = {
+        'q_WH': mat2quat(R_WH),
+        'p_WH': p_WH,
+        'w_WH_H': w_H,
+        'v_WH_H': v_H,
+        'contact_h': touch.contact_h,
+    }
+    w_rel = w_o_H - w_H
+    if 'q_HO' in system.state:
+        state = system.state.pack(**attitude, q_HO=mat2quat(R_HO), w_HO_H=w_rel)
+    else:
+        contact_o = touch.contact_o
+        if not np.all(np.isfinite(contact_o)):
+            contact_o = locate_on_chart(
+                system.object_surface,
+                R_HO.T @ (touch.p_HC_o - p_HO),
+                system.object_chart,
+                params['object_surface'],
+            )
+        state = system.state.pack(
+            **attitude,
+            contact_o=contact_o,
+            w_HO_Ch=touch.frame_H.T @ w_rel,
+            psi=_psi(system, contact_o, params['object_surface'], R_HO, touch.frame_H),
+        )
+    return PosedContact(state, touch.gap, touch.frame_H.T @ slip, touch.curvature_margin)
+
+
+def poses_and_twists(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> PosesAndTwists:
+    """
+    Return poses and twists of both bodies, the inverse of :func:`state_from_poses`.
+
+    Parameters
+    ----------
+    system
+        The system, in any representation.
+    p
+        Its parameters.
+    x
+        State.
+
+    Returns
+    -------
+    PosesAndTwists
+        Of hand and object.
+
+    """
+    p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
+    values = system.state.unpack(x)
+    X_WH, X_WO, _ = (np.array(X) for X in system.pose(x, p))
+    w_O, v_O = (np.array(v).reshape(3) for v in system.object_twist(x, p))
+    return PosesAndTwists(
+        X_WH, (values['w_WH_H'].copy(), values['v_WH_H'].copy()), X_WO, (w_O, v_O)
+    )
+
+
+def convert_state(
+    source: ContactSystem,
+    target: ContactSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    near_o: ArrayLike | None = None,
+    near_h: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """
+    Return a state in another representation or on other charts of the same bodies.
+
+    Parameters
+    ----------
+    source, target
+        Two systems with the same surfaces.
+    p
+        Parameters, the same for both.
+    x
+        State of ``source``.
+    near_o, near_h
+        Chart coordinates that choose the period on object and hand.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        State of ``target``; the same poses and velocities to rounding.
+
+    Raises
+    ------
+    SurfaceError
+        The point lies outside the target's chart.
+
+    """
+    _check_same_bodies(source, target)
+    p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
+    view = contact_view(source)
+    R_HO, p_HC, r_OC, frame, w_rel_H = (np.array(a) for a in view(x, p))
+    given, params = source.state.unpack(x), source.parameters.unpack(p)
+    values: dict[str, ArrayLike] = {n: given[n] for n in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')}
+    contact_h = given['contact_h']
+    if target.hand_chart != source.hand_chart or near_h is not None:
+        contact_h = locate_on_chart(
+            target.hand_surface, p_HC.ravel(), target.hand_chart, params['hand_surface'], near_h
+        )
+        frame = _frame(target.hand_surface, contact_h, target.hand_chart, params['hand_surface'])
+    values['contact_h'] = contact_h
+    if 'q_HO' in target.state:
+        values['q_HO'] = given['q_HO'] if 'q_HO' in source.state else mat2quat(R_HO)
+        values['w_HO_H'] = w_rel_H
+        return target.state.pack(**values)
+    kept = 'contact_o' in source.state and target.object_chart == source.object_chart
+    if kept and near_o is None:
+        contact_o = given['contact_o']
+    else:
+        contact_o = locate_on_chart(
+            target.object_surface,
+            R_HO.T @ r_OC.ravel(),
+            target.object_chart,
+            params['object_surface'],
+            near_o,
+        )
+    values['contact_o'], values['w_HO_Ch'] = contact_o, frame.T @ w_rel_H
+    psi = _psi(target, contact_o, params['object_surface'], R_HO, frame)
+    if kept:  # the same turn as before
+        psi += 2 * math.pi * round((float(given['psi'][0]) - psi) / (2 * math.pi))
+    values['psi'] = psi
+    return target.state.pack(**values)
+
+
+def to_coordinates(
+    system: ContactSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    *,
+    object_chart: int = 0,
+    hand_chart: int | None = None,
+    near_o: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Return the state in contact coordinates on the given charts."""
+    target = system.with_representation(
+        'coordinates', object_chart=object_chart, hand_chart=hand_chart
+    )
+    return convert_state(system, target, p, x, near_o)
+
+
+def to_attitude(
+    system: ContactSystem, p: ArrayLike, x: ArrayLike, *, hand_chart: int | None = None
+) -> NDArray[np.float64]:
+    """Return the state in the representation without charts on the object."""
+    target = system.with_representation('attitude', hand_chart=hand_chart)
+    return convert_state(system, target, p, x)
+
+
+@lru_cache(maxsize=64)
+def contact_view(system: ContactSystem) -> ca.Function:
+    """Return ``(x, p) -> R_HO, p_HC, r_OC, R_HCh, w_HO_H``, vectors in H."""
+    e, g = system.expressions, system.expressions.state.geometry
+    outputs = [g.R_HO, g.p_HC, g.r_OC, g.frame, e.state.w_HO_H]
+    return ca.Function(
+        'contact_view',
+        [e.x, e.p],
+        [ca.densify(o) for o in outputs],
+        ['x', 'p'],
+        ['R_HO', 'p_HC', 'r_OC', 'R_HCh', 'w_HO_H'],
+    )
+
+
+def _frame(
+    surface: Surface, uv: ArrayLike, chart: int, parameters: ArrayLike
+) -> NDArray[np.float64]:
+    uv, parameters = np.asarray(uv, dtype=float), np.asarray(parameters, dtype=float)
+    return np.array(surface.numeric(chart)(uv, parameters)[1])
+
+
+def _psi(
+    system: ContactSystem,
+    contact_o: ArrayLike,
+    parameters: ArrayLike,
+    R_HO: NDArray[np.float64],
+    frame_H: NDArray[np.float64],
+) -> float:
+    """Return psi of R_ChCo = [[c, -s, 0], [-s, -c, 0], [0, 0, -1]], Appendix B-B."""
+    frame_O = _frame(system.object_surface, contact_o, system.object_chart, parameters)
+    R = frame_H.T @ R_HO @ frame_O
+    return math.atan2(-R[0, 1] - R[1, 0], R[0, 0] - R[1, 1])
+
+
+def _check_same_bodies(source: ContactSystem, target: ContactSystem) -> None:
+    if (
+        source.object_surface is not target.object_surface
+        or source.hand_surface is not target.hand_surface
+    ):
+        raise ParameterError('a state can be converted between systems of the same bodies only')
+
+
+def _checked_pose(name: str, X: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    X = np.asarray(X, dtype=float)
+    rigid = X.shape == (4, 4) and bool(np.all(np.isfinite(X)))
+    rigid = rigid and np.allclose(X[:3, :3].T @ X[:3, :3], np.eye(3), atol=1e-6)
+    if not (rigid and np.allclose(X[3], [0, 0, 0, 1]) and np.linalg.det(X[:3, :3]) > 0):
+        raise ParameterError(
+            f'{name} must be a rigid transformation, 4x4 [[R, p], [0, 1]] with a rotation R, got '
+            f'{X.tolist()}'
+        )
+    return quat2mat(mat2quat(X[:3, :3])), X[:3, 3].copy()
+
+
+def _checked_twist(name: str, twist: Twist) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    both = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in twist])
+    if both.shape != (6,) or not np.all(np.isfinite(both)):
+        raise ParameterError(
+            f'{name} takes (w, v), two finite vectors of 3 numbers, got {both.tolist()}'
+        )
+    return both[:3], both[3:]

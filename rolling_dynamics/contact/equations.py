@@ -1,0 +1,117 @@
+"""The equations of an object on a hand, written once; everything else evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+from rolling_dynamics.contact.representation import ContactState, Representation
+from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rotations import rate_body, rotation_matrix
+from rolling_dynamics.surfaces.surface import Surface
+
+
+@dataclass(frozen=True, eq=False)
+class ContactExpressions:
+    """The equations of a contact system with their symbols."""
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    xdot: ca.SX
+    wrench: ca.SX
+    state: ContactState
+    values: Mapping[str, ca.SX]
+    params: Mapping[str, ca.SX]
+
+
+def contact_expressions(
+    object_surface: Surface,
+    hand_surface: Surface,
+    representation: Representation,
+    friction: str,
+    state: Layout,
+    parameters: Layout,
+) -> ContactExpressions:
+    """
+    Return the equations of motion and the contact wrench.
+
+    Parameters
+    ----------
+    object_surface, hand_surface
+        The two surfaces.
+    representation
+        Coordinates of the contact.
+    friction
+        ``rolling`` or ``pure_rolling``.
+    state, parameters
+        Layouts of x and p.
+
+    Returns
+    -------
+    ContactExpressions
+        Woodruff & Lynch, Eqs. (9)-(13).
+
+    """
+    x, u, t = ca.SX.sym('x', state.size), ca.SX.sym('u', 6), ca.SX.sym('t')
+    p = ca.SX.sym('p', parameters.size)
+    values = {e.name: x[state.slice(e.name)] for e in state.entries}
+    params = {e.name: p[parameters.slice(e.name)] for e in parameters.entries}
+    contact = representation.evaluate(
+        values, object_surface, hand_surface, params['object_surface'], params['hand_surface']
+    )
+    R_WH, w, v = rotation_matrix(values['q_WH']), values['w_WH_H'], values['v_WH_H']
+    motion = rolling_motion(
+        contact.geometry,
+        HandMotion(w=w, alpha=u[0:3], a=u[3:6]),
+        contact.w_HO_H,
+        mass=params['mass'],
+        inertia_O=_inertia_matrix(params['inertia']),
+        gravity_H=R_WH.T @ params['gravity_W'],
+        friction=friction,
+    )
+    rates = {
+        'q_WH': rate_body(values['q_WH'], w),
+        'p_WH': R_WH @ v,
+        **contact.rates,
+        'w_WH_H': u[0:3],
+        'v_WH_H': u[3:6] - ca.cross(w, v),
+        representation.velocity.name: contact.to_velocity_frame
+        @ (motion.w_HO_rate - ca.cross(contact.frame_rate_H, contact.w_HO_H)),
+    }
+    force = contact.geometry.frame.T @ motion.force_H
+    return ContactExpressions(
+        x=x,
+        u=u,
+        t=t,
+        p=p,
+        xdot=ca.vertcat(*(rates[e.name] for e in state.entries)),
+        wrench=ca.vertcat(0, 0, motion.spin_torque, force),  # Eqs. (11), (12)
+        state=contact,
+        values=values,
+        params=params,
+    )
+
+
+def energy_expression(e: ContactExpressions) -> ca.SX:
+    """Return kinetic and potential energy of the object [J]."""
+    g = e.state.geometry
+    p_WO = e.values['p_WH'] + rotation_matrix(e.values['q_WH']) @ (g.p_HC - g.r_OC)
+    return object_energy(
+        g,
+        e.values['v_WH_H'],
+        e.values['w_WH_H'],
+        e.state.w_HO_H,
+        -ca.dot(e.params['gravity_W'], p_WO),
+        mass=e.params['mass'],
+        inertia_O=_inertia_matrix(e.params['inertia']),
+    )
+
+
+def _inertia_matrix(j: ca.SX) -> ca.SX:
+    return ca.vertcat(
+        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
+    )

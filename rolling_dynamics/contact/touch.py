@@ -1,0 +1,377 @@
+"""
+Where two bodies placed by their poses touch, or how far apart they are.
+
+The closest points of two smooth surfaces, or the deepest ones of two that overlap, have opposite
+normals that lie on one line. Newton's method finds that line from the best places of a grid.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+import math
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contact.attitude_representation import support_point
+from rolling_dynamics.contact.first_order_kinematics import inverse_2x2
+from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.surfaces.atlas import locate_on_chart
+from rolling_dynamics.surfaces.surface import Surface
+
+GRID = 15  # starts along each chart direction of the hand
+TRIES = 12
+TOLERANCE = 1e-10  # of the residual against the size of the bodies; Newton goes to rounding
+ITERATIONS = 60
+
+
+class Touch(NamedTuple):
+    """
+    Closest points of two bodies, in the hand frame.
+
+    Attributes
+    ----------
+    contact_h
+        Chart coordinates of the point on the hand.
+    contact_o
+        Chart coordinates of the point on the object; not numbers where the search went by its
+        support function.
+    p_HC_h, p_HC_o
+        Points of hand and object [m].
+    frame_H
+        R_HCh, contact frame of the hand; third column out of the hand.
+    gap
+        Distance along the normal [m], negative where the bodies overlap.
+    curvature_margin
+        Least eigenvalue of -(H~_o + H_h) [1/m]; positive where the bodies touch in one point only.
+
+    """
+
+    contact_h: NDArray[np.float64]
+    contact_o: NDArray[np.float64]
+    p_HC_h: NDArray[np.float64]
+    p_HC_o: NDArray[np.float64]
+    frame_H: NDArray[np.float64]
+    gap: float
+    curvature_margin: float
+
+
+def closest_points(
+    object_surface: Surface,
+    hand_surface: Surface,
+    R_HO: ArrayLike,
+    p_HO: ArrayLike,
+    *,
+    object_parameters: ArrayLike | None = None,
+    hand_parameters: ArrayLike | None = None,
+    object_chart: int = 0,
+    hand_chart: int = 0,
+    near: ArrayLike | None = None,
+) -> Touch:
+    """
+    Return the closest points of an object and a hand.
+
+    Parameters
+    ----------
+    object_surface, hand_surface
+        The surfaces.
+    R_HO, p_HO
+        Attitude, shape (3, 3), and origin [m], shape (3,), of the object in the hand.
+    object_parameters, hand_parameters
+        Dimensions; those of the surfaces if None.
+    object_chart, hand_chart
+        Charts of the search.
+    near
+        Chart coordinates of the hand from which the search starts; a grid if None.
+
+    Returns
+    -------
+    Touch
+        Of several pairs of points, one with a definite relative curvature and the least distance.
+
+    Raises
+    ------
+    SurfaceError
+        No pair of points with opposite normals on one line was found.
+
+    """
+    op = _given(object_parameters, object_surface)
+    hp = _given(hand_parameters, hand_surface)
+    pose = np.concatenate([np.asarray(R_HO, float).T.ravel(), np.asarray(p_HO, float).ravel()])
+    convex = object_surface.support is not None and object_surface.side == 'outside'
+    search = _Search(
+        *_functions(object_surface, hand_surface, convex, object_chart, hand_chart), pose, op, hp
+    )
+    found = []
+    if near is not None and convex:
+        y = search.solve(np.asarray(near, dtype=float))
+        found = [] if y is None or _outside(hand_surface, y[-2:], hand_chart) else [y]
+    if not found:
+        starts = hand_starts(hand_surface, hand_chart, pose[9:], near)
+        if not convex:
+            starts = _with_object(
+                starts, object_surface, hand_surface, object_chart, hand_chart, pose
+            )
+        found = search.solve_all(starts)
+    if not found:
+        raise SurfaceError(
+            f'no closest points of the object ({object_surface.name}) and the hand '
+            f'({hand_surface.name}) were found for the object at p_HO = '
+            f'{pose[9:].round(6).tolist()} m; place it above the surface of the hand'
+        )
+    found = [
+        _in_bounds(
+            y,
+            search.details(y),
+            object_surface,
+            hand_surface,
+            object_chart,
+            hand_chart,
+            op,
+            hp,
+            pose,
+            near,
+        )
+        for y in found
+    ]
+    results = [_touch(search.details(y), y, convex) for y in found]
+    best = min(
+        results,
+        key=lambda r: (
+            _outside(hand_surface, r.contact_h, hand_chart),
+            _outside(object_surface, r.contact_o, object_chart),
+            not r.curvature_margin > 0,
+            abs(r.gap),
+        ),
+    )
+    if near is None:
+        best = best._replace(contact_h=within_period(hand_surface, best.contact_h, hand_chart))
+    return best._replace(contact_o=within_period(object_surface, best.contact_o, object_chart))
+
+
+def _in_bounds(
+    y: NDArray[np.float64],
+    details: NDArray[np.float64],
+    object_surface: Surface,
+    hand_surface: Surface,
+    object_chart: int,
+    hand_chart: int,
+    op: ArrayLike,
+    hp: ArrayLike,
+    pose: NDArray[np.float64],
+    near: ArrayLike | None,
+) -> NDArray[np.float64]:
+    """Return the same points in the bounds of the charts: a search may run over a pole."""
+    y = y.copy()
+    if hand_surface.charts[hand_chart].inverse is not None:
+        y[-2:] = locate_on_chart(hand_surface, details[0:3], hand_chart, hp, near)
+    if y.size == 4 and object_surface.charts[object_chart].inverse is not None:
+        point_O = pose[:9].reshape(3, 3) @ (details[3:6] - pose[9:])  # rows of R^T
+        y[:2] = locate_on_chart(object_surface, point_O, object_chart, op)
+    return y
+
+
+def _outside(surface: Surface, uv: NDArray[np.float64], chart: int) -> bool:
+    """Tell whether coordinates lie outside the bounds of their chart."""
+    low, high = np.array(surface.charts[chart].bounds, dtype=float).T
+    periodic = [bool(period) for period in surface.charts[chart].periods]
+    return bool(np.any(((uv < low) | (uv > high)) & ~np.array(periodic)))
+
+
+def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
+    """Return the same chart coordinates, each period within half a period of zero."""
+    out = np.array(uv, dtype=float)
+    for k, period in enumerate(surface.charts[chart].periods):
+        if period and math.isfinite(out[k]):
+            out[k] -= period * round(out[k] / period)
+    return out
+
+
+def _given(parameters: ArrayLike | None, surface: Surface) -> NDArray[np.float64]:
+    if parameters is None:
+        return surface.parameter_values
+    return np.asarray(parameters, dtype=float)
+
+
+def _touch(details: NDArray[np.float64], y: NDArray[np.float64], convex: bool) -> Touch:
+    p_h, p_o, frame, gap, K = (
+        details[0:3],
+        details[3:6],
+        details[6:15].reshape(3, 3).T,
+        details[15],
+        details[16:19],
+    )
+    mean, half = (K[0] + K[2]) / 2, (K[0] - K[2]) / 2
+    return Touch(
+        y[-2:].copy(),
+        np.full(2, math.nan) if convex else y[:2].copy(),
+        p_h,
+        p_o,
+        frame,
+        float(gap),
+        float(-mean - math.hypot(half, K[1])),
+    )
+
+
+class _Search:
+    """Newton's method with backtracking on a compiled residual."""
+
+    def __init__(
+        self,
+        residual: ca.Function,
+        details: ca.Function,
+        pose: NDArray[np.float64],
+        op: NDArray[np.float64],
+        hp: NDArray[np.float64],
+    ) -> None:
+        # buffers of its own, so that several threads may search at once
+        self._residual, self._details = FastFunction(residual), FastFunction(details)
+        for f in (self._residual, self._details):
+            for buffer, value in zip(f.inputs[1:], (pose, op, hp), strict=True):
+                buffer[:] = value
+        self._n = self._residual.inputs[0].size
+
+    def residual(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the residual and its Jacobian."""
+        self._residual.inputs[0][:] = y
+        out, n = self._residual.evaluate(), self._n
+        return out[:n].copy(), out[n:].reshape(n, n).T.copy()
+
+    def details(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points, frame, gap and curvature."""
+        self._details.inputs[0][:] = y
+        return self._details.evaluate().copy()
+
+    def solve(self, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the root next to y to rounding, or None."""
+        r, J = self.residual(y)
+        size = float(np.abs(r).max())
+        for _ in range(ITERATIONS):
+            improved = math.isfinite(size) and size > 0 and self._step(y, r, J, size)
+            if not improved:
+                break
+            y, r, J, size = improved
+        d = self.details(y)
+        scale = max(float(np.abs(d[:6]).max()), 1e-300)
+        return y if size <= TOLERANCE * min(scale, 1.0) else None
+
+    def _step(
+        self, y: NDArray[np.float64], r: NDArray[np.float64], J: NDArray[np.float64], size: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float] | None:
+        try:
+            step = np.linalg.solve(J, r)
+        except np.linalg.LinAlgError:
+            return None
+        for halvings in range(20):
+            trial = y - 0.5**halvings * step
+            r_new, J_new = self.residual(trial)
+            new = float(np.abs(r_new).max())
+            if new < size:
+                return trial, r_new, J_new, new
+        return None
+
+    def solve_all(self, starts: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the roots found from the most promising starts."""
+        order = np.argsort([np.abs(self.residual(y)[0]).max() for y in starts])
+        roots = (self.solve(starts[k]) for k in order[: TRIES * self._n])
+        return [y for y in roots if y is not None]
+
+
+@lru_cache(maxsize=32)
+def _functions(
+    object_surface: Surface,
+    hand_surface: Surface,
+    convex: bool,
+    object_chart: int,
+    hand_chart: int,
+) -> tuple[ca.Function, ca.Function]:
+    """Return residual with Jacobian, and points, frame, gap and curvature, of the unknowns."""
+    y, pose = ca.SX.sym('y', 2 if convex else 4), ca.SX.sym('pose', 12)
+    op = ca.SX.sym('op', object_surface.parameters.numel())
+    hp = ca.SX.sym('hp', hand_surface.parameters.numel())
+    R, p = ca.reshape(pose[:9], 3, 3), pose[9:]
+    hand = hand_surface.geometry(y[-2:], hp, hand_chart)
+    n, tangent = hand.frame[:, 2], hand.frame[:, :2]
+    if convex:  # the point of the object with the normal opposite to the hand's is known
+        point_O, hessian = support_point(object_surface, -(R.T @ n), op)
+        tangent_O = R.T @ tangent
+        curvature = hand.curvature - inverse_2x2(tangent_O.T @ hessian @ tangent_O)
+        tilt = ca.SX(0, 1)
+    else:
+        obj = object_surface.geometry(y[:2], op, object_chart)
+        point_O = obj.position
+        across = obj.frame[:, :2].T @ R.T @ tangent
+        curvature = hand.curvature + across.T @ obj.curvature @ across
+        tilt = tangent.T @ R @ obj.frame[:, 2]
+    point = p + R @ point_O
+    apart = point - hand.position
+    residual = ca.vertcat(tangent.T @ apart, tilt)
+    details = ca.vertcat(
+        hand.position,
+        point,
+        ca.vec(hand.frame),
+        ca.dot(n, apart),
+        curvature[0, 0],
+        curvature[0, 1],
+        curvature[1, 1],
+    )
+    inputs, J = [y, pose, op, hp], ca.jacobian(residual, y)
+    first, second = compiled(
+        ca.Function(
+            'touch_residual', inputs, [ca.densify(ca.vertcat(residual, ca.vec(ca.densify(J))))]
+        ),
+        ca.Function('touch_details', inputs, [ca.densify(details)]),
+    )
+    return first, second
+
+
+def hand_starts(
+    surface: Surface, chart: int, point: NDArray[np.float64], near: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return a grid on a chart; where it is unbounded, about the place next to a point."""
+    c = surface.charts[chart]
+    if near is None:
+        centre = np.zeros(2) if c.inverse is None else c.inverse(point, surface.parameter_values)
+    else:
+        centre = np.asarray(near, dtype=float)
+    reach = max(1.0, float(np.linalg.norm(point)))
+    axes = []
+    for k in range(2):
+        low, high = c.bounds[k]
+        period = c.periods[k]
+        if period:
+            axis = centre[k] + period * np.arange(GRID) / GRID
+        elif math.isfinite(low) and math.isfinite(high):
+            axis = low + (high - low) * (np.arange(GRID) + 0.5) / GRID
+        else:
+            axis = np.clip(centre[k] + reach * np.linspace(-1, 1, GRID), low, high)
+        axes.append(axis)
+    grid = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 2)
+    return np.vstack([np.clip(centre, *np.array(c.bounds).T), grid])
+
+
+def _with_object(
+    starts: NDArray[np.float64],
+    object_surface: Surface,
+    hand_surface: Surface,
+    object_chart: int,
+    hand_chart: int,
+    pose: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return starts (uv_o, uv_h): beside each place on the hand, where the normals are opposed."""
+    R, origin = pose[:9].reshape(3, 3).T, np.zeros(3)
+    on_object = hand_starts(object_surface, object_chart, origin)
+    normals = [_normal(object_surface, uv, object_chart) for uv in on_object]
+    table = np.array(normals) @ R.T
+    out = []
+    for uv in starts:
+        facing = table @ _normal(hand_surface, uv, hand_chart)
+        facing[~np.isfinite(facing)] = 1.0
+        out += [np.concatenate([on_object[k], uv]) for k in np.argsort(facing)[:3]]
+    return np.array(out)
+
+
+def _normal(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
+    return np.array(surface.numeric(chart)(uv, surface.parameter_values)[1])[:, 2]

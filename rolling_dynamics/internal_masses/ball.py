@@ -1,0 +1,302 @@
+"""A ball driven by internal masses, as a rolling system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.internal_masses.ball_equations import (
+    BallState,
+    bias,
+    contact_force,
+    flight_acceleration,
+    inertia_matrix,
+    rolling_acceleration,
+)
+from rolling_dynamics.internal_masses.checks import (
+    check_masses,
+    check_radius,
+    checked_coefficients,
+    inertia_6,
+)
+from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
+from rolling_dynamics.internal_masses.contact_response import ball_response, Response, sliding
+from rolling_dynamics.internal_masses.integrals import ball_integrals
+from rolling_dynamics.internal_masses.masses import (
+    accelerations,
+    Mass,
+    mass_points,
+    MassPoint,
+)
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.path import PlanePath
+from rolling_dynamics.internal_masses.system import (
+    CREEP,
+    GRAVITY,
+)
+from rolling_dynamics.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.rotations import rate_body, rotation_matrix
+
+
+class PointMassBall(ContactFunctions):
+    """
+    Ball on the plane z = 0 of W; Putkaradze & Rogers (normal force), Eqs. (3.2)-(3.4), (6.4).
+
+    The body frame B has its origin in the geometric centre. The state is (theta, theta_rate, q_WB,
+    w_WB_B, p_xy); of a unilateral ball the centre p_WB and its velocity v_WB_W stand in place of
+    p_xy.
+    """
+
+    name = 'point_mass_ball'
+    axes = 3
+
+    def __init__(
+        self,
+        masses: Sequence[Mass] = (),
+        *,
+        force: Sequence[str | float] | None = None,
+        unilateral: bool = False,
+        mass_size: float = 0.0,
+        path: PlanePath | None = None,
+    ) -> None:
+        """
+        Build the ball.
+
+        Parameters
+        ----------
+        masses, force, unilateral, mass_size
+            See :class:`MassDrivenSystem`.
+        path
+            A path on the plane: the state then holds ``path`` (along, aside) in place of ``p``.
+
+        """
+        if unilateral and path is not None:
+            raise ParameterError('path: coordinates along a path are for a ball that rolls')
+        self.path = path
+        super().__init__(masses, force=force, unilateral=unilateral, mass_size=mass_size)
+
+    def _body_entries(self) -> tuple[Entry, ...]:
+        attitude = quaternion_entry('q_WB', 'attitude of the ball')
+        spin = vector_entry('w_WB_B', 'rad/s', 'B', 'angular velocity of the ball')
+        if self.path is not None:
+            names = ('path_along', 'path_aside')
+            return attitude, spin, Entry('path', names, 'm', 'W', text='contact point on the path')
+        if not self.unilateral:
+            return attitude, spin, vector_entry('p', 'm', 'W', 'contact point', 'xy')
+        return (
+            attitude,
+            spin,
+            vector_entry('p_WB', 'm', 'W', 'geometric centre'),
+            vector_entry('v_WB_W', 'm/s', 'W', 'velocity of the geometric centre'),
+        )
+
+    def _inertia_entries(self) -> tuple[Entry, ...]:
+        return (
+            Entry(
+                'inertia',
+                tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz')),
+                'kg m^2',
+                'B',
+                text='inertia of the shell about its centre of mass',
+            ),
+            vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell'),
+        )
+
+    def pack_parameters(
+        self,
+        *,
+        mass: float,
+        inertia: ArrayLike,
+        radius: float,
+        centre_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
+        mu: float = 1.0,
+        mu_kinetic: float | None = None,
+    ) -> NDArray[np.float64]:
+        """
+        Return the vector p; masses and rails stand in it with their own values.
+
+        Parameters
+        ----------
+        mass
+            m_0 of the shell [kg], zero or positive; the total must be positive.
+        inertia
+            About the centre of mass of the shell [kg m^2]: a number, 3 moments or a 3x3 matrix.
+        radius
+            r [m].
+        centre_of_mass
+            chi_0, from the geometric centre [m].
+        gravity_W
+            Gravity [m/s^2].
+        mu, mu_kinetic
+            Coefficients of static and kinetic friction; the kinetic one is mu if None.
+
+        Raises
+        ------
+        ParameterError
+            A value that no ball has, a rail that leaves the shell, or masses that meet.
+
+        """
+        check_radius(radius)
+        check_masses(self.masses, mass, radius, np.asarray(centre_of_mass, dtype=float))
+        static, kinetic = checked_coefficients(mu, mu_kinetic, no_slip=not self.unilateral)
+        return self.parameters.pack(
+            mass=mass,
+            inertia=inertia_6(inertia),
+            radius=radius,
+            centre_of_mass=centre_of_mass,
+            gravity_W=gravity_W,
+            mu=static,
+            mu_kinetic=kinetic,
+        )
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
+        """Refuse a quaternion of norm 0 or far from 1."""
+        q = np.asarray(x, dtype=float)[self.state.slice('q_WB')]
+        if not abs(np.linalg.norm(q) - 1) < 1e-3:
+            raise ParameterError(
+                f'q_WB must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
+            )
+
+    @cached_property
+    def body(self) -> BallState:
+        """What the equations of motion depend on, in the symbols of the system."""
+        s = self.symbols
+        v, p = s.values, s.params
+        shell = MassPoint(p['mass'], p['centre_of_mass'], ca.SX.zeros(3), ca.SX.zeros(3))
+        R = rotation_matrix(v['q_WB'])
+        position, velocity = self._centre(s, R)
+        return BallState(
+            points=[shell, *mass_points(self.masses, self.motion)],
+            inertia=inertia_matrix(p['inertia']),
+            radius=p['radius'],
+            R_WB=R,
+            Omega=v['w_WB_B'],
+            gravity_W=p['gravity_W'],
+            force_W=self.force_W(s.t, position, velocity),
+        )
+
+    def _centre(self, s: Symbols, R: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return position and velocity of the geometric centre in W."""
+        if self.unilateral:
+            return s.values['p_WB'], s.values['v_WB_W']
+        r = s.params['radius']
+        velocity = ca.cross(R @ s.values['w_WB_B'], ca.vertcat(0, 0, r))
+        if self.path is not None:
+            place = self.path.point(*ca.vertsplit(s.values['path']))
+        else:
+            place = s.values['p']
+        return ca.vertcat(place, r), velocity
+
+    @property
+    def centre(self) -> tuple[ca.SX, ca.SX]:
+        """Position and velocity of the geometric centre in W, as expressions."""
+        return self._centre(self.symbols, self.body.R_WB)
+
+    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+        body = self.body
+        stops = self.mass_guards(symbols.values, [q.chi for q in body.points[1:]])
+        Omega_dot = rolling_acceleration(body)
+        up = ca.vertcat(0, 0, body.radius)
+        force = contact_force(body, Omega_dot)
+        slip_margin = symbols.params['mu'] * force[2] - ca.norm_2(force[0:2])
+        a_rolling = ca.cross(body.R_WB @ Omega_dot, up)
+        v_rolling = ca.cross(body.R_WB @ body.Omega, up)
+        guards = {'normal_force': force[2], 'friction': slip_margin, **stops}
+        out = {'rolling': self._one_mode(symbols, Omega_dot, a_rolling, v_rolling, force, guards)}
+        if not self.unilateral:
+            return out
+        velocity = symbols.values['v_WB_W']
+        slip = velocity - v_rolling
+        slip[2] = 0
+        speed = ca.norm_2(slip[0:2])
+        free = self.free()
+        direction = slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2)
+        motion = sliding(free, self.answer, direction, symbols.params['mu_kinetic'])
+        guards = {
+            'normal_force': motion.force_W[2],
+            'painleve': motion.coefficient * body.total_mass,
+            'stick': speed - CREEP,
+            **stops,
+        }
+        out['sliding'] = self._one_mode(
+            symbols, motion.turn, motion.centre_W, velocity, motion.force_W, guards
+        )
+        guards = {'clearance': symbols.values['p_WB'][2] - body.radius, **stops}
+        out['flight'] = self._one_mode(
+            symbols, free.turn, free.centre_W, velocity, ca.SX.zeros(3), guards
+        )
+        return out
+
+    def _one_mode(
+        self,
+        s: Symbols,
+        turn: ca.SX,
+        a_W: ca.SX,
+        v_W: ca.SX,
+        force: ca.SX,
+        guards: Mapping[str, ca.SX],
+    ) -> ModeExpressions:
+        rates = (
+            [s.values['theta_rate'], accelerations(self.masses, s.u, s.t)] if (self._rails) else []
+        )
+        rates += [rate_body(s.values['q_WB'], s.values['w_WB_B']), turn]
+        if self.unilateral:
+            rates += [v_W, a_W]
+        elif self.path is not None:
+            rates.append(self.path.rates(s.values['path'][0], s.values['path'][1], v_W[0:2]))
+        else:
+            rates.append(v_W[0:2])
+        body, power = self.body, ca.SX(0)
+        for m in body.points[1:]:
+            inner = ca.cross(turn, m.chi) + bias(body, m)
+            acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
+            power += m.mass * ca.dot(acceleration, m.chi_dot)
+        return ModeExpressions(ca.vertcat(*rates), force, guards, power)
+
+    def answer(self, force_W: ca.SX) -> Response:
+        """Return the answer to a force or an impulse at the contact point."""
+        return ball_response(self.body, force_W)
+
+    def free(self) -> Response:
+        """Return the accelerations without a contact force."""
+        return Response(*flight_acceleration(self.body))
+
+    def of_contact(self, turn: ca.SX, centre_W: ca.SX) -> ca.SX:
+        """Return the lowest point's velocity from the velocities; accelerations alike."""
+        down = ca.vertcat(0, 0, -self.body.radius)
+        return centre_W + ca.cross(self.body.R_WB @ turn, down)
+
+    def velocities(self) -> tuple[ca.SX, ca.SX]:
+        """Return angular velocity in B and velocity of the centre in W."""
+        return self.body.Omega, self.centre[1]
+
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """Energy, momenta, and the integrals of a ball without masses."""
+        found = ball_integrals(self.body, *self.centre, static=not self.masses)
+        return {name: self.function(name, value) for name, value in found.items()}
+
+    @cached_property
+    def centre_of_mass(self) -> ca.Function:
+        """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
+        body = self.body
+        mean = sum(q.mass * q.chi for q in body.points) / body.total_mass
+        whole = self.centre[0] + body.R_WB @ mean
+        return self.function('centre_of_mass', ca.vertcat(whole, mean))
+
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
+        body, position = self.body, self.centre[0]
+        masses = [position + body.R_WB @ q.chi for q in body.points[1:]]
+        return self.pose_function(body.R_WB, [position, *masses])
+
+    def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # noqa: ARG002
+        """Return what a goal at rest has by default: nothing moves."""
+        rest = {'w_WB_B': np.zeros(3)}
+        return rest | ({'theta_rate': np.zeros(len(self._rails))} if self._rails else {})

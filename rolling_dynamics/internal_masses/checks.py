@@ -1,0 +1,125 @@
+"""What no ball or disk can be: refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.inertia import checked_inertia
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.internal_masses.masses import check_mass, FreeMass, Mass, RailMass
+from rolling_dynamics.internal_masses.rails.rail import Rail
+
+SAMPLES = 721  # of a rail
+MEET = 1e-9  # of the radius: masses nearer than this have met
+
+
+def check_radius(radius: float) -> None:
+    """Refuse a radius that is not positive."""
+    if not (math.isfinite(radius) and radius > 0):
+        raise ParameterError(f'radius must be positive and finite [m], got {radius!r}')
+
+
+def inertia_6(inertia: ArrayLike) -> list[float]:
+    """Return xx, yy, zz, xy, xz, yz of an inertia that a body can have."""
+    J = checked_inertia(inertia)
+    return [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+
+
+def checked_coefficients(
+    mu: float, mu_kinetic: float | None, *, no_slip: bool
+) -> tuple[float, float]:
+    """Return static and kinetic coefficient of friction, checked."""
+    kinetic = mu if mu_kinetic is None else mu_kinetic
+    if not (np.isfinite(mu) and mu >= 0):
+        raise ParameterError(f'mu must be zero or positive and finite, got {mu!r}')
+    if no_slip and mu == 0:
+        raise ParameterError(
+            'mu is 0, but rolling without slipping is demanded; give a positive mu, or build the '
+            'system with unilateral=True, which can slide'
+        )
+    if not 0 <= kinetic <= mu:
+        raise ParameterError(f'mu_kinetic must lie between 0 and mu = {mu:g}, got {mu_kinetic!r}')
+    return float(mu), float(kinetic)
+
+
+def check_masses(
+    masses: Sequence[Mass], shell: float, radius: float, centre_of_mass: NDArray[np.float64]
+) -> None:
+    """Refuse a total of zero, a centre of mass outside the shell, rails that leave the shell."""
+    check_mass('mass', shell)
+    if not shell + sum(m.mass for m in masses) > 0:
+        raise ParameterError('mass: the total of shell and masses is zero; it must be positive')
+    if not np.linalg.norm(centre_of_mass) < radius:
+        raise ParameterError(
+            f'centre_of_mass: {centre_of_mass.tolist()} lies outside the shell of radius '
+            f'{radius:g} m'
+        )
+    for k, m in enumerate(masses, 1):
+        if isinstance(m, RailMass):
+            check_inside(k, m.rail, radius)
+
+
+def check_inside(number: int, rail: Rail, radius: float) -> None:
+    """Refuse a rail that leaves the shell."""
+    theta = np.linspace(*rail.span(), SAMPLES)
+    distance = np.linalg.norm(rail.points(theta), axis=1)
+    worst = int(np.argmax(distance))
+    if distance[worst] > radius * (1 + 1e-12):
+        raise ParameterError(
+            f'rail {number} ({rail.kind}) leaves the shell: at theta = {theta[worst]:.6g} it is '
+            f'{distance[worst]:.6g} m from the centre, the radius is {radius:g} m'
+        )
+
+
+def check_trajectories(masses: Sequence[Mass], radius: float, duration: float) -> None:
+    """Refuse a free trajectory that leaves the shell within a time."""
+    times = np.linspace(0.0, duration, SAMPLES)
+    t = ca.SX.sym('t')
+    for k, m in enumerate(masses, 1):
+        if not isinstance(m, FreeMass):
+            continue
+        f = ca.Function('chi', [t], [ca.densify(m.position(t))])
+        distance = np.linalg.norm(np.array(f(times[None, :])), axis=0)
+        out = np.flatnonzero(~(distance <= radius * (1 + 1e-12)))
+        if out.size:
+            raise ParameterError(
+                f'the trajectory of mass {k} leaves the shell: at t = {times[out[0]]:.6g} s it is '
+                f'{distance[out[0]]:.6g} m from the centre, the radius is {radius:g} m'
+            )
+
+
+def check_apart(masses: Sequence[Mass], theta: ArrayLike, size: float = 0.0) -> None:
+    """
+    Refuse places on the rails at which masses meet or stand beyond a stop.
+
+    Parameters
+    ----------
+    masses
+        The masses; those on free trajectories are not looked at.
+    theta
+        Places of those on rails.
+    size
+        Diameter of a mass [m]; masses nearer than it have met.
+
+    """
+    rails = [(k, m.rail) for k, m in enumerate(masses, 1) if isinstance(m, RailMass)]
+    places = np.asarray(theta, dtype=float).reshape(-1)
+    for (k, rail), value in zip(rails, places, strict=True):
+        low, high = rail.stops
+        if not low <= value <= high:
+            raise ParameterError(
+                f'theta_{k} = {value:g} lies beyond the stops of its rail, {low:g} to {high:g}'
+            )
+    points = [(k, rail.points(v)[0]) for (k, rail), v in zip(rails, places, strict=True)]
+    for (i, a), (j, b) in combinations(points, 2):
+        gap = float(np.linalg.norm(a - b))
+        if gap <= max(size, MEET * float(np.linalg.norm(a) + 1e-30)):
+            raise ParameterError(
+                f'masses {i} and {j} meet: their centres are {gap:.3g} m apart at '
+                f'[{", ".join(f"{c:.4g}" for c in a)}]'
+            )

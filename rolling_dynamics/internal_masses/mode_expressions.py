@@ -1,0 +1,44 @@
+"""A mode of motion and the symbols of its equations, before they become functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+
+@dataclass(frozen=True, eq=False)
+class ModeExpressions:
+    """
+    One mode of motion as expressions.
+
+    Attributes
+    ----------
+    xdot
+        Rates of the state.
+    force_W
+        Contact force in W (3,) [N]: friction, friction, N.
+    guards
+        Name -> margin.
+    power
+        Power of the actuators [W].
+
+    """
+
+    xdot: ca.SX
+    force_W: ca.SX
+    guards: Mapping[str, ca.SX]
+    power: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """Symbols of the equations, and the entries of the vectors by name."""
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    values: Mapping[str, ca.SX]
+    params: Mapping[str, ca.SX]

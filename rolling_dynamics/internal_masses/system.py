@@ -1,0 +1,271 @@
+"""What ball and disk with internal masses have in common on the contract of a rolling system."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+import hashlib
+from itertools import combinations
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.internal_masses.masses import (
+    accelerations,
+    Mass,
+    MassMotion,
+    rail_masses,
+    rail_value_names,
+)
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.layout import Entry, Layout, vector_entry
+from rolling_dynamics.rolling_system import Mode
+from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
+
+GRAVITY = 9.81  # m/s^2
+CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
+SLIDE_START = 3.0  # slip begins at this many times that speed
+FORCE_NAMES = ('t', 'x', 'y', 'z', 'vx', 'vy', 'vz')
+
+
+class MassDrivenSystem(ABC):
+    """
+    A body that rolls on a plane, driven by masses that move inside.
+
+    Attributes
+    ----------
+    masses
+        The masses.
+    unilateral
+        Whether the system can leave the plane: the state then holds the height, and there are the
+        modes ``sliding`` and ``flight`` beside ``rolling``.
+
+    """
+
+    name: str
+    independent_variable = 'time'
+
+    def __init__(
+        self,
+        masses: Sequence[Mass] = (),
+        *,
+        force: Sequence[str | float] | None = None,
+        unilateral: bool = False,
+        mass_size: float = 0.0,
+    ) -> None:
+        """
+        Build the system.
+
+        Parameters
+        ----------
+        masses
+            The masses inside.
+        force
+            External force at the geometric centre in W [N]: three formulas of the time ``t``, the
+            position ``x y z`` and the velocity ``vx vy vz`` of the centre. None for none.
+        unilateral
+            Whether the body can slide and leave the plane.
+        mass_size
+            Diameter of a mass [m]: masses whose centres come this near meet, the event
+            ``masses_meet``. They are not watched if 0.
+
+        """
+        self.masses, self.unilateral = tuple(masses), unilateral
+        if not (math.isfinite(mass_size) and mass_size >= 0):
+            raise ParameterError(f'mass_size must be zero or positive [m], got {mass_size!r}')
+        self.mass_size = float(mass_size)
+        self._rails = rail_masses(self.masses)
+        self._force = ('0', '0', '0') if force is None else tuple(force)
+        if isinstance(force, str) or len(self._force) != 3:
+            raise ParameterError('force: three formulas along x, y, z of W are needed')
+        n, units = len(self._rails), {m.rail.unit for m in self._rails}
+        unit = units.pop() if len(units) == 1 else ''
+        count = [str(k + 1) for k in range(n)]
+        rate_unit = f'{unit}/s' if unit else '1/s'
+        self._mass_entries = (
+            ()
+            if n == 0
+            else (
+                Entry(
+                    'theta', tuple(f'theta_{k}' for k in count), unit, 'B', text='places on rails'
+                ),
+                Entry('theta_rate', tuple(f'theta_rate_{k}' for k in count), rate_unit, 'B'),
+            )
+        )
+        self.state = Layout((*self._mass_entries, *self._body_entries()))
+        driven = [k for k, m in zip(count, self._rails, strict=True) if m.drive is None]
+        names = tuple(f'theta_acceleration_{k}' for k in driven)
+        self.control = Layout(
+            (Entry('theta_acceleration', names, f'{rate_unit}^2', 'B'),) if names else ()
+        )
+        self.parameters = self._parameter_layout()
+        self.tangent = tangent_layout(self.state)
+        self._check_force()
+
+    @abstractmethod
+    def _body_entries(self) -> tuple[Entry, ...]:
+        """Return the entries of the state that follow those of the masses."""
+
+    @abstractmethod
+    def _inertia_entries(self) -> tuple[Entry, ...]:
+        """Return the parameters of the shell: inertia and centre of mass."""
+
+    @abstractmethod
+    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+        """Return the modes."""
+
+    def _parameter_layout(self) -> Layout:
+        rails = rail_value_names(self.masses)
+        entries = [
+            Entry('mass', ('mass',), 'kg', text='mass of the shell with all that is fixed in it'),
+            *self._inertia_entries(),
+            Entry('radius', ('radius',), 'm', text='radius of the shell'),
+            vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
+            Entry('mu', ('mu',), '', text='coefficient of static friction'),
+            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
+        ]
+        defaults: dict[str, tuple[float, ...]] = {'gravity_W': (0.0, 0.0, -GRAVITY)}
+        if self.masses:
+            count = range(1, len(self.masses) + 1)
+            entries.append(Entry('masses', tuple(f'mass_{k}' for k in count), 'kg'))
+            defaults['masses'] = tuple(m.mass for m in self.masses)
+        if rails:
+            entries.append(Entry('rails', tuple(rails), 'm', 'B', text='lengths of the rails'))
+            defaults['rails'] = tuple(rails.values())
+        return Layout(tuple(entries), defaults)
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Symbols of state, control, time and parameters."""
+        x, u = ca.SX.sym('x', self.state.size), ca.SX.sym('u', self.control.size)
+        t, p = ca.SX.sym('t'), ca.SX.sym('p', self.parameters.size)
+        values = {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
+        params = {e.name: p[self.parameters.slice(e.name)] for e in self.parameters.entries}
+        return Symbols(x, u, t, p, values, params)
+
+    @cached_property
+    def motion(self) -> MassMotion:
+        """What the motion of the masses depends on, in the symbols of the system."""
+        s, empty = self.symbols, ca.SX(0, 1)
+        names = rail_value_names(self.masses)
+        lengths = ca.vertsplit(s.params['rails']) if names else []
+        return MassMotion(
+            t=s.t,
+            theta=s.values.get('theta', empty),
+            theta_rate=s.values.get('theta_rate', empty),
+            theta_acceleration=accelerations(self.masses, s.u, s.t),
+            masses=s.params.get('masses', empty),
+            rail_values=dict(zip(names, lengths, strict=True)),
+        )
+
+    def pose_function(self, R_WB: ca.SX, places: Sequence[ca.SX]) -> ca.Function:
+        """Return ``(x, p) -> 4x4 matrices`` of shell and masses at places in W, at t = 0."""
+        s = self.symbols
+        poses = [ca.substitute(homogeneous(R_WB, a), s.t, ca.SX(0)) for a in places]
+        names = ['shell', *(f'mass_{k + 1}' for k in range(len(self.masses)))]
+        return ca.Function('pose', [s.x, s.p], [ca.densify(X) for X in poses], ['x', 'p'], names)
+
+    @cached_property
+    def expressions(self) -> dict[str, ModeExpressions]:
+        """The equations of each mode, written once."""
+        return self._mode_expressions(self.symbols)
+
+    def force_W(self, t: ca.SX, position: ca.SX, velocity: ca.SX) -> ca.SX:
+        """Return the external force at the centre in W [N]."""
+        values = ca.vertsplit(ca.vertcat(t, position, velocity))
+        known = dict(zip(FORCE_NAMES, values, strict=True))
+        return ca.vertcat(*(parse_expression(f, known) for f in self._force))
+
+    def _check_force(self) -> None:
+        self.force_W(ca.SX.sym('t'), ca.SX.sym('p', 3), ca.SX.sym('v', 3))
+
+    def mass_guards(
+        self, values: Mapping[str, ca.SX], places: Sequence[ca.SX]
+    ) -> dict[str, ca.SX]:
+        """Return distances to the stops of the rails, ``stop_1`` etc., and between masses."""
+        out = {}
+        for k, m in enumerate(self._rails):
+            low, high = m.rail.stops
+            theta = values['theta'][k]
+            parts = [theta - low] if math.isfinite(low) else []
+            parts += [high - theta] if math.isfinite(high) else []
+            if parts:
+                out[f'stop_{k + 1}'] = ca.mmin(ca.vertcat(*parts))
+        gaps = [ca.norm_2(a - b) - self.mass_size for a, b in combinations(places, 2)]
+        if gaps and self.mass_size > 0:
+            out['masses_meet'] = ca.mmin(ca.vertcat(*gaps))
+        return out
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in ``symbols``."""
+        s = self.symbols
+        return ca.Function(
+            name, [s.x, s.u, s.t, s.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
+        )
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Rolling; of a unilateral system also sliding and flight."""
+        out = {}
+        for name, e in self.expressions.items():
+            wrench = ca.vertcat(ca.SX.zeros(3), e.force_W)
+            out[name] = Mode(
+                dynamics=self.function('dynamics', e.xdot),
+                wrench=self.function('wrench', wrench),
+                guards={key: self.function(key, g) for key, g in e.guards.items()},
+            )
+        return out
+
+    @property
+    def mode(self) -> Mode:
+        """Rolling without slipping."""
+        return self.modes['rolling']
+
+    @cached_property
+    def envelope(self) -> Mapping[str, ca.Function]:
+        """Smooth limits of rolling, positive inside: N and the cone, in units of the weight."""
+        params, force = self.symbols.params, self.expressions['rolling'].force_W
+        total = params['mass']
+        if self.masses:
+            total = total + ca.sum1(params['masses'])
+        weight = total * (ca.norm_2(params['gravity_W']) + 1e-9 * GRAVITY)
+        fx, fy, fz = ca.vertsplit(force / weight)
+        cone = (params['mu'] * fz) ** 2 - fx * fx - fy * fy
+        return {
+            'normal_force': self.function('normal_force', fz),
+            'friction': self.function('friction', cone),
+        }
+
+    def actuator_power(self, mode: str = 'rolling') -> ca.Function:
+        """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
+        return self.function('actuator_power', self.expressions[mode].power)
+
+    def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:  # noqa: ARG002
+        """Return the stops of the rails by scalar name."""
+        out = {}
+        for k, m in enumerate(self._rails, 1):
+            if any(math.isfinite(s) for s in m.rail.stops):
+                out[f'theta_{k}'] = m.rail.stops
+        return out
+
+    @cached_property
+    def retract(self) -> ca.Function:
+        """``(x, d) -> x`` moved by a tangent vector; the attitude by d on the body's side."""
+        return retraction(self.state, self.tangent)
+
+    @cached_property
+    def difference(self) -> ca.Function:
+        """``(x, y) -> d`` with ``retract(y, d) = x``."""
+        return difference(self.state)
+
+    @cached_property
+    def model_hash(self) -> str:
+        """Content hash of the equations."""
+        parts = [f.serialize() for m in self.modes.values() for f in (m.dynamics, m.wrench) if f]
+        text = ''.join(parts)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

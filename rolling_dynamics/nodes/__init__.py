@@ -1,0 +1,1 @@
+"""ROS nodes of the dynamics, and the plumbing that all nodes of the suite share."""

@@ -1,0 +1,98 @@
+"""Contact coordinates (u_o, v_o, u_h, v_h, psi) of poses, on the charts that fit best; no ROS."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.surfaces import Surface
+
+SWITCH_BELOW = 0.3  # regularity of a chart below which a better one is looked for
+
+NAMES = ('u_o', 'v_o', 'u_h', 'v_h', 'psi')
+
+
+class ContactView:
+    """Follows the contact over the charts of both surfaces, without jumps within a chart."""
+
+    def __init__(self, object_surface: Surface, hand_surface: Surface) -> None:
+        """Watch these two surfaces."""
+        self._surfaces = (object_surface, hand_surface)
+        self._charts = [0, 0]
+        self._near: list[NDArray | None] = [None, None]
+        self._psi = 0.0
+        self._evaluate = [
+            [_evaluator(surface, c) for c in range(len(surface.charts))]
+            for surface in self._surfaces
+        ]
+
+    @property
+    def charts(self) -> tuple[str, str]:
+        """Names of the charts in use, of the object and of the hand."""
+        o, h = (s.charts[c].name for s, c in zip(self._surfaces, self._charts, strict=True))
+        return o, h
+
+    def coordinates(
+        self, X_WO: NDArray[np.float64], X_WH: NDArray[np.float64], p_WC: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """
+        Return the contact coordinates and the contact frame of the object.
+
+        Parameters
+        ----------
+        X_WO, X_WH
+            Poses of object and hand, shape (4, 4).
+        p_WC
+            Contact point in the world [m].
+
+        Returns
+        -------
+        q
+            u_o, v_o, u_h, v_h, psi; shape (5,).
+        X_OCo
+            Pose of the contact frame of the object, shape (4, 4).
+
+        """
+        uv_o, R_OCo, p_OC = self._locate(0, X_WO, p_WC)
+        uv_h, R_HCh, _ = self._locate(1, X_WH, p_WC)
+        R_ChCo = (X_WH[:3, :3] @ R_HCh).T @ X_WO[:3, :3] @ R_OCo
+        psi = math.atan2(-R_ChCo[1, 0], R_ChCo[0, 0])  # R_psi, Woodruff & Lynch, Eq. (2)
+        self._psi = psi + 2 * math.pi * round((self._psi - psi) / (2 * math.pi))
+        X_OCo = np.eye(4)
+        X_OCo[:3, :3], X_OCo[:3, 3] = R_OCo, p_OC
+        return np.array([*uv_o, *uv_h, self._psi]), X_OCo
+
+    def _locate(
+        self, body: int, X_WB: NDArray[np.float64], p_WC: NDArray[np.float64]
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        surface = self._surfaces[body]
+        p_BC = X_WB[:3, :3].T @ (p_WC - X_WB[:3, 3])
+        chart = self._charts[body]
+        uv = surface.locate(p_BC, chart, self._near[body])
+        worth, R = self._geometry(body, chart, uv)
+        if len(surface.charts) > 1 and worth < SWITCH_BELOW:
+            places = [surface.locate(p_BC, c) for c in range(len(surface.charts))]
+            seen = [self._geometry(body, c, place) for c, place in enumerate(places)]
+            best = int(np.argmax([w for w, _ in seen]))
+            if best != chart:
+                self._charts[body], uv, R = best, places[best], seen[best][1]
+        self._near[body] = uv
+        return uv, R, p_BC
+
+    def _geometry(self, body: int, chart: int, uv: NDArray) -> tuple[float, NDArray]:
+        """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
+        out = self._evaluate[body][chart](uv, self._surfaces[body].parameter_values)
+        a, b, c, d = out[9:].tolist()
+        area = math.sqrt(max(a * d - b * c, 0.0))
+        return area / max((a + d) / 2, 1e-300), out[:9].reshape(3, 3, order='F')
+
+
+def _evaluator(surface: Surface, chart: int) -> FastFunction:
+    """Return ``(uv, parameters) -> frame (9), metric (4)``."""
+    uv, p = ca.SX.sym('uv', 2), ca.SX.sym('p', surface.parameters.numel())
+    geometry = surface.geometry(uv, p, chart)
+    out = ca.vertcat(ca.vec(geometry.frame), ca.vec(geometry.metric))
+    return FastFunction(compiled(ca.Function('contact_view', [uv, p], [ca.densify(out)]))[0])

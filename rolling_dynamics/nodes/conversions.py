@@ -1,0 +1,205 @@
+"""
+Messages to arrays and back, pure functions.
+
+Quaternions are x, y, z, w in messages and w, x, y, z in arrays: converted here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import (
+    Accel,
+    AccelStamped,
+    Point,
+    Pose,
+    Quaternion,
+    Transform,
+    TransformStamped,
+    Twist,
+    Vector3,
+    Wrench,
+)
+from nav_msgs.msg import Odometry
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+NANOSECONDS = 1_000_000_000
+
+
+def nanoseconds_to_time(stamp: int) -> Time:
+    """Return the message of a time in nanoseconds."""
+    return Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
+
+
+def time_to_nanoseconds(stamp: Time) -> int:
+    """Return a time in nanoseconds."""
+    return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def vector_to_list(v: Vector3 | Point) -> list[float]:
+    """Return x, y, z."""
+    return [v.x, v.y, v.z]
+
+
+def list_to_vector(v: Sequence[float]) -> Vector3:
+    """Return the message of three numbers."""
+    return Vector3(x=float(v[0]), y=float(v[1]), z=float(v[2]))
+
+
+def list_to_point(v: Sequence[float]) -> Point:
+    """Return the message of a point [m]."""
+    return Point(x=float(v[0]), y=float(v[1]), z=float(v[2]))
+
+
+def wxyz_to_quaternion(q: Sequence[float]) -> Quaternion:
+    """Return the message of a quaternion given as w, x, y, z."""
+    return Quaternion(w=float(q[0]), x=float(q[1]), y=float(q[2]), z=float(q[3]))
+
+
+def quaternion_to_wxyz(q: Quaternion) -> list[float]:
+    """Return a quaternion as w, x, y, z."""
+    return [q.w, q.x, q.y, q.z]
+
+
+def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """
+    Return the unit quaternion w, x, y, z of a rotation matrix.
+
+    Parameters
+    ----------
+    R
+        Rotation matrix, shape (3, 3) or larger; the upper left block counts.
+
+    Returns
+    -------
+    tuple of float
+        Of norm 1, the largest component positive (Shepperd's choice of the largest pivot).
+
+    """
+    (a, b, c), (d, e, f), (g, h, i) = (row[:3] for row in R[:3].tolist())
+    trace = a + e + i
+    if trace >= max(a, e, i):
+        s = math.sqrt(1.0 + trace) * 2.0
+        return s / 4.0, (h - f) / s, (c - g) / s, (d - b) / s
+    if a >= max(e, i):
+        s = math.sqrt(1.0 + a - e - i) * 2.0
+        return (h - f) / s, s / 4.0, (b + d) / s, (c + g) / s
+    if e >= i:
+        s = math.sqrt(1.0 + e - a - i) * 2.0
+        return (c - g) / s, (b + d) / s, s / 4.0, (f + h) / s
+    s = math.sqrt(1.0 + i - a - e) * 2.0
+    return (d - b) / s, (c + g) / s, (f + h) / s, s / 4.0
+
+
+def matrix_to_pose(X: NDArray[np.float64]) -> Pose:
+    """Return the pose of a homogeneous matrix, shape (4, 4)."""
+    return Pose(
+        position=list_to_point(X[:3, 3]), orientation=wxyz_to_quaternion(matrix_to_wxyz(X))
+    )
+
+
+def matrix_to_transform(
+    X: NDArray[np.float64], stamp: Time, parent: str, child: str
+) -> TransformStamped:
+    """Return the transform of a homogeneous matrix X_parent_child, shape (4, 4)."""
+    out = TransformStamped(child_frame_id=child)
+    out.header.stamp, out.header.frame_id = stamp, parent
+    out.transform = Transform(
+        translation=list_to_vector(X[:3, 3]), rotation=wxyz_to_quaternion(matrix_to_wxyz(X))
+    )
+    return out
+
+
+def arrays_to_twist(w: Sequence[float], v: Sequence[float]) -> Twist:
+    """Return the twist of an angular [rad/s] and a linear velocity [m/s]."""
+    return Twist(angular=list_to_vector(w), linear=list_to_vector(v))
+
+
+def control_to_accel(u: Sequence[float]) -> Accel:
+    """
+    Return the message of a hand control.
+
+    Parameters
+    ----------
+    u
+        alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers, both expressed in the hand.
+
+    """
+    return Accel(angular=list_to_vector(u[0:3]), linear=list_to_vector(u[3:6]))
+
+
+def accel_to_control(accel: Accel) -> NDArray[np.float64]:
+    """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], shape (6,)."""
+    return np.array([*vector_to_list(accel.angular), *vector_to_list(accel.linear)])
+
+
+def accel_command(u: Sequence[float], stamp: Time, frame: str) -> AccelStamped:
+    """Return the command of a hand control, expressed in the frame of the hand."""
+    out = AccelStamped(accel=control_to_accel(u))
+    out.header.stamp, out.header.frame_id = stamp, frame
+    return out
+
+
+def array_to_wrench(w: ArrayLike) -> Wrench:
+    """Return the message of a wrench given as torque [N m] and force [N], 6 numbers."""
+    w = np.asarray(w, dtype=float)
+    return Wrench(torque=list_to_vector(w[0:3]), force=list_to_vector(w[3:6]))
+
+
+def wrench_to_array(w: Wrench) -> NDArray[np.float64]:
+    """Return torque [N m] and force [N], shape (6,)."""
+    return np.array([*vector_to_list(w.torque), *vector_to_list(w.force)])
+
+
+def odometry_to_array(message: Odometry) -> NDArray[np.float64]:
+    """
+    Return pose and twist of a body.
+
+    Parameters
+    ----------
+    message
+        Pose in the world, twist in the frame of the body.
+
+    Returns
+    -------
+    NDArray
+        q (w, x, y, z), p [m], w [rad/s], v [m/s]; shape (13,).
+
+    """
+    pose, twist = message.pose.pose, message.twist.twist
+    q, p, w, v = pose.orientation, pose.position, twist.angular, twist.linear
+    return np.array((q.w, q.x, q.y, q.z, p.x, p.y, p.z, w.x, w.y, w.z, v.x, v.y, v.z))
+
+
+def fill_odometry(message: Odometry, stamp: Time, state: Sequence[float]) -> Odometry:
+    """
+    Write pose and twist of a body into a message that is used again and again.
+
+    Parameters
+    ----------
+    message
+        The message; its frames stay.
+    stamp
+        Time of the state.
+    state
+        q (w, x, y, z), p [m], w [rad/s], v [m/s]; 13 floats.
+
+    """
+    message.header.stamp = stamp
+    pose, twist = message.pose.pose, message.twist.twist
+    q, p, w, v = pose.orientation, pose.position, twist.angular, twist.linear
+    q.w, q.x, q.y, q.z, p.x, p.y, p.z, w.x, w.y, w.z, v.x, v.y, v.z = state
+    return message
+
+
+def finite(*messages: Vector3 | Point | Quaternion) -> bool:
+    """Tell whether every component of the messages is a finite number."""
+    return all(
+        math.isfinite(getattr(m, slot.lstrip('_')))
+        for m in messages
+        for slot in m.__slots__
+        if slot.lstrip('_') in 'xyzw'
+    )

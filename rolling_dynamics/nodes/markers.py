@@ -1,0 +1,129 @@
+"""Markers for RViz: the surfaces, the contact point, its path and the contact force."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+import math
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.nodes.conversions import list_to_point
+from rolling_dynamics.surfaces import Surface
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+GRID = 24  # cells of a mesh along each chart direction
+EXTENT = 0.25  # half the size of what is drawn of an unbounded chart [m or chart unit]
+PATH_LENGTH = 400  # points of the contact path that are kept
+NEWTONS_PER_METRE = 10.0  # length of the force arrow
+
+OBJECT_COLOURS = ((0.90, 0.45, 0.15, 1.0), (0.98, 0.85, 0.60, 1.0))  # a chequer shows rolling
+HAND_COLOURS = ((0.35, 0.45, 0.60, 0.8), (0.45, 0.55, 0.70, 0.8))
+
+
+def colour(rgba: Sequence[float]) -> ColorRGBA:
+    """Return the message of a colour."""
+    return ColorRGBA(r=rgba[0], g=rgba[1], b=rgba[2], a=rgba[3])
+
+
+def surface_marker(
+    surface: Surface, frame: str, number: int, colours: Sequence[Sequence[float]]
+) -> Marker:
+    """
+    Return a mesh of the first chart of a surface.
+
+    Parameters
+    ----------
+    surface
+        The surface.
+    frame
+        Frame of its body.
+    number
+        Id of the marker.
+    colours
+        Two colours of the chequer, r, g, b, a.
+
+    """
+    marker = Marker(ns='surface', id=number, type=Marker.TRIANGLE_LIST, frame_locked=True)
+    marker.header.frame_id = frame
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+    corners = _grid(surface)
+    points = [[list_to_point(p) for p in row] for row in corners]
+    for i in range(GRID):
+        for j in range(GRID):
+            a, b = points[i][j], points[i + 1][j]
+            c, d = points[i + 1][j + 1], points[i][j + 1]
+            marker.points += [a, b, c, a, c, d]
+            marker.colors += [colour(colours[(i // 3 + j // 3) % 2])] * 6
+    return marker
+
+
+def _grid(surface: Surface) -> NDArray[np.float64]:
+    axes = []
+    for (low, high), period in zip(surface.chart.bounds, surface.chart.periods, strict=True):
+        width = period or 2 * EXTENT
+        unbounded = -width / 2 if not math.isfinite(high) else high - width
+        start = low if math.isfinite(low) else unbounded
+        end = high if math.isfinite(high) else start + width
+        axes.append(np.linspace(start, end, GRID + 1))
+    mesh = np.array([[u, v] for u in axes[0] for v in axes[1]]).T
+    evaluate = surface.numeric().map(mesh.shape[1])
+    values = np.tile(surface.parameter_values[:, None], (1, mesh.shape[1]))
+    points = np.array(evaluate(mesh, values)[0]).T
+    return points.reshape(GRID + 1, GRID + 1, 3)
+
+
+class ContactMarkers:
+    """The markers that move: contact point, its path over the hand, contact force."""
+
+    def __init__(self, hand_frame: str, contact_frame: str) -> None:
+        """Draw in these frames."""
+        self._path: deque[Point] = deque(maxlen=PATH_LENGTH)
+        self._trail = self._marker(0, Marker.LINE_STRIP, hand_frame, (0.1, 0.1, 0.1, 1.0))
+        self._trail.scale.x = 0.002
+        self._dot = self._marker(1, Marker.SPHERE, contact_frame, (0.8, 0.1, 0.1, 1.0))
+        self._dot.scale.x = self._dot.scale.y = self._dot.scale.z = 0.008
+        self._arrow = self._marker(2, Marker.ARROW, contact_frame, (0.1, 0.6, 0.2, 1.0))
+        self._arrow.scale.x, self._arrow.scale.y = 0.004, 0.008
+
+    @staticmethod
+    def _marker(number: int, kind: int, frame: str, rgba: Sequence[float]) -> Marker:
+        marker = Marker(ns='contact', id=number, type=kind, color=colour(rgba))
+        marker.header.frame_id = frame
+        marker.pose.orientation.w = 1.0
+        return marker
+
+    def forget(self) -> None:
+        """Start a new path."""
+        self._path.clear()
+
+    def update(
+        self, stamp: Time, p_HC: NDArray[np.float64], force_Ch: NDArray[np.float64]
+    ) -> MarkerArray:
+        """
+        Return the markers of an instant.
+
+        Parameters
+        ----------
+        stamp
+            Time of the instant.
+        p_HC
+            Contact point in the hand [m].
+        force_Ch
+            Force on the object in the contact frame of the hand [N].
+
+        """
+        self._path.append(list_to_point(p_HC))
+        self._trail.points = list(self._path)
+        self._arrow.points = [
+            list_to_point((0.0, 0.0, 0.0)),
+            list_to_point(force_Ch / NEWTONS_PER_METRE),
+        ]
+        markers = [self._dot, self._arrow] + ([self._trail] if len(self._path) > 1 else [])
+        for marker in markers:
+            marker.header.stamp = stamp
+        return MarkerArray(markers=markers)

@@ -1,0 +1,189 @@
+"""
+Parameters of a node as a table: text, unit, range, and whether they may change at run time.
+
+A value that the table does not allow is refused with the reason, at start-up as a
+:class:`ParameterError`, later as the reason of ``set_parameters``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import math
+from typing import Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from rolling_dynamics.errors import ParameterError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """
+    One parameter of a node.
+
+    Attributes
+    ----------
+    name
+        Name, possibly dotted.
+    default
+        Default value; its type is the type of the parameter.
+    text
+        What it means, in one line.
+    unit
+        SI unit; the empty string if dimensionless.
+    low, high
+        Least and greatest value (of every element of an array), None where there is none.
+    choices
+        The only values allowed; empty if any is.
+    length
+        Number of elements of an array, None if any.
+    read_only
+        Whether it is fixed once the node has started.
+
+    """
+
+    name: str
+    default: Any
+    text: str
+    unit: str = ''
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] = ()
+    length: int | None = None
+    read_only: bool = False
+
+    def problem(self, value: Any) -> str | None:
+        """Return what is wrong with a value of the right type, or None."""
+        elements = (
+            value
+            if isinstance(value, Sequence | memoryview) or hasattr(value, 'typecode')
+            else [value]
+        )
+        if isinstance(value, str):
+            elements = [value]
+        if self.length is not None and len(elements) != self.length:
+            return f'{self.name} takes {self.length} numbers, got {len(elements)}'
+        if self.choices and value not in self.choices:
+            known = ', '.join(str(c) for c in self.choices)
+            return f'{self.name} must be one of {known}, got {value!r}'
+        for element in elements:
+            reason = self._out_of_range(element)
+            if reason is not None:
+                return f'{self.name} must be {reason}{self._unit_text()}, got {element!r}'
+        return None
+
+    def _unit_text(self) -> str:
+        return f' {self.unit}' if self.unit else ''
+
+    def _out_of_range(self, element: Any) -> str | None:
+        if not isinstance(element, int | float) or isinstance(element, bool):
+            return None
+        if not math.isfinite(element):
+            return 'finite'
+        if self.low is not None and element < self.low:
+            return f'at least {self.low:g}'
+        if self.high is not None and element > self.high:
+            return f'at most {self.high:g}'
+        return None
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return the descriptor that tools show."""
+        unit = f' [{self.unit}]' if self.unit else ''
+        out = ParameterDescriptor(description=f'{self.text}{unit}', read_only=self.read_only)
+        if self.choices:
+            out.additional_constraints = 'one of ' + ', '.join(str(c) for c in self.choices)
+        if self.low is None and self.high is None:
+            return out
+        if isinstance(self.default, float):
+            out.floating_point_range = [
+                FloatingPointRange(
+                    from_value=-math.inf if self.low is None else float(self.low),
+                    to_value=math.inf if self.high is None else float(self.high),
+                )
+            ]
+        elif isinstance(self.default, int):
+            out.integer_range = [
+                IntegerRange(
+                    from_value=-(2**63) if self.low is None else int(self.low),
+                    to_value=2**63 - 1 if self.high is None else int(self.high),
+                )
+            ]
+        return out
+
+
+class ParameterTable:
+    """Declares the parameters of a node and watches over their values."""
+
+    def __init__(
+        self,
+        node: Node,
+        table: Sequence[Parameter],
+        cross_check: Callable[[dict[str, Any]], str | None] | None = None,
+    ) -> None:
+        """
+        Declare every parameter of the table.
+
+        Parameters
+        ----------
+        node
+            The node that gets the parameters.
+        table
+            The parameters.
+        cross_check
+            Given all values by name, returns what is wrong with them together, or None.
+
+        Raises
+        ------
+        ParameterError
+            A value given at start-up is of the wrong type or not allowed.
+
+        """
+        self._node = node
+        self._table = {entry.name: entry for entry in table}
+        self._cross_check = cross_check
+        for entry in table:
+            self._declare(entry)
+        node.add_on_set_parameters_callback(self._judge)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the present value of a parameter."""
+        return self._node.get_parameter(name).value
+
+    def _declare(self, entry: Parameter) -> None:
+        try:
+            self._node.declare_parameter(entry.name, entry.default, entry.descriptor())
+        except InvalidParameterTypeException:
+            given = self._node._parameter_overrides[entry.name].value  # noqa: SLF001
+            wanted = RosParameter.Type.from_parameter_value(entry.default).name.lower()
+            raise ParameterError(
+                f'parameter {entry.name} must be of type {wanted}, for example '
+                f'{entry.default!r}, got {given!r}'
+            ) from None
+        except InvalidParameterValueException as error:
+            given = self._node._parameter_overrides[entry.name].value  # noqa: SLF001
+            reason = entry.problem(given) or str(error)
+            raise ParameterError(f'parameter {reason}') from None
+        reason = entry.problem(self[entry.name])
+        if reason is not None:
+            raise ParameterError(f'parameter {reason}')
+
+    def _judge(self, changes: list[RosParameter]) -> SetParametersResult:
+        values = {name: self[name] for name in self._table}
+        for change in changes:
+            entry = self._table.get(change.name)
+            if entry is None:
+                continue
+            reason = entry.problem(change.value)
+            if reason is not None:
+                return SetParametersResult(successful=False, reason=reason)
+            values[change.name] = change.value
+        reason = self._cross_check(values) if self._cross_check else None
+        return SetParametersResult(successful=reason is None, reason=reason or '')

@@ -1,0 +1,202 @@
+"""What the simulator node publishes about the plant."""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.nodes.contact_view import ContactView, NAMES
+from rolling_dynamics.nodes.conversions import (
+    array_to_wrench,
+    matrix_to_transform,
+    time_to_nanoseconds,
+)
+from rolling_dynamics.nodes.markers import (
+    ContactMarkers,
+    HAND_COLOURS,
+    OBJECT_COLOURS,
+    surface_marker,
+)
+from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
+from rolling_dynamics.nodes.plant import Observation
+from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable, STREAM_WRITER
+from rolling_interfaces.msg import RollingContact
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+
+def body_matrix(body: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the homogeneous matrix of q (w, x, y, z) and p, the first 7 of the numbers."""
+    w, x, y, z = body[:4].tolist()
+    X = np.eye(4)
+    X[:3, :3] = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    X[:3, 3] = body[4:7]
+    return X
+
+
+class PlantTopics:
+    """Publishers of state, contact, frames and markers."""
+
+    def __init__(
+        self,
+        node: Node,
+        system: ContactSystem,
+        mu: float,
+        mu_spin: float,
+        *,
+        world: str,
+        prefix: str,
+        estimate: bool,
+    ) -> None:
+        """
+        Create the publishers.
+
+        Parameters
+        ----------
+        node
+            Node that publishes.
+        system
+            The system that is drawn.
+        mu, mu_spin
+            Coefficients of friction [-], [m].
+        world
+            Name of the world frame.
+        prefix
+            Put before the name of every other frame.
+        estimate
+            Whether ``object/odometry`` is published too, in place of an estimator.
+
+        """
+        self._node = node
+        self._mu, self._mu_spin = mu, mu_spin
+        self._pure = system.friction == 'pure_rolling'
+        self._world = world
+        self._hand, self._object = f'{prefix}hand', f'{prefix}object'
+        self._contact_h, self._contact_o = f'{prefix}contact_hand', f'{prefix}contact_object'
+        self._view = ContactView(system.object_surface, system.hand_surface)
+        self._markers = ContactMarkers(self._hand, self._contact_h)
+        stream = self._stream
+        self._hand_odometry = stream(Odometry, 'hand/odometry')
+        self._object_odometry = stream(Odometry, 'object/odometry') if estimate else None
+        self._truth = stream(Odometry, 'object/ground_truth')
+        self._coordinates = stream(JointState, 'contact/coordinates')
+        self._wrench = stream(WrenchStamped, 'contact/wrench')
+        self._tf = stream(TFMessage, '/tf')
+        self._marker_publisher = stream(MarkerArray, '~/markers')
+        self._state = node.create_publisher(
+            RollingContact, 'contact/state', EVENT, qos_overriding_options=overridable()
+        )
+        self._surfaces = node.create_publisher(
+            MarkerArray, '~/surfaces', LATCHED, qos_overriding_options=overridable()
+        )
+        self._encode_hand = OdometryEncoder(world, self._hand).encode
+        self._encode_object = OdometryEncoder(world, self._object).encode
+        self._publish_surfaces(system)
+
+    def _publish_surfaces(self, system: ContactSystem) -> None:
+        self._surfaces.publish(
+            MarkerArray(
+                markers=[
+                    surface_marker(system.object_surface, self._object, 0, OBJECT_COLOURS),
+                    surface_marker(system.hand_surface, self._hand, 1, HAND_COLOURS),
+                ]
+            )
+        )
+
+    def _stream(self, kind: type, name: str) -> object:
+        return self._node.create_publisher(
+            kind, name, STREAM_WRITER, qos_overriding_options=overridable()
+        )
+
+    def destroy(self) -> None:
+        """Remove the publishers from the node."""
+        for publisher in (
+            self._hand_odometry,
+            self._object_odometry,
+            self._truth,
+            self._coordinates,
+            self._wrench,
+            self._tf,
+            self._marker_publisher,
+            self._state,
+            self._surfaces,
+        ):
+            if publisher is not None:
+                self._node.destroy_publisher(publisher)
+
+    def forget(self) -> None:
+        """Start a new path of the contact point."""
+        self._markers.forget()
+
+    def state(self, seen: Observation, stamp: int) -> None:
+        """Publish hand and object state at a time [ns]; the fast part."""
+        self._hand_odometry.publish(self._encode_hand(stamp, seen.hand.tolist()))
+        if self._object_odometry is not None:
+            self._object_odometry.publish(self._encode_object(stamp, seen.object_.tolist()))
+
+    def contact(self, seen: Observation, stamp: Time) -> None:
+        """Publish ground truth, contact coordinates and contact wrench."""
+        self._truth.publish(self._encode_object(time_to_nanoseconds(stamp), seen.object_.tolist()))
+        X_WH, X_WO = body_matrix(seen.hand), body_matrix(seen.object_)
+        q, _ = self._view.coordinates(X_WO, X_WH, seen.X_WCh[:3, 3])
+        joints = JointState(name=list(NAMES), position=q.tolist())
+        joints.header.stamp = stamp
+        self._coordinates.publish(joints)
+        wrench = WrenchStamped(wrench=array_to_wrench(seen.wrench))
+        wrench.header.stamp, wrench.header.frame_id = stamp, self._contact_h
+        self._wrench.publish(wrench)
+
+    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:
+        """Publish mode and margins of the contact."""
+        tangential = float(np.hypot(seen.wrench[3], seen.wrench[4]))
+        normal, spin = float(seen.wrench[5]), abs(float(seen.wrench[2]))
+        message = RollingContact(wrench=array_to_wrench(seen.wrench))
+        message.header.stamp, message.header.frame_id = stamp, self._contact_h
+        message.mode = self._mode(fault)
+        message.required_friction = _ratio(tangential, normal)
+        message.friction_utilisation = _ratio(tangential, self._mu * normal)
+        message.spin_utilisation = _ratio(spin, self._mu_spin * normal) if self._pure else 0.0
+        message.object_chart, message.hand_chart = self._view.charts
+        self._state.publish(message)
+
+    def _mode(self, fault: str) -> str:
+        if not fault:
+            return RollingContact.MODE_PURE_ROLLING if self._pure else RollingContact.MODE_ROLLING
+        slips = ': friction' in fault or ': spin' in fault
+        return RollingContact.MODE_SLIPPING if slips else RollingContact.MODE_SEPARATED
+
+    def frames(self, seen: Observation, stamp: Time) -> None:
+        """Publish the frames."""
+        X_WH, X_WO = body_matrix(seen.hand), body_matrix(seen.object_)
+        _, X_OCo = self._view.coordinates(X_WO, X_WH, seen.X_WCh[:3, 3])
+        self._tf.publish(
+            TFMessage(
+                transforms=[
+                    matrix_to_transform(X_WH, stamp, self._world, self._hand),
+                    matrix_to_transform(X_WO, stamp, self._world, self._object),
+                    matrix_to_transform(
+                        np.linalg.inv(X_WH) @ seen.X_WCh, stamp, self._hand, self._contact_h
+                    ),
+                    matrix_to_transform(X_OCo, stamp, self._object, self._contact_o),
+                ]
+            )
+        )
+
+    def markers(self, seen: Observation, stamp: Time) -> None:
+        """Publish the markers that move."""
+        X_WH = body_matrix(seen.hand)
+        p_HC = X_WH[:3, :3].T @ (seen.X_WCh[:3, 3] - X_WH[:3, 3])
+        self._marker_publisher.publish(self._markers.update(stamp, p_HC, seen.wrench[3:6]))
+
+
+def _ratio(a: float, b: float) -> float:
+    return a / b if b > 0.0 else (0.0 if a == 0.0 else float('inf'))

@@ -1,0 +1,172 @@
+"""
+The life of a node's process: start, spin, clean stop on SIGINT and SIGTERM.
+
+The main thread only waits for a signal. A worker thread spins, so that a signal is never handled
+inside a callback; the order at the end is safe command, executor, node, context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+
+import rclpy
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.experimental.events_executor import EventsExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rolling_dynamics.errors import RollingError
+
+SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
+JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]
+SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds what a callback costs a 1 kHz loop
+
+
+def events_executor() -> Executor:
+    """
+    Return the executor for many messages a second.
+
+    Not for coroutines: while one waits, this executor of Jazzy turns without pause.
+    """
+    return EventsExecutor()
+
+
+def single_threaded_executor() -> Executor:
+    """Return the plain executor, for actions and services that wait, and few messages."""
+    return SingleThreadedExecutor()
+
+
+def spin_until(executor: Executor, stop: threading.Event, node: Node) -> None:
+    """
+    Turn the executor until asked to stop; a callback that raises is logged and survived.
+
+    Parameters
+    ----------
+    executor
+        The executor, which has the node.
+    stop
+        Set by a signal, or here when the context is gone.
+    node
+        Whose logger is used.
+
+    """
+    while not stop.is_set():
+        try:
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        except ExternalShutdownException:
+            stop.set()
+        except Exception as error:  # noqa: BLE001 - a bad request must not end the node
+            if not rclpy.ok():
+                stop.set()
+                return
+            node.get_logger().error(f'{type(error).__name__}: {error}', throttle_duration_sec=1.0)
+            time.sleep(0.001)
+
+
+class StopRequest:
+    """
+    A request to stop, made by a signal or by a thread.
+
+    The signal's number is written to a pipe at the level of C, in whichever thread the system
+    chose for it. A ``threading.Event`` set in a Python handler would deadlock when a second signal
+    comes in its midst, and never be set when another thread than the main one got both.
+    """
+
+    def __init__(self) -> None:
+        """Open the pipe."""
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+
+    def listen(self, *signals: int) -> None:
+        """Have these signals ask to stop; only from the main thread."""
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        for number in signals:
+            signal.signal(number, lambda *_: None)
+
+    def set(self) -> None:
+        """Ask to stop, from any thread."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._writer, b'.')
+
+    def wait(self) -> None:
+        """Wait until asked."""
+        os.read(self._reader, 1)
+
+
+def run_node(
+    factory: Callable[[], Node],
+    args: Sequence[str] | None = None,
+    make_executor: Callable[[], Executor] = single_threaded_executor,
+) -> int:
+    """
+    Run one node until SIGINT or SIGTERM.
+
+    A node may have ``start()``, called first in the spinning thread, ``make_safe()``, called
+    before the executor is shut down, and ``release()``, called after that.
+
+    Parameters
+    ----------
+    factory
+        Makes the node.
+    args
+        Command line, as ROS takes it; None for that of the process.
+    make_executor
+        Makes the executor.
+
+    Returns
+    -------
+    int
+        Exit status: 0 after a clean stop, 2 if the node could not be made.
+
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    request = StopRequest()
+    request.listen(signal.SIGINT, signal.SIGTERM)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        try:
+            node = factory()
+        except RollingError as error:
+            print(f'{type(error).__name__}: {error}', file=sys.stderr)  # noqa: T201
+            return 2
+        _spin_and_stop(node, make_executor(), request)
+    finally:
+        rclpy.try_shutdown()
+    return 0
+
+
+def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> None:
+    stop = threading.Event()
+    executor.add_node(node)
+
+    def work() -> None:
+        start = getattr(node, 'start', None)
+        if start is not None:
+            start()
+        spin_until(executor, stop, node)
+        request.set()
+
+    thread = threading.Thread(target=work, name='executor', daemon=True)
+    thread.start()
+    request.wait()
+    _call(node, 'make_safe')
+    stop.set()
+    thread.join(JOIN_TIMEOUT)
+    executor.shutdown(timeout_sec=0.0)
+    thread.join(JOIN_TIMEOUT)
+    _call(node, 'release')
+    if not thread.is_alive():
+        node.destroy_node()
+
+
+def _call(node: Node, name: str) -> None:
+    """Call a method that the node may have; the stop goes on whatever happens there."""
+    try:
+        getattr(node, name, lambda: None)()
+    except Exception as error:  # noqa: BLE001
+        node.get_logger().error(f'{name}: {type(error).__name__}: {error}')

@@ -1,0 +1,212 @@
+"""
+An action server for several clients that works on one goal at a time.
+
+A newer goal supersedes the one before: that one is told to stop, aborts, and has returned before
+the newer one starts. Execution is a coroutine, so that the node goes on answering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+import threading
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+
+CANCELLED = 'cancelled'
+SUPERSEDED = 'superseded'
+INACTIVE = 'inactive'
+
+
+def resolve(node: Node, future: Future, value: Any) -> None:
+    """Set the result of a future from any thread and wake the executor that awaits it."""
+
+    def set_once() -> None:
+        if not future.done():
+            future.set_result(value)
+
+    executor = node.executor
+    if executor is None:
+        set_once()
+        return
+    try:
+        executor.create_task(set_once)
+    except (AttributeError, RuntimeError):
+        set_once()  # the executor has been shut down: nobody awaits any more
+
+
+class Goal:
+    """
+    One accepted goal.
+
+    Attributes
+    ----------
+    handle
+        Handle of the action server.
+    stop_reason
+        None, or why it must end: ``cancelled``, ``superseded`` or ``inactive``.
+
+    """
+
+    def __init__(self, handle: Any, predecessor: Goal | None) -> None:
+        """Wrap a handle; the predecessor must have ended before this goal starts."""
+        self.handle = handle
+        self.predecessor = predecessor
+        self.stop_reason: str | None = None
+        self.ended = Future()
+        self._lock = threading.Lock()
+        self._on_stop: Callable[[], None] | None = None
+
+    @property
+    def request(self) -> Any:
+        """What the client asked for."""
+        return self.handle.request
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        """Have the callback called once the goal must stop; at once if it must already."""
+        with self._lock:
+            self._on_stop = callback
+            stopped = self.stop_reason is not None
+        if stopped:
+            callback()
+
+    def stop(self, reason: str) -> None:
+        """Ask the goal to end; the first reason counts."""
+        with self._lock:
+            if self.stop_reason is not None or self.ended.done():
+                return
+            self.stop_reason = reason
+            callback = self._on_stop
+        if callback is not None:
+            callback()
+
+
+class SingleGoalServer:
+    """Action server that runs one goal at a time and lets a newer one supersede an older one."""
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        name: str,
+        execute: Callable[[Goal], Awaitable[Any]],
+        *,
+        refusal: Callable[[], str | None],
+    ) -> None:
+        """
+        Create the server.
+
+        Parameters
+        ----------
+        node
+            Node that serves.
+        action_type
+            Type of the action; its result has ``error_code`` and ``error_string``.
+        name
+            Name of the action.
+        execute
+            Coroutine that works on a goal and returns the result; it must return soon after
+            ``stop_reason`` is set.
+        refusal
+            Returns why goals are refused at the moment, or None.
+
+        """
+        self._node = node
+        self._type = action_type
+        self._execute = execute
+        self._refusal = refusal
+        self._latest: Goal | None = None
+        self._goals: dict[bytes, Goal] = {}
+        self._name = name
+        self._server = ActionServer(
+            node,
+            action_type,
+            name,
+            self._run,
+            goal_callback=self._judge,
+            handle_accepted_callback=self._accept,
+            cancel_callback=self._cancel,
+            result_timeout=60,
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal is being worked on."""
+        return bool(self._goals)
+
+    def stop(self, reason: str) -> None:
+        """Ask every goal to end."""
+        for goal in list(self._goals.values()):
+            goal.stop(reason)
+
+    def destroy(self) -> None:
+        """Remove the server from its node."""
+        self._server.destroy()
+
+    def _judge(self, _request: Any) -> GoalResponse:
+        reason = self._refusal()
+        if reason is None:
+            return GoalResponse.ACCEPT
+        self._node.get_logger().warning(f'{self._name}: goal refused: {reason}')
+        return GoalResponse.REJECT
+
+    def _accept(self, handle: Any) -> None:
+        predecessor = self._latest
+        if predecessor is not None and not predecessor.ended.done():
+            predecessor.stop(SUPERSEDED)
+        else:
+            predecessor = None
+        goal = Goal(handle, predecessor)
+        self._latest = goal
+        self._goals[bytes(handle.goal_id.uuid)] = goal
+        handle.execute()
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        goal = self._goals.get(bytes(handle.goal_id.uuid))
+        if goal is None:
+            return CancelResponse.REJECT
+        goal.stop(CANCELLED)
+        return CancelResponse.ACCEPT
+
+    async def _run(self, handle: Any) -> Any:
+        key = bytes(handle.goal_id.uuid)
+        goal = self._goals[key]
+        try:
+            if goal.predecessor is not None:
+                await goal.predecessor.ended
+                goal.predecessor = None
+            if goal.stop_reason is None:
+                result = await self._guarded(goal)
+            else:
+                result = self._type.Result()
+            self._finish(goal, result)
+        finally:
+            self._goals.pop(key, None)
+            goal.ended.set_result(None)
+        return result
+
+    async def _guarded(self, goal: Goal) -> Any:
+        try:
+            return await self._execute(goal)
+        except Exception as error:  # noqa: BLE001 - the client gets a result, the node lives on
+            self._node.get_logger().error(f'{self._name}: {type(error).__name__}: {error}')
+            result = self._type.Result()
+            result.error_code = self._type.Result.INTERNAL
+            result.error_string = f'fault of the server: {error}'
+            return result
+
+    def _finish(self, goal: Goal, result: Any) -> None:
+        codes = self._type.Result
+        if goal.stop_reason is not None:
+            result.error_code, result.error_string = {
+                CANCELLED: (codes.CANCELLED, 'cancelled on request'),
+                SUPERSEDED: (codes.PREEMPTED, 'a newer goal took over'),
+            }.get(goal.stop_reason, (codes.INACTIVE, 'the node is not active any more'))
+        if goal.stop_reason == CANCELLED:
+            goal.handle.canceled()
+        elif result.error_code == codes.NONE:
+            goal.handle.succeed()
+        else:
+            goal.handle.abort()

@@ -1,0 +1,267 @@
+"""Base of the suite's lifecycle nodes: parameters, autostart, diagnostics, safe stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import contextlib
+import os
+from pathlib import Path
+import threading
+import traceback
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from lifecycle_msgs.msg import State as StateMessage
+from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
+from rolling_dynamics.nodes.qos import EVENT, overridable
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+Health = tuple[bytes, str, dict[str, Any]]
+
+COMMON = (
+    Parameter(
+        name='autostart',
+        default=True,
+        read_only=True,
+        text='configure and activate without a lifecycle manager',
+    ),
+    Parameter(
+        name='realtime_priority',
+        default=0,
+        low=0,
+        high=90,
+        read_only=True,
+        text='priority among real-time threads (SCHED_FIFO); 0 = ordinary; needs the right to it',
+    ),
+    Parameter(
+        name='diagnostics_period',
+        default=1.0,
+        low=0.05,
+        high=60.0,
+        unit='s',
+        read_only=True,
+        text='time between two messages on /diagnostics',
+    ),
+)
+
+
+class SuiteNode(LifecycleNode):
+    """
+    A lifecycle node that reports its faults in words and never dies of them.
+
+    Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`
+    and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: Sequence[Parameter],
+        *,
+        cross_check: Callable[[dict[str, Any]], str | None] | None = None,
+        **options: Any,
+    ) -> None:
+        """
+        Declare the parameters and start reporting.
+
+        Parameters
+        ----------
+        name
+            Name of the node.
+        table
+            Its parameters, besides the common ones.
+        cross_check
+            See :class:`ParameterTable`.
+        options
+            Passed to the lifecycle node.
+
+        Raises
+        ------
+        ParameterError
+            A parameter given at start-up is not allowed.
+
+        """
+        super().__init__(name, **options)
+        self.values = ParameterTable(self, (*COMMON, *table), cross_check)
+        self._service_change_state.callback = _never_raise(
+            self._service_change_state.callback, self.get_logger()
+        )
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, '/diagnostics', EVENT, qos_overriding_options=overridable()
+        )
+        self.create_timer(
+            self.values['diagnostics_period'],
+            self.report_health,
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+
+    # -- what a subclass fills in -----------------------------------------------------------
+
+    def configure(self) -> None:
+        """Load and check everything."""
+
+    def activate(self) -> None:
+        """Start to work."""
+
+    def deactivate(self) -> None:
+        """Stop to work and leave everything safe; must be callable twice."""
+
+    def cleanup(self) -> None:
+        """Undo :meth:`configure`; must be callable twice."""
+
+    def health(self) -> Health:
+        """Return level, message and values for the diagnostics."""
+        return OK, 'ok', {}
+
+    # -- life cycle -------------------------------------------------------------------------
+
+    @property
+    def active(self) -> bool:
+        """Whether the node is in the state ``active``."""
+        return self._state_machine.current_state[0] == StateMessage.PRIMARY_STATE_ACTIVE
+
+    @property
+    def state_label(self) -> str:
+        """Name of the state of the life cycle."""
+        return str(self._state_machine.current_state[1])
+
+    def start(self) -> None:
+        """Configure and activate if ``autostart`` says so."""
+        priority = self.values['realtime_priority']
+        in_real_time = not self.get_parameter('use_sim_time').value
+        if priority and in_real_time and not take_priority(priority):
+            self.get_logger().info(
+                'real-time priority is not allowed here; a busy machine will be felt'
+            )
+        if self.values['autostart'] and self._succeeds(self.trigger_configure):
+            self._succeeds(self.trigger_activate)
+
+    def make_safe(self) -> None:
+        """Stop whatever runs, before the process ends."""
+        if self.active:
+            self._succeeds(self.trigger_deactivate)
+        else:
+            self._attempt('deactivate', self.deactivate)
+
+    def release(self) -> None:
+        """Give back what was configured; nothing calls back any more."""
+        self._attempt('cleanup', self.cleanup)
+
+    def on_configure(self, _state: State) -> TransitionCallbackReturn:
+        """Configure; on failure clean up and stay unconfigured."""
+        if self._attempt('configure', self.configure):
+            return TransitionCallbackReturn.SUCCESS
+        self._attempt('cleanup', self.cleanup)
+        return TransitionCallbackReturn.FAILURE
+
+    def on_activate(self, _state: State) -> TransitionCallbackReturn:
+        """Activate; on failure stay inactive."""
+        if self._attempt('activate', self.activate):
+            return TransitionCallbackReturn.SUCCESS
+        self._attempt('deactivate', self.deactivate)
+        return TransitionCallbackReturn.FAILURE
+
+    def on_deactivate(self, _state: State) -> TransitionCallbackReturn:
+        """Deactivate."""
+        self._attempt('deactivate', self.deactivate)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, _state: State) -> TransitionCallbackReturn:
+        """Clean up."""
+        self._attempt('cleanup', self.cleanup)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, _state: State) -> TransitionCallbackReturn:
+        """Deactivate and clean up."""
+        self._attempt('deactivate', self.deactivate)
+        self._attempt('cleanup', self.cleanup)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, _state: State) -> TransitionCallbackReturn:
+        """Leave everything safe and unconfigured."""
+        return self.on_shutdown(_state)
+
+    def _attempt(self, what: str, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except RollingError as error:
+            self.get_logger().error(f'cannot {what}: {error}')
+            return False
+        except Exception as error:  # noqa: BLE001 - the node lives on and says why
+            self.get_logger().error(f'cannot {what}: {type(error).__name__}: {error}')
+            self.get_logger().debug(traceback.format_exc())
+            return False
+        return True
+
+    def _succeeds(self, trigger: Callable[[], TransitionCallbackReturn]) -> bool:
+        try:
+            return trigger() == TransitionCallbackReturn.SUCCESS
+        except Exception as error:  # noqa: BLE001 - a transition asked for twice
+            self.get_logger().warning(f'{trigger.__name__}: {error}')
+            return False
+
+    # -- diagnostics ------------------------------------------------------------------------
+
+    def report_health(self) -> None:
+        """Publish one diagnostic message."""
+        level, message, values = self.health()
+        if not self.active:
+            level, message = max(level, WARN), f'{self.state_label}; {message}'
+        status = DiagnosticStatus(
+            level=level,
+            name=self.get_fully_qualified_name().lstrip('/'),
+            message=message,
+            hardware_id='rolling_robotics',
+            values=[KeyValue(key=k, value=_as_text(v)) for k, v in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)
+
+
+def take_priority(priority: int) -> bool:
+    """
+    Give the threads of Python and of DDS a real-time priority, which new threads inherit.
+
+    Those of numerical libraries stay ordinary: they wait for each other in busy loops.
+    """
+    threads = {thread.native_id for thread in threading.enumerate()}
+    try:
+        for task in Path('/proc/self/task').iterdir():
+            if int(task.name) in threads or task.joinpath('comm').read_text().startswith('dds'):
+                os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(priority))
+    except OSError:
+        return False
+    return True
+
+
+def drop_priority() -> None:
+    """Make the calling thread an ordinary one, if a favoured one: it has long work to do."""
+    with contextlib.suppress(OSError):
+        if os.sched_getscheduler(0) != os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -15)
+
+
+def _as_text(value: Any) -> str:
+    return f'{value:.6g}' if isinstance(value, float) else str(value)
+
+
+def _never_raise(
+    callback: Callable[[Any, Any], Any], logger: RcutilsLogger
+) -> Callable[[Any, Any], Any]:
+    """Wrap the service of transitions: one that is not possible answers success = False."""
+
+    def guarded(request: Any, response: Any) -> Any:
+        try:
+            return callback(request, response)
+        except Exception as error:  # noqa: BLE001 - a client must not end the node
+            logger.warning(f'transition refused: {error}')  # noqa: G004  rclpy has no other
+            response.success = False
+            return response
+
+    return guarded

@@ -1,0 +1,182 @@
+"""The numbers that describe a sphere with a pendulum, checked on construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+
+GRAVITY = 9.81  # m/s^2
+ROD_SHARE = 0.25  # R_t / R_o of the paper, Section 1
+DISK_SHARE = 0.92  # R_d / R_o of the paper, Section 1
+SHELL_SHARE = 0.1  # M / m: not printed; with a thin shell it reproduces every printed number
+_POSITIVE = (
+    'shell_mass',
+    'shell_inertia',
+    'shell_radius',
+    'pendulum_mass',
+    'pendulum_length',
+    'pendulum_inertia',
+    'gravity',
+)
+_NOT_NEGATIVE = ('mu', 'rolling_resistance', 'rolling_damping')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SphereParameters:
+    """
+    Masses, lengths and friction, in SI or in any other consistent units.
+
+    Attributes
+    ----------
+    shell_mass, shell_inertia, shell_radius
+        M [kg], I [kg m^2] about every axis, R_o [m].
+    pendulum_mass, pendulum_length
+        m [kg]; R_t [m] from the centre of the shell to the pendulum's centre of mass.
+    pendulum_inertia, pendulum_excess
+        i [kg m^2] across the axis of symmetry, i + j along it, about the centre of mass.
+    gravity
+        Magnitude g [m/s^2].
+    slope, azimuth
+        Angle of the floor against the horizontal [rad], and direction in the floor in which it
+        falls, from the x axis [rad].
+    mu
+        Coefficient of static friction.
+    rolling_resistance
+        Lever arm delta [m]: a torque delta N against the rolling.
+    rolling_damping
+        Torque against the shell's angular velocity, per rad/s [N m s].
+
+    """
+
+    shell_mass: float
+    shell_inertia: float
+    shell_radius: float
+    pendulum_mass: float
+    pendulum_length: float
+    pendulum_inertia: float
+    pendulum_excess: float
+    gravity: float = GRAVITY
+    slope: float = 0.0
+    azimuth: float = 0.0
+    mu: float = 0.8
+    rolling_resistance: float = 0.0
+    rolling_damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no body has."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+                raise ParameterError(f'{field.name} must be a finite number, got {value!r}')
+            if field.name in _POSITIVE and not value > 0:
+                raise ParameterError(f'{field.name} must be positive, got {value!r}')
+            if field.name in _NOT_NEGATIVE and value < 0:
+                raise ParameterError(f'{field.name} must be zero or positive, got {value!r}')
+        self._check_bodies()
+        if not abs(self.slope) < math.pi / 2:
+            raise ParameterError(f'slope must lie within +-pi/2 [rad], got {self.slope!r}')
+
+    def _check_bodies(self) -> None:
+        R, Rt = self.shell_radius, self.pendulum_length
+        if not Rt < R:
+            raise ParameterError(
+                f'pendulum_length {Rt:.6g} m does not fit into a shell of radius {R:.6g} m: its '
+                f'centre of mass must lie inside; less than {R:.6g} m is needed, the '
+                f'proportion of the paper is {ROD_SHARE * R:.6g} m'
+            )
+        most = 2 / 3 * self.shell_mass * R**2
+        if self.shell_inertia > most * (1 + 1e-9):
+            raise ParameterError(
+                f'shell_inertia {self.shell_inertia:.6g} kg m^2 exceeds that of a thin shell, '
+                f'which has the greatest: at most 2/3 M R_o^2 = {most:.6g} kg m^2'
+            )
+        i, j = self.pendulum_inertia, self.pendulum_excess
+        if not -i < j <= i * (1 + 1e-9):
+            raise ParameterError(
+                f'pendulum_excess j = {j:.6g} kg m^2: the moment about the axis, i + j, must be '
+                f'positive and at most 2 i (a thin disk), so j lies above {-i:.6g} and up to '
+                f'{i:.6g}'
+            )
+
+    @property
+    def gravity_W(self) -> NDArray[np.float64]:
+        """Gravity in the frame of the floor, z its outward normal [m/s^2]."""
+        s, c = math.sin(self.slope), math.cos(self.slope)
+        return self.gravity * np.array(
+            [s * math.cos(self.azimuth), s * math.sin(self.azimuth), -c]
+        )
+
+    @property
+    def i0(self) -> float:
+        """Moment of the pendulum about the centre of the shell, i + m R_t^2."""
+        return self.pendulum_inertia + self.pendulum_mass * self.pendulum_length**2
+
+    @property
+    def I0(self) -> float:
+        """Moment of the shell about the contact with all mass in its centre, I + (M + m) R_o^2."""
+        total = self.shell_mass + self.pendulum_mass
+        return self.shell_inertia + total * self.shell_radius**2
+
+    @property
+    def coupling(self) -> float:
+        """Return m R_o R_t."""
+        return self.pendulum_mass * self.shell_radius * self.pendulum_length
+
+    @property
+    def equilibrium(self) -> float:
+        """
+        Angle between the resting pendulum and the vertical on this slope [rad].
+
+        Raises
+        ------
+        ParameterError
+            The slope is too steep: no position of the pendulum holds the sphere.
+
+        """
+        total = self.shell_mass + self.pendulum_mass
+        lever = total * self.shell_radius * math.sin(self.slope)
+        share = lever / (self.pendulum_mass * self.pendulum_length)
+        if not abs(share) < 1:
+            arm = self.pendulum_mass * self.pendulum_length / (total * self.shell_radius)
+            raise ParameterError(
+                f'slope {math.degrees(self.slope):.4g} deg has no equilibrium: the pendulum would '
+                f'have to reach {abs(share):.4g} times its length; at most '
+                f'{math.degrees(math.asin(arm)):.4g} deg can be held'
+            )
+        return math.asin(share)
+
+    def on_slope(self, slope: float, azimuth: float = 0.0) -> SphereParameters:
+        """Return the same sphere on a floor that falls by ``slope`` towards ``azimuth`` [rad]."""
+        return replace(self, slope=slope, azimuth=azimuth)
+
+
+def paper_parameters(
+    *,
+    shell_radius: float = 0.15,
+    pendulum_mass: float = 1.0,
+    gravity: float = GRAVITY,
+    mu: float = 0.8,
+) -> SphereParameters:
+    """
+    Return the sphere of the paper: a thin disk on a rod, in a thin shell, in SI units.
+
+    The ratios are the paper's; M = 0.1 m and I = 2/3 M R_o^2 are inferred, see
+    ``rolling reproduce ivanova-pivovarova``.
+    """
+    M, disk = SHELL_SHARE * pendulum_mass, DISK_SHARE * shell_radius
+    i = pendulum_mass * disk**2 / 4  # thin disk: i across, 2 i along its axis
+    return SphereParameters(
+        shell_mass=M,
+        shell_inertia=2 / 3 * M * shell_radius**2,
+        shell_radius=shell_radius,
+        pendulum_mass=pendulum_mass,
+        pendulum_length=ROD_SHARE * shell_radius,
+        pendulum_inertia=i,
+        pendulum_excess=i,
+        gravity=gravity,
+        mu=mu,
+    )

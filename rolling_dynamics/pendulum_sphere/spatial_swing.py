@@ -1,0 +1,227 @@
+"""
+One swing in any direction and on any slope, from the equilibrium and back to it.
+
+The pendulum moves along a great circle: its direction turns by theta(t) of Eq. (8) about a fixed
+axis b across its direction at rest. Acceleration, torque and reactions follow by inverse
+dynamics of the full equations; on a level floor the motion is that of Section 2.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import compiled
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits
+from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
+from rolling_dynamics.pendulum_sphere.posture import resting_direction
+from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_angle
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
+from scipy.fft import dct
+
+NODES = 32
+STEPS = 40  # of Newton's method with the Jacobian of a level floor
+CLOSE = 1e-11  # m/s, relative to the change wanted
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SwingTable:
+    """
+    A swing at times: columns of numbers in W.
+
+    Attributes
+    ----------
+    n, omega, omega_rate
+        Direction, angular velocity and acceleration of the pendulum, shape (k, 3).
+    acceleration
+        Of the contact point, shape (k, 2) [m/s^2].
+    torque, force
+        Of the drive on the pendulum [N m] and of the floor on the shell [N], shape (k, 3).
+
+    """
+
+    n: Array
+    omega: Array
+    omega_rate: Array
+    acceleration: Array
+    torque: Array
+    force: Array
+
+    @property
+    def friction(self) -> float:
+        """Greatest friction over normal force; inf where the contact lifts."""
+        N = self.force[:, 2]
+        if N.min() <= 0:
+            return math.inf
+        return float((np.linalg.norm(self.force[:, :2], axis=1) / N).max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialSwing:
+    """
+    A swing of the pendulum.
+
+    Attributes
+    ----------
+    params
+        The sphere, with its slope.
+    direction
+        Direction of the swing in the floor [rad].
+    amplitude, period
+        alpha [rad] and T [s]; an amplitude of zero rests.
+
+    """
+
+    params: SphereParameters
+    direction: float
+    amplitude: float
+    period: float
+
+    @cached_property
+    def axis(self) -> Array:
+        """Unit vector b, about which the pendulum turns."""
+        rest = resting_direction(self.params)
+        across = np.array([math.sin(self.direction), -math.cos(self.direction), 0.0])  # s x e
+        b = across - rest * (rest @ across)
+        return np.array(b / np.linalg.norm(b))
+
+    def at(self, times: ArrayLike) -> SwingTable:
+        """Return the swing at times since its start [s]; outside of it the pendulum rests."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        angle = swing_angle(np.clip(t, 0, self.period), self.amplitude, self.period)
+        inside = ((t >= 0) & (t <= self.period)).astype(float)
+        b, rest = self.axis, resting_direction(self.params)
+        theta = angle.theta[:, None]
+        n = np.cos(theta) * rest + np.sin(theta) * np.cross(b, rest)
+        omega, rate = np.outer(angle.rate * inside, b), np.outer(angle.acceleration * inside, b)
+        x = np.zeros((t.size, STATE.size))
+        x[:, STATE.slice('q_WS')] = [1, 0, 0, 0]
+        x[:, STATE.slice('q_WP')] = _attitudes(n)
+        x[:, STATE.slice('w_WP_W')] = omega
+        p = PendulumSphere().pack_parameters(self.params)
+        Omega_rate, Q, N_o = (np.array(v).T for v in _inverse_dynamics()(x.T, rate.T, p))
+        a = self.params.shell_radius * np.column_stack([Omega_rate[:, 1], -Omega_rate[:, 0]])
+        return SwingTable(n=n, omega=omega, omega_rate=rate, acceleration=a, torque=Q, force=N_o)
+
+    @cached_property
+    def _series(self) -> Array:
+        """Cosine series of the acceleration over a period, shape (NODES, 2); it is symmetric."""
+        times = (np.arange(NODES) + 0.5) / (2 * NODES) * self.period
+        c = dct(self.at(times).acceleration, axis=0) / NODES
+        c[0] /= 2
+        return np.array(c)
+
+    @property
+    def velocity_change(self) -> Array:
+        """Change of velocity over the swing, shape (2,) [m/s]."""
+        return np.array(self._series[0] * self.period)
+
+    def velocity_gain(self, times: ArrayLike) -> Array:
+        """Return the change of velocity since the start, at times within the swing, (k, 2)."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
+        c, k = self._series, np.arange(1, NODES)
+        w = 2 * np.pi * k / self.period
+        return np.array(c[0] * t + (np.sin(w * t) / w) @ c[1:])
+
+    def displacement_gain(self, times: ArrayLike) -> Array:
+        """Return the displacement by the acceleration, at times within the swing, (k, 2)."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
+        c, k = self._series, np.arange(1, NODES)
+        w = 2 * np.pi * k / self.period
+        return np.array(c[0] * t**2 / 2 + ((1 - np.cos(w * t)) / w**2) @ c[1:])
+
+    @property
+    def half_displacement(self) -> Array:
+        """
+        Displacement that the acceleration adds until half time, shape (2,) [m].
+
+        The swing is symmetric in time: over the whole of it the displacement is
+        T (V_before + V_after) / 2, as if the path had a corner where it would have been at T / 2,
+        and at half time the sphere is off this corner by the half displacement.
+        """
+        return np.array(self.displacement_gain(self.period / 2)[0])
+
+
+def swing_for(
+    params: SphereParameters, change: ArrayLike, period: float, limits: GaitLimits | None = None
+) -> SpatialSwing:
+    """
+    Return the smallest swing that changes the velocity as wanted.
+
+    Parameters
+    ----------
+    params
+        The sphere, with its slope.
+    change
+        Change of velocity, shape (2,) [m/s].
+    period
+        T [s].
+    limits
+        Of contact and drive.
+
+    Returns
+    -------
+    SpatialSwing
+        Its velocity change is the wanted one to rounding.
+
+    Raises
+    ------
+    ParameterError
+        There is none within the limits, or the slope cannot be held.
+
+    """
+    wanted = np.asarray(change, dtype=float)
+    size = float(np.hypot(*wanted))
+    limits = limits or GaitLimits()
+    if size < 1e-12:
+        return SpatialSwing(params=params, direction=0.0, amplitude=0.0, period=period)
+    heading = math.atan2(wanted[1], wanted[0])
+    z = np.array([choose_gait(params.on_slope(0.0), size, period, limits).amplitude, heading])
+    if params.slope == 0:
+        return SpatialSwing(params=params, direction=heading, amplitude=z[0], period=period)
+
+    def miss(z: Array) -> Array:
+        swing = SpatialSwing(params=params, direction=z[1], amplitude=z[0], period=period)
+        return np.array(swing.velocity_change - wanted)
+
+    for _ in range(STEPS):
+        r = miss(z)
+        if np.abs(r).max() < CLOSE * size:
+            break
+        z = z - np.clip(_level_step(params, z, period, r), -0.3, 0.3)
+    else:
+        raise ParameterError(
+            f'no swing of {period:.6g} s changes the velocity by {wanted.tolist()} m/s on a '
+            f'slope of {math.degrees(params.slope):.4g} deg; take a longer period or a smaller '
+            'change'
+        )
+    return SpatialSwing(params=params, direction=z[1], amplitude=z[0], period=period)
+
+
+def _level_step(params: SphereParameters, z: Array, period: float, r: Array) -> Array:
+    """Return the step of amplitude and direction that makes good r on a level floor."""
+    h = 1e-5
+    low, at, high = speed_change(params, z[0] + np.array([-h, 0, h]), period)
+    cosine, sine = math.cos(z[1]), math.sin(z[1])
+    along, across = cosine * r[0] + sine * r[1], cosine * r[1] - sine * r[0]
+    return np.array([along * 2 * h / (high - low), across / at])
+
+
+@cache
+def _inverse_dynamics() -> ca.Function:
+    return compiled(PendulumSphere().inverse_dynamics)[0]
+
+
+def _attitudes(n: Array) -> Array:
+    """Return quaternions of the shortest turns from -z to the rows of n, which are not z."""
+    q = np.column_stack([1 - n[:, 2], n[:, 1], -n[:, 0], np.zeros(len(n))])  # -z x n = (n_y, -n_x)
+    norm = np.linalg.norm(q, axis=1)
+    q[norm < 1e-12] = [0, 1, 0, 0]
+    return np.array(q / np.linalg.norm(q, axis=1)[:, None])

@@ -1,0 +1,87 @@
+"""
+Rotations as expressions: unit quaternions (w, x, y, z) in CasADi.
+
+Numbers (as opposed to expressions) go through transforms3d. Every function here is homogeneous in
+the quaternion: a norm that drifts from 1 changes no rotation.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+
+def skew(v: ca.SX) -> ca.SX:
+    """Return the matrix [v] with [v] a = v x a."""
+    return ca.skew(v)
+
+
+def rotation_matrix(q: ca.SX) -> ca.SX:
+    """Return R_AB of the quaternion q_AB, not necessarily of norm 1."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    n = ca.sumsqr(q)
+    return (
+        ca.vertcat(
+            ca.horzcat(w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            ca.horzcat(2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)),
+            ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z),
+        )
+        / n
+    )
+
+
+def product(p: ca.SX, q: ca.SX) -> ca.SX:
+    """Return the quaternion product p q, so that R(p q) = R(p) R(q)."""
+    pv, qv = p[1:4], q[1:4]
+    return ca.vertcat(p[0] * q[0] - ca.dot(pv, qv), p[0] * qv + q[0] * pv + ca.cross(pv, qv))
+
+
+def conjugate(q: ca.SX) -> ca.SX:
+    """Return the quaternion of the inverse rotation."""
+    return ca.vertcat(q[0], -q[1:4])
+
+
+def rate_body(q_AB: ca.SX, w_AB_B: ca.SX) -> ca.SX:
+    """Return dq_AB/dt for an angular velocity expressed in B."""
+    return 0.5 * product(q_AB, ca.vertcat(0, w_AB_B))
+
+
+def rate_space(q_AB: ca.SX, w_AB_A: ca.SX) -> ca.SX:
+    """Return dq_AB/dt for an angular velocity expressed in A."""
+    return 0.5 * product(ca.vertcat(0, w_AB_A), q_AB)
+
+
+def exponential(d: ca.SX) -> ca.SX:
+    """Return the unit quaternion of the rotation vector d [rad]; smooth at d = 0."""
+    s = ca.sumsqr(d) / 4  # (|d|/2)^2
+    small = s < 1e-8
+    h = ca.sqrt(ca.if_else(small, 1.0, s))
+    sinc = ca.if_else(small, 1 - s / 6 + s * s / 120, ca.sin(h) / h)
+    cosine = ca.if_else(small, 1 - s / 2 + s * s / 24, ca.cos(h))
+    return ca.vertcat(cosine, 0.5 * sinc * d)
+
+
+def logarithm(q: ca.SX) -> ca.SX:
+    """Return the rotation vector of q, of norm at most pi; smooth at the identity."""
+    q = q / ca.norm_2(q)
+    q = ca.if_else(q[0] < 0, -q, q)
+    s = ca.sumsqr(q[1:4])
+    small = s < 1e-10
+    n = ca.sqrt(ca.if_else(small, 1.0, s))
+    # 2 atan2(n, w) / n, with its series 2/w (1 - s/(3 w^2)) near the identity
+    factor = ca.if_else(small, 2 / q[0] * (1 - s / (3 * q[0] * q[0])), 2 * ca.atan2(n, q[0]) / n)
+    return factor * q[1:4]
+
+
+def roll_pitch_yaw(q: ca.SX) -> ca.SX:
+    """Return (theta, beta, gamma) with R = Rot(z, gamma) Rot(y, beta) Rot(x, theta)."""
+    R = rotation_matrix(q)
+    return ca.vertcat(
+        ca.atan2(R[2, 1], R[2, 2]),
+        ca.atan2(-R[2, 0], ca.sqrt(R[2, 1] ** 2 + R[2, 2] ** 2)),
+        ca.atan2(R[1, 0], R[0, 0]),
+    )
+
+
+def homogeneous(R: ca.SX, p: ca.SX) -> ca.SX:
+    """Return the 4x4 matrix of a pose."""
+    return ca.vertcat(ca.horzcat(R, p), ca.horzcat(0, 0, 0, 1))

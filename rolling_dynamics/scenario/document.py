@@ -1,0 +1,114 @@
+# ruff: noqa: ANN401 (entries of a YAML file may be anything)
+"""Reading a YAML document: no key twice, no number that is none, no code."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rolling_dynamics.errors import ScenarioError
+import yaml
+
+MAX_BYTES = 5_000_000
+MAX_NODES = 500_000
+MAX_DEPTH = 30
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML in which a key may stand once in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """Refuse a key that stands twice."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise ScenarioError(f'{_place(key_node)}: a name is needed as key, got {key!r}')
+            if key in seen:
+                raise ScenarioError(f'{_place(key_node)}: {key!r} stands twice; keep one of them')
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _place(node: yaml.Node) -> str:
+    return f'line {node.start_mark.line + 1}'
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """
+    Return the mapping that a YAML file holds.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such file, or it is no YAML mapping.
+
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ScenarioError(f'{path}: a scenario has at most {MAX_BYTES} bytes')
+        text = path.read_text(encoding='utf-8')
+    except OSError as e:
+        raise ScenarioError(f'{path}: cannot be read: {e.strerror}') from None
+    except UnicodeDecodeError as e:
+        raise ScenarioError(f'{path}: is no text in UTF-8 (byte {e.start})') from None
+    return parse_document(text, str(path))
+
+
+def parse_document(text: str, source: str = 'scenario') -> dict[str, Any]:
+    """Return the mapping that a YAML text holds; ``source`` names it in errors."""
+    try:
+        document = yaml.load(text, Loader=_Loader)  # noqa: S506 (derived from SafeLoader)
+    except ScenarioError as e:
+        raise ScenarioError(f'{source}: {e}') from None
+    except yaml.YAMLError as e:
+        mark = getattr(e, 'problem_mark', None)
+        where = f'line {mark.line + 1}, column {mark.column + 1}: ' if mark else ''
+        problem = getattr(e, 'problem', None) or str(e).splitlines()[0]
+        raise ScenarioError(f'{source}: {where}is no YAML: {problem}') from None
+    except (ValueError, RecursionError) as e:
+        raise ScenarioError(f'{source}: is no YAML: {e}') from None
+    if document is None:
+        raise ScenarioError(f'{source}: is empty; docs/scenario.md tells what a scenario holds')
+    return plain(document, source)
+
+
+def plain(document: Any, source: str = 'scenario') -> dict[str, Any]:
+    """Return a deep copy made of dict, list, str, bool, int, float, None; all numbers finite."""
+    if not isinstance(document, Mapping):
+        raise ScenarioError(
+            f'{source}: a mapping of entries such as "system: contact" is needed, got '
+            f'{shorten(document)}'
+        )
+    result: dict[str, Any] = _plain(document, '', [0], 0)
+    return result
+
+
+def _plain(value: Any, path: str, count: list[int], depth: int) -> Any:
+    count[0] += 1
+    if count[0] > MAX_NODES or depth > MAX_DEPTH:
+        raise ScenarioError(f'{path}: too many or too deeply nested entries')
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {
+            str(k): _plain(v, f'{path}.{k}' if path else str(k), count, depth + 1)
+            for k, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(v, f'{path}[{k}]', count, depth + 1) for k, v in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ScenarioError(f'{path}: must be a finite number, got {value}')
+    if isinstance(value, str | bool | int | float) or value is None:
+        return value
+    raise ScenarioError(f'{path}: a number, a text, a list or a mapping is needed, got {value!r}')
+
+
+def shorten(value: Any, length: int = 60) -> str:
+    """Return a value as it stands in a message."""
+    text = repr(value)
+    return text if len(text) <= length else text[: length - 3] + '...'

@@ -1,0 +1,39 @@
+"""Numbers and formulas in a scenario: every number may be written as a formula such as pi/2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+
+import casadi as ca
+from rolling_dynamics.errors import ExpressionError
+from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.scenario.document import shorten
+
+LARGEST = 1e12  # magnitude of a number, in any unit: beyond lies an error of units, and overflow
+
+
+def number(value: str | float) -> float:
+    """Return the number that an entry stands for; raise ExpressionError if it is none."""
+    result = float(_parsed(value, {}))
+    if not math.isfinite(result):
+        raise ExpressionError(f'a finite number is needed, got {shorten(value)} = {result}')
+    if abs(result) > LARGEST:
+        raise ExpressionError(f'at most {LARGEST:g} in SI units is allowed, got {shorten(value)}')
+    return result
+
+
+def formula_of_time(value: str | float, t: ca.SX) -> ca.SX:
+    """Return the expression in the time ``t`` that an entry stands for."""
+    return _parsed(value, {'t': t})
+
+
+def _parsed(value: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
+    """Parse; in messages a long formula is cut and the parser's own place left out."""
+    try:
+        return parse_expression(value, symbols)
+    except OverflowError:
+        raise ExpressionError(f'a finite number is needed, got {shorten(value)}') from None
+    except ExpressionError as e:
+        text = str(e).replace(repr(value), shorten(value)).replace(' (<unknown>, line 1)', '')
+        raise ExpressionError(text) from None

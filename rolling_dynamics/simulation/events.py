@@ -1,0 +1,167 @@
+"""Events: guards that fall through zero, located in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
+from scipy.optimize import brentq, minimize_scalar
+
+NOISE = 1e-12  # a guard that is zero to rounding has not fallen
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Event:
+    """
+    What happened, and when.
+
+    Attributes
+    ----------
+    name
+        Name of the guard, or of the change of chart.
+    time
+        Time [s].
+    state
+        State at that time; after it where the event changes the state or its charts.
+    terminal
+        Whether the simulation stopped there.
+    text
+        What it means, in one line.
+
+    """
+
+    name: str
+    time: float
+    state: NDArray[np.float64]
+    terminal: bool
+    text: str = ''
+
+
+class Solver(Protocol):
+    """What the search for events knows of an integrator."""
+
+    @property
+    def lowest(self) -> NDArray[np.float64] | None:
+        """Return a bound below what each guard came to in the last step, if it is known."""
+        ...
+
+    def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times and states, evenly spaced over the last step."""
+        ...
+
+    def state_within(self, t: float) -> NDArray[np.float64]:
+        """Return the state at a time within the last step."""
+        ...
+
+    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control."""
+        ...
+
+
+class GuardWatch:
+    """
+    Finds where guards fall through their levels.
+
+    Between two steps, a guard is looked at in several places; where its slopes tell that it may
+    dip in between, the dip is sought too.
+    """
+
+    def __init__(
+        self, guards: FastFunction | None, p: NDArray[np.float64], levels: NDArray[np.float64]
+    ) -> None:
+        """
+        Watch guards.
+
+        Parameters
+        ----------
+        guards
+            ``(x, u, t, p) -> values``; None for none.
+        p
+            Parameters.
+        levels
+            What they fall through, shape (number of guards,); may be changed in place.
+
+        """
+        self._guards, self._p, self.levels = guards, p, levels
+        self.inside = np.ones(levels.size, dtype=bool)
+
+    def values(
+        self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the guards less their levels."""
+        if self._guards is None:
+            return np.zeros(0)
+        return self._guards(x, u, t, self._p) - self.levels
+
+    def begin(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Look at the guards at a start; return those that are below their levels there."""
+        self.inside = ~(self.values(t, x, u) < -NOISE)
+        return np.flatnonzero(~self.inside)
+
+    def search(self, solver: Solver) -> list[tuple[float, int]]:
+        """Return time and index of every fall in the last step, in order of time."""
+        if self._guards is None:
+            return []
+        lowest = solver.lowest
+        if lowest is not None and lowest.min() > 0 and self.inside.all():
+            return []
+        times, states = solver.samples()
+        table = np.array(
+            [self.values(t, x, solver.control(t, x)) for t, x in zip(times, states, strict=True)]
+        )
+        hits = []
+        for k in range(table.shape[1]):
+            hits += [(t, k) for t in self._falls(solver, k, times, table[:, k])]
+        return sorted(hits)
+
+    def _falls(
+        self, solver: Solver, k: int, times: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> list[float]:
+        found = []
+        slopes = [float(s) for s in sample_slopes(values.tolist())]
+        for j in range(SAMPLES):
+            a, b = values[j], values[j + 1]
+            if not self.inside[k]:
+                self.inside[k] = b > NOISE
+            elif b < -NOISE:
+                found.append(self._root(solver, k, times[j], times[j + 1]))
+                self.inside[k] = False
+            elif _may_dip(a, b, slopes[j], slopes[j + 1]):
+                bottom = self._bottom(solver, k, times[j], times[j + 1])
+                if self._value(solver, k, bottom) < -NOISE:
+                    found.append(self._root(solver, k, times[j], bottom))
+        return found
+
+    def _value(self, solver: Solver, k: int, t: float) -> float:
+        x = solver.state_within(t)
+        return float(self.values(t, x, solver.control(t, x))[k])
+
+    def _root(self, solver: Solver, k: int, low: float, high: float) -> float:
+        if self._value(solver, k, low) <= 0:
+            return float(low)
+        if not self._value(solver, k, high) < 0:
+            return float(high)
+        finest = 2 * float(np.spacing(max(abs(low), abs(high))))
+        return float(
+            brentq(lambda t: self._value(solver, k, t), low, high, xtol=finest, rtol=8.9e-16)
+        )
+
+    def _bottom(self, solver: Solver, k: int, low: float, high: float) -> float:
+        found = minimize_scalar(
+            lambda t: self._value(solver, k, t),
+            bounds=(low, high),
+            method='bounded',
+            options={'xatol': 1e-6 * (high - low)},
+        )
+        return float(found.x)
+
+
+def _may_dip(a: float, b: float, slope_a: float, slope_b: float) -> bool:
+    """Tell whether the tangents at both ends of a part meet below zero."""
+    if not (slope_a < 0 < slope_b):
+        return False
+    return bool(a + slope_a * (b - a - slope_b) / (slope_a - slope_b) <= 0)

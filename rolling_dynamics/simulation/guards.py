@@ -1,0 +1,84 @@
+"""The guards of a mode, of the user and of the charts as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import Mode, RollingSystem
+
+
+@dataclass(frozen=True, eq=False)
+class GuardSet:
+    """
+    Guards to watch, in order.
+
+    Attributes
+    ----------
+    names
+        Their names.
+    function
+        ``(x, u, t, p) -> values``; None if there are none.
+
+    """
+
+    names: tuple[str, ...]
+    function: ca.Function | None
+
+
+def chart_guards(system: RollingSystem) -> Mapping[str, ca.Function]:
+    """Return name -> regularity of each chart that the state stands on; empty without charts."""
+    atlas = atlas_of(system)
+    return {} if atlas is None else atlas.regularity
+
+
+def atlas_of(system: RollingSystem) -> Any:  # noqa: ANN401 (an attribute of some systems only)
+    """Return what changes the charts of a system; None where it has none."""
+    return getattr(system, 'atlas', None)
+
+
+def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function]) -> GuardSet:
+    """
+    Return all guards of a simulation as one function.
+
+    Parameters
+    ----------
+    system
+        The system.
+    mode
+        Its mode of motion.
+    extra
+        The user's own guards, ``(x, u, t, p) -> scalar``.
+
+    Raises
+    ------
+    ParameterError
+        A name stands twice, or a function has other arguments.
+
+    """
+    guards: dict[str, ca.Function] = dict(mode.guards)
+    sizes = [system.state.size, system.control.size, 1, system.parameters.size]
+    for name, g in extra.items():
+        if name in guards or name in chart_guards(system):
+            raise ParameterError(f'a guard {name!r} exists already; choose another name')
+        if g.n_in() != 4 or [g.numel_in(k) for k in range(4)] != sizes or g.numel_out(0) != 1:
+            raise ParameterError(
+                f'the guard {name!r} must be a function (x, u, t, p) -> scalar with inputs of '
+                f'{sizes} numbers'
+            )
+        guards[name] = g
+    guards |= chart_guards(system)
+    if not guards:
+        return GuardSet((), None)
+    x = ca.SX.sym('x', sizes[0])
+    u, t, p = ca.SX.sym('u', sizes[1]), ca.SX.sym('t'), ca.SX.sym('p', sizes[3])
+    values = _joined([x, u, t, p], list(guards.values()))
+    return GuardSet(tuple(guards), ca.Function('guards', [x, u, t, p], [values]))
+
+
+def _joined(symbols: list[ca.SX], functions: list[ca.Function]) -> ca.SX:
+    """Return the values of functions one below the other, what they have in common once."""
+    return ca.cse(ca.densify(ca.vertcat(*(f(*symbols) for f in functions))))

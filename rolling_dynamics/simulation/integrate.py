@@ -1,0 +1,182 @@
+"""Adaptive integration of a rolling system, with events, changes of chart and dense output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.control import as_control, ControlLike
+from rolling_dynamics.simulation.run import Run, Settings
+from rolling_dynamics.simulation.scipy_solver import METHODS
+from rolling_dynamics.simulation.trajectory import Trajectory
+
+ACTIONS = ('stop', 'record', 'ignore')
+
+
+def simulate(
+    system: RollingSystem,
+    p: ArrayLike,
+    x0: ArrayLike,
+    control: ControlLike,
+    duration: float,
+    *,
+    t_eval: ArrayLike | None = None,
+    rtol: float = 1e-12,
+    atol: float = 1e-14,
+    method: str = 'DOP853',
+    events: Mapping[str, str] | Sequence[str] | None = None,
+    guards: Mapping[str, ca.Function] | None = None,
+    start: float = 0.0,
+    max_step: float = math.inf,
+    dense: bool = True,
+    mode: str | None = None,
+    switch_charts: bool = True,
+    on_progress: Callable[[float], object] | None = None,
+) -> Trajectory:
+    """
+    Return the motion of a rolling system.
+
+    Parameters
+    ----------
+    system
+        The system.
+    p
+        Its parameters, shape (parameters.size,).
+    x0
+        State at the start, shape (state.size,).
+    control
+        An array, held; ``(times, values)``, piecewise linear, whose times are borders of steps;
+        a function of t, or of t and x; None for zero.
+    duration
+        Time to simulate [s], positive.
+    t_eval
+        Output times [s], increasing, within the simulated time; the borders of the steps if None.
+    rtol, atol
+        Relative and absolute tolerance of a step.
+    method
+        ``DOP853``, which is compiled unless the control is a function, or another of SciPy's.
+    events
+        Guard -> ``stop``, ``record`` or ``ignore``; or the guards that stop, the others being
+        recorded. If None, all of them stop; guards that are not named stop.
+    guards
+        Further guards by name, ``(x, u, t, p) -> scalar``, recorded unless ``events`` says
+        otherwise.
+    start
+        Time at the start [s].
+    max_step
+        Longest step [s].
+    dense
+        Whether the trajectory can be asked for any time afterwards; without, ``t_eval`` is needed
+        and memory does not grow with the duration.
+    mode
+        Mode of motion; the first if None.
+    switch_charts
+        Whether the state goes over to another chart of its surface where its own degenerates, an
+        event; states then stand on the charts of :meth:`Trajectory.system_at`. Otherwise the
+        simulation ends there.
+    on_progress
+        Called with the time now and then; False ends the simulation with CancelledError.
+
+    Returns
+    -------
+    Trajectory
+        It ends before its time where an event stopped it.
+
+    Raises
+    ------
+    ParameterError, SurfaceError
+        An argument is out of range, or no rolling can start from the state.
+    SimulationError
+        The motion became singular or not finite.
+
+    """
+    p, x0 = _vector('p', p, system.parameters.size), _vector('x0', x0, system.state.size)
+    duration, start = _number('duration', duration), _number('start', start)
+    if not duration > 0:
+        raise ParameterError(f'duration must be positive and finite [s], got {duration!r}')
+    for name, value in (('rtol', rtol), ('atol', atol), ('max_step', max_step)):
+        if not value > 0:
+            raise ParameterError(f'{name} must be positive, got {value!r}')
+    if method not in METHODS:
+        raise ParameterError(f'method must be one of {tuple(METHODS)}, got {method!r}')
+    if mode is not None and mode not in system.modes:
+        raise ParameterError(f'mode must be one of {tuple(system.modes)}, got {mode!r}')
+    times = _output_times(t_eval, start, start + duration)
+    if times is None and not dense:
+        raise ParameterError('without dense output, output times t_eval are needed')
+    mode = mode or next(iter(system.modes))
+    own, extra = system.modes[mode].guards, dict(guards or {})
+    settings = Settings(
+        method=method,
+        rtol=rtol,
+        atol=atol,
+        max_step=max_step,
+        dense=dense,
+        mode=mode,
+        switch_charts=switch_charts,
+        actions=_actions(events, list(own), list(extra)),
+        extra=extra,
+        on_progress=on_progress,
+    )
+    if hasattr(system, 'check_state'):
+        system.check_state(p, x0)
+    run = Run(system, p, as_control(control, system.control.size), settings, times)
+    return run.trajectory(start, x0, start + duration)
+
+
+def _vector(name: str, given: ArrayLike, size: int) -> NDArray[np.float64]:
+    array = np.array(given, dtype=float)
+    if array.shape != (size,):
+        raise ParameterError(f'{name} takes {size} numbers, got shape {array.shape}')
+    if not np.all(np.isfinite(array)):
+        raise ParameterError(f'{name} must be finite, got {array.tolist()}')
+    return array
+
+
+def _number(name: str, given: float) -> float:
+    if not (isinstance(given, (int, float, np.number)) and math.isfinite(given)):
+        raise ParameterError(f'{name} must be a finite number [s], got {given!r}')
+    return float(given)
+
+
+def _output_times(given: ArrayLike | None, start: float, end: float) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    times = np.array(given, dtype=float).reshape(-1)
+    slack = 1e-9 * max(1.0, abs(end))
+    inside = np.all(np.isfinite(times)) and np.all(np.diff(times) > 0) and times.size > 0
+    if not (inside and start - slack <= times[0] and times[-1] <= end + slack):
+        raise ParameterError(
+            f't_eval takes increasing times between {start:.9g} and {end:.9g} s, got '
+            f'{times[:3].tolist()} ... {times[-1:].tolist()}'
+        )
+    clipped: NDArray[np.float64] = np.clip(times, start, end)
+    return clipped
+
+
+def _actions(
+    given: Mapping[str, str] | Sequence[str] | None, own: list[str], extra: list[str]
+) -> dict[str, str]:
+    """Return what happens at each guard."""
+    actions = dict.fromkeys(own, 'stop') | dict.fromkeys(extra, 'record')
+    if given is None:
+        return actions
+    if isinstance(given, str):
+        given = (given,)
+    if not isinstance(given, Mapping):
+        chosen = dict.fromkeys(given, 'stop')
+        actions = dict.fromkeys(actions, 'record')
+    else:
+        chosen = dict(given)
+    for name, action in chosen.items():
+        if name not in actions:
+            raise ParameterError(f'no guard {name!r}; there are: {", ".join(actions)}')
+        if action not in ACTIONS:
+            raise ParameterError(f'event {name!r}: one of {ACTIONS} is needed, got {action!r}')
+        actions[name] = action
+    return actions

@@ -1,0 +1,122 @@
+"""What a run leaves: output, dense output, drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.compiled_solver import CompiledSolver
+from rolling_dynamics.simulation.scipy_solver import ScipySolver
+from rolling_dynamics.simulation.trajectory import Drift, Segment
+
+Solver = CompiledSolver | ScipySolver
+BLOCK = 2048  # steps after which output is written where no dense output is kept
+
+
+class Recorded(NamedTuple):
+    """Output of a run; see :class:`Trajectory`."""
+
+    times: NDArray[np.float64]
+    states: NDArray[np.float64]
+    segments: tuple[Segment, ...]
+    drift: Mapping[str, Drift]
+    steps: int
+
+
+class Recorder:
+    """Collects steps into output."""
+
+    def __init__(
+        self, system: RollingSystem, t_eval: NDArray[np.float64] | None, *, dense: bool
+    ) -> None:
+        """Prepare for output at given times, or at the borders of steps if None."""
+        self._layout, self._t_eval, self._dense = system.state, t_eval, dense
+        self.steps = 0
+        n = len(system.state.entries)
+        self._largest, self._total = np.zeros(n), np.zeros(n)
+        self._times: list[NDArray[np.float64]] = []
+        self._states: list[NDArray[np.float64]] = []
+        self._segments: list[Segment] = []
+        self._done = 0
+        self._system, self._start = system, 0.0
+
+    def open(self, system: RollingSystem, t: float) -> None:
+        """Begin a stretch on a set of charts."""
+        self._system, self._start = system, t
+
+    def step(self, solver: Solver) -> None:
+        """Take the solver's last step."""
+        solver.keep()
+        self.steps += 1
+        np.maximum(self._largest, solver.correction, out=self._largest)
+        self._total += solver.correction
+        if not self._dense and solver.kept >= BLOCK:
+            self._write(solver, solver.t, last=False)
+
+    def close(self, solver: Solver) -> None:
+        """End a stretch."""
+        if solver.kept:
+            self._write(solver, solver.t, last=False)
+
+    def _write(self, solver: Solver, end: float, *, last: bool) -> None:
+        """Write output before a time, and at it if it is the last."""
+        kept = solver.collect()
+        self._extend(end, kept.interpolate if self._dense else None)
+        if self._t_eval is None:
+            times = kept.times
+        else:
+            stop = int(np.searchsorted(self._t_eval, end, side='right' if last else 'left'))
+            times, self._done = self._t_eval[self._done : stop], stop
+        if times.size:
+            self._times.append(times)
+            self._states.append(self._on_constraints(kept.interpolate(times)))
+        self._start = end
+
+    def _on_constraints(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+        for entry in self._layout.entries:
+            if entry.kind == 'quaternion':
+                part = states[:, self._layout.slice(entry.name)]
+                part /= np.linalg.norm(part, axis=1, keepdims=True)
+        return states
+
+    def finish(self, solver: Solver, t: float, x: NDArray[np.float64]) -> Recorded:
+        """Return everything; t and x are the end."""
+        if solver.kept:
+            self._write(solver, t, last=True)
+        elif self._t_eval is not None and np.any(self._t_eval[self._done :] <= t):
+            # stopped at the start, or right after an event
+            self._times.append(self._t_eval[self._done : self._done + 1])
+            self._states.append(x[None, :])
+        if not self._segments or self._segments[-1].end < t:
+            self._extend(t, lambda times: np.repeat(x[None, :], times.size, axis=0))
+        if self._t_eval is None:
+            self._times.append(np.array([t]))
+            self._states.append(x[None, :])
+        n = self._layout.size
+        names = [entry.name for entry in self._layout.entries]
+        return Recorded(
+            np.concatenate(self._times) if self._times else np.zeros(0),
+            np.vstack(self._states) if self._states else np.zeros((0, n)),
+            tuple(self._segments),
+            {
+                name: Drift(largest=float(a), total=float(b))
+                for name, a, b in zip(names, self._largest, self._total, strict=True)
+                if b > 0
+            },
+            self.steps,
+        )
+
+    def _extend(
+        self, end: float, interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
+    ) -> None:
+        """Add a stretch; where nothing is interpolated, one for each set of charts."""
+        last = self._segments[-1] if self._segments else None
+        start = self._start
+        if interpolate is None and last is not None and last.system is self._system:
+            start = self._segments.pop().start
+        self._segments.append(
+            Segment(system=self._system, start=start, end=end, interpolate=interpolate)
+        )

@@ -1,0 +1,274 @@
+"""One run of a simulation: steps, events and changes of chart, in the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import CancelledError, SimulationError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.compiled_solver import CompiledSolver
+from rolling_dynamics.simulation.control import Feedback, Piece, PiecewiseLinear
+from rolling_dynamics.simulation.events import Event, GuardWatch
+from rolling_dynamics.simulation.guards import atlas_of
+from rolling_dynamics.simulation.machine import Machine, machine_of
+from rolling_dynamics.simulation.recorder import Recorder
+from rolling_dynamics.simulation.scipy_solver import ScipySolver
+from rolling_dynamics.simulation.trajectory import Trajectory
+
+KEEP = 0.7  # a chart is left where it has become worse than this share of its quality at first
+START = 2.0  # how much better a chart must be to change to it before the first step
+LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
+RESTARTS = 100  # of events at one and the same time
+PROGRESS = 256  # steps between two calls of on_progress
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Settings:
+    """How a simulation is carried out; see :func:`simulate`."""
+
+    method: str
+    rtol: float
+    atol: float
+    max_step: float
+    dense: bool
+    mode: str
+    switch_charts: bool
+    actions: Mapping[str, str]
+    extra: Mapping[str, ca.Function] = field(default_factory=dict)
+    on_progress: Callable[[float], object] | None = None
+
+
+class Run:
+    """Carries a state through time."""
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        p: NDArray[np.float64],
+        control: PiecewiseLinear | Feedback,
+        settings: Settings,
+        t_eval: NDArray[np.float64] | None,
+    ) -> None:
+        """Get ready; see :func:`simulate`."""
+        self._given, self._p, self._control, self._settings = system, p, control, settings
+        self._recorder = Recorder(system, t_eval, dense=settings.dense)
+        self._events: list[Event] = []
+        self._stopped = False
+        self._restarts = 0
+        self._step = 0.0
+
+    def trajectory(self, start: float, x0: NDArray[np.float64], end: float) -> Trajectory:
+        """Return the motion from x0 between two times."""
+        self._mount(self._given, start, x0)
+        x = np.array(self._machine.projection(x0, self._p)).ravel()
+        if isinstance(self._control, PiecewiseLinear):
+            pieces = self._control.pieces(start, end)
+        else:
+            zero = np.zeros(self._given.control.size)
+            pieces = [Piece(start, end, zero, zero)]
+        t = start
+        x = self._start_charts(t, x)
+        self._first_look(t, x)
+        for piece in pieces:
+            t, x = self._through(piece, t, x)
+            if self._stopped:
+                break
+        return self._finish(t, x)
+
+    def _through(
+        self, piece: Piece, t: float, x: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Step to the end of a piece of the control, or to what stops the simulation."""
+        if self._stopped:
+            return t, x
+        self._solver.begin(t, x, piece)
+        while self._solver.t < piece.end and not self._stopped:
+            solver = self._solver
+            solver.advance()
+            self._handle(self._watch.search(solver), piece)
+            if solver is self._solver:
+                self._recorder.step(solver)
+            report = self._settings.on_progress
+            if report and self._recorder.steps % PROGRESS == 0 and report(solver.t) is False:
+                raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
+        return self._solver.t, self._solver.x
+
+    def _handle(self, hits: list[tuple[float, int]], piece: Piece) -> None:
+        solver = self._solver
+        for t, k in hits:
+            name = self._machine.names[k]
+            action = self._settings.actions.get(name, 'chart')
+            if action == 'record':
+                self._note(name, t, solver.state_within(t), terminal=False)
+            elif action == 'chart':
+                if self._keep_chart(k, t):
+                    continue
+                solver.truncate(t)
+                self._change_chart(k, piece)
+                return
+            elif action == 'stop' and name in self._machine.resets:
+                solver.truncate(t)
+                self._recorder.step(solver)
+                self._reset(name, piece)
+                return
+            elif action == 'stop':
+                solver.truncate(t)
+                self._note(name, t, solver.x, terminal=True)
+                return
+
+    def _note(
+        self, name: str, t: float, x: NDArray[np.float64], *, terminal: bool, text: str = ''
+    ) -> None:
+        self._events.append(
+            Event(name=name, time=float(t), state=np.array(x), terminal=terminal, text=text)
+        )
+        self._stopped = self._stopped or terminal
+        again = len(self._events) > 1 and self._events[-2].time >= t
+        self._restarts = self._restarts + 1 if again else 0
+        if self._restarts > RESTARTS:
+            raise SimulationError(f'more than {RESTARTS} events {name!r} at t = {t:.9g} s')
+
+    def _reset(self, name: str, piece: Piece) -> None:
+        """Apply the jump of a hybrid system."""
+        t, x = self._solver.t, self._solver.x
+        u = self._solver.control(t, x)
+        after = np.array(self._machine.resets[name](x, u, t, self._p)).ravel()
+        self._note(name, t, after, terminal=False)
+        self._remount(self._machine.system, t, after, piece)
+
+    def _keep_chart(self, k: int, t: float) -> bool:
+        """Lower the level of a chart that is the best there is; tell whether it stays in use."""
+        atlas, name = atlas_of(self._machine.system), self._machine.names[k]
+        if not self._may_switch(name):
+            return False
+        if atlas.rechart(name, self._p, self._solver.state_within(t)) is not None:
+            return False
+        self._watch.levels[k] *= 0.5
+        self._watch.inside[k] = True
+        self._solver.set_levels(self._watch.levels)
+        return bool(self._watch.levels[k] > 1e-6)
+
+    def _may_switch(self, name: str) -> bool:
+        """Tell whether there are other charts to change to."""
+        alternatives = atlas_of(self._machine.system).has_alternatives(name)
+        return bool(self._settings.switch_charts and alternatives)
+
+    def _change_chart(self, k: int, piece: Piece) -> None:
+        name, solver = self._machine.names[k], self._solver
+        t, x = solver.t, solver.x
+        changed = None
+        if self._may_switch(name):
+            changed = atlas_of(self._machine.system).rechart(name, self._p, x)
+        if changed is None:
+            self._note(
+                name, t, x, terminal=True, text='the chart ends here, and there is no other'
+            )
+            return
+        self._recorder.step(solver)
+        self._note(name, t, changed.state, terminal=False, text=changed.text)
+        self._remount(changed.system, t, changed.state, piece)
+
+    def _remount(
+        self, system: RollingSystem, t: float, x: NDArray[np.float64], piece: Piece
+    ) -> None:
+        self._step = self._solver.next_step
+        self._recorder.close(self._solver)
+        self._mount(system, t, x)
+        self._watch.begin(t, x, self._control(t, x))
+        self._solver.begin(t, x, piece)
+
+    def _mount(self, system: RollingSystem, t: float, x: NDArray[np.float64]) -> None:
+        """Set up solver and guards for a system on its charts, from a state on them."""
+        s = self._settings
+        self._machine: Machine = machine_of(system, s.mode, s.extra)
+        levels = self._levels(x)
+        self._watch = GuardWatch(self._guard_function(), self._p, levels)
+        if isinstance(self._control, PiecewiseLinear) and s.method == 'DOP853':
+            self._solver: CompiledSolver | ScipySolver = CompiledSolver(
+                system,
+                self._machine.step,
+                levels.size,
+                self._p,
+                (s.rtol, s.atol),
+                levels,
+                s.max_step,
+                self._step,
+            )
+        else:
+            self._solver = ScipySolver(
+                system,
+                self._machine.step[1],
+                self._machine.projection,
+                self._control,
+                self._p,
+                (s.rtol, s.atol),
+                s.method,
+                s.max_step,
+                self._step,
+            )
+        self._recorder.open(system, t)
+
+    def _guard_function(self) -> FastFunction | None:
+        guards = self._machine.guards
+        return None if guards is None else FastFunction(guards)
+
+    def _levels(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the guards fall through: zero, and a share of the charts' quality now."""
+        machine = self._machine
+        levels = np.zeros(len(machine.names))
+        for k in range(len(machine.names) - machine.charts, len(machine.names)):
+            name = machine.names[k]
+            now = float(
+                atlas_of(machine.system).regularity[name](
+                    x, np.zeros(machine.system.control.size), 0.0, self._p
+                )
+            )
+            share = KEEP if self._may_switch(name) else LAST
+            levels[k] = share * now
+        for k, name in enumerate(machine.names):
+            if self._settings.actions.get(name) == 'ignore':
+                levels[k] = -math.inf
+        return levels
+
+    def _start_charts(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Go over to better charts before the first step."""
+        if not self._settings.switch_charts:
+            return x
+        for k in range(len(self._machine.names) - self._machine.charts, len(self._machine.names)):
+            name = self._machine.names[k]
+            changed = atlas_of(self._machine.system).rechart(name, self._p, x, worth=START)
+            if changed is not None:
+                self._note(name, t, changed.state, terminal=False, text=changed.text)
+                self._mount(changed.system, t, changed.state)
+                x = changed.state
+        return x
+
+    def _first_look(self, t: float, x: NDArray[np.float64]) -> None:
+        """Take guards that are below zero at the start for events there."""
+        for k in self._watch.begin(t, x, self._control(t, x)):
+            name = self._machine.names[k]
+            terminal = self._settings.actions.get(name) == 'stop'
+            if not self._stopped:
+                self._note(name, t, x, terminal=terminal, text='already so at the start')
+
+    def _finish(self, t: float, x: NDArray[np.float64]) -> Trajectory:
+        recorded = self._recorder.finish(self._solver, t, x)
+        controls = self._control.sample(recorded.times, recorded.states)
+        return Trajectory(
+            system=self._given,
+            parameters=self._p,
+            times=recorded.times,
+            states=recorded.states,
+            controls=controls,
+            control=self._control,
+            events=tuple(self._events),
+            drift=recorded.drift,
+            segments=recorded.segments,
+            steps=recorded.steps,
+        )

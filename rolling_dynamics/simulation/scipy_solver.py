@@ -1,0 +1,207 @@
+"""Adaptive integration by any of SciPy's methods, under any control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.control import Piece
+from rolling_dynamics.simulation.dormand_prince import SAMPLES
+from scipy.integrate import DenseOutput, DOP853, LSODA, OdeSolver, Radau, RK23, RK45
+
+METHODS: dict[str, type[OdeSolver]] = {
+    'DOP853': DOP853,
+    'RK45': RK45,
+    'RK23': RK23,
+    'Radau': Radau,
+    'LSODA': LSODA,
+}
+HAS_MEMORY = (LSODA,)  # holds past states, so that the last one cannot be moved
+
+
+class Pieces:
+    """Dense output as SciPy gives it, step by step."""
+
+    def __init__(self, steps: list[tuple[float, DenseOutput]]) -> None:
+        """Take the steps, each with its start."""
+        self.times = np.array([t for t, _ in steps])
+        self._steps = [dense for _, dense in steps]
+
+    def interpolate(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the states at times, shape (M, n)."""
+        k = np.clip(np.searchsorted(self.times, times, side='right') - 1, 0, self.times.size - 1)
+        return np.array([self._steps[j](t) for j, t in zip(k, times, strict=True)])
+
+
+class ScipySolver:
+    """
+    Steps of one of SciPy's methods; the same interface as the compiled solver's.
+
+    Attributes
+    ----------
+    t, x
+        Time [s] and state at the end of the last step; on the constraints.
+    correction
+        How far each entry of the state was off its constraint after the last step.
+    lowest
+        None: the guards have to be looked at.
+
+    """
+
+    lowest = None
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        dynamics: ca.Function,
+        projection: ca.Function,
+        control: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
+        p: NDArray[np.float64],
+        tolerance: tuple[float, float],
+        method: str,
+        max_step: float = math.inf,
+        first_step: float = 0.0,
+    ) -> None:
+        """
+        Set up.
+
+        Parameters
+        ----------
+        system
+            The system.
+        dynamics, projection
+            ``(x, u, t, p) -> xdot`` and ``(x, p) -> x``, best compiled.
+        control
+            ``(t, x) -> u``.
+        p
+            Parameters.
+        tolerance
+            Relative and absolute tolerance.
+        method
+            Name of SciPy's method.
+        max_step
+            Longest step [s].
+        first_step
+            Length of the first step [s]; chosen from the equations if 0.
+
+        """
+        if method not in METHODS:
+            raise ParameterError(f'method must be one of {tuple(METHODS)}, got {method!r}')
+        self._method, self._tolerance, self._max_step = METHODS[method], tolerance, max_step
+        self._dynamics, self._projection = FastFunction(dynamics), FastFunction(projection)
+        self._dynamics.inputs[3][:] = p
+        self._projection.inputs[1][:] = p
+        self._control, self._entries = control, system.state
+        self.correction = np.zeros(len(system.state.entries))
+        self.t = self.t_old = self.h = 0.0
+        self.x = np.zeros(system.state.size)
+        self._kept: list[tuple[float, DenseOutput]] = []
+        self.next_step = first_step
+
+    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control."""
+        return self._control(t, x)
+
+    def _rate(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        f = self._dynamics
+        f.inputs[0][:], f.inputs[1][:], f.inputs[2][0] = x, self._control(t, x), t
+        return f.evaluate().copy()
+
+    def begin(self, t: float, x: NDArray[np.float64], piece: Piece) -> None:
+        """Start at a state; the end of the piece is not stepped over."""
+        self.t, self.x, self._piece = t, np.array(x), piece
+        if not np.all(np.isfinite(self._rate(t, self.x))):
+            raise SimulationError(f'the rate of the state is not finite at t = {t:.9g} s')
+        self._restart()
+
+    def _restart(self) -> None:
+        left = self._piece.end - self.t
+        first = min(self.next_step, left) if self.next_step else None
+        self._solver = self._method(
+            self._piece_rate,
+            self.t,
+            self.x,
+            self._piece.end,
+            rtol=self._tolerance[0],
+            atol=self._tolerance[1],
+            max_step=self._max_step,
+            first_step=first,
+        )
+
+    def _piece_rate(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        # the last stage of a step lies on the end of the piece, where the control may jump
+        end = self._piece.end
+        return self._rate(t if t < end else math.nextafter(end, -math.inf), x)
+
+    def advance(self) -> None:
+        """Take one step that keeps the tolerance, at most to the end of the piece."""
+        solver = self._solver
+        try:
+            message = solver.step()
+        except (ValueError, np.linalg.LinAlgError) as e:
+            message = str(e)
+        if solver.status == 'failed' or message:
+            finite = np.all(np.isfinite(self._rate(self.t, self.x)))
+            reason = message if finite else 'the rate of the state is no longer finite'
+            raise SimulationError(f'at t = {self.t:.9g} s {reason}')
+        self.t_old, self.t = self.t, float(solver.t)
+        self.h = self.t - self.t_old
+        at_end = self.t >= self._piece.end
+        self.next_step = max(self.h, self.next_step) if at_end else self.h
+        self.dense = solver.dense_output()
+        self._project(solver)
+
+    def _project(self, solver: OdeSolver) -> None:
+        self._projection.inputs[0][:] = solver.y
+        projected = self._projection.evaluate().copy()
+        change = projected - solver.y
+        if not np.all(np.isfinite(projected)):
+            raise SimulationError(f'the state is no longer finite at t = {self.t:.9g} s')
+        for k, entry in enumerate(self._entries.entries):
+            self.correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
+        if isinstance(solver, HAS_MEMORY):
+            self.x = solver.y.copy()  # the distance from the constraints is told and left
+        else:
+            self.x = solver.y = projected
+            solver.f = solver.fun(self.t, projected)
+
+    def set_levels(self, levels: NDArray[np.float64]) -> None:
+        """Do nothing: this solver does not look at the guards."""
+
+    def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times and states, evenly spaced over the last step."""
+        times = np.linspace(self.t_old, self.t, SAMPLES + 1)
+        return times, self.dense(times).T
+
+    def state_within(self, t: float) -> NDArray[np.float64]:
+        """Return the state at a time within the last step, by dense output."""
+        x: NDArray[np.float64] = self.dense(t)
+        return x
+
+    def truncate(self, t: float) -> None:
+        """End the last step at an earlier time."""
+        if t < self.t:
+            self._projection.inputs[0][:] = self.dense(t)
+            self.t, self.x = t, self._projection.evaluate().copy()
+            self.h = self.t - self.t_old
+
+    def keep(self) -> None:
+        """Keep the last step for dense output."""
+        if self.h > 0:
+            self._kept.append((self.t_old, self.dense))
+
+    def collect(self) -> Pieces:
+        """Return the steps kept since the last call."""
+        kept, self._kept = self._kept, []
+        return Pieces(kept)
+
+    @property
+    def kept(self) -> int:
+        """Number of steps kept."""
+        return len(self._kept)

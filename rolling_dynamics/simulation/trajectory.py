@@ -1,0 +1,204 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.events import Event
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """
+    How far one entry of the state left its constraint and was brought back.
+
+    Attributes
+    ----------
+    largest
+        Largest correction after a step, in the unit of the entry.
+    total
+        Sum of all corrections.
+
+    """
+
+    largest: float
+    total: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Segment:
+    """
+    A stretch of a trajectory on one set of charts.
+
+    Attributes
+    ----------
+    system
+        The system on the charts in use.
+    start, end
+        Times [s].
+    interpolate
+        ``times (N,) -> states (N, n)`` between start and end; None where dense output was not
+        asked for.
+
+    """
+
+    system: RollingSystem
+    start: float
+    end: float
+    interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trajectory:
+    """
+    States over time, events and the report of constraint drift.
+
+    Attributes
+    ----------
+    system
+        The system as it was given; that of a segment may stand on other charts.
+    parameters
+        Vector p.
+    times
+        Output times [s], shape (N,).
+    states, controls
+        Shapes (N, n) and (N, m).
+    events
+        In order of time; the last one may be terminal.
+    drift
+        By name of the state's entry.
+    segments
+        Stretches on one set of charts, with dense output.
+    steps
+        Number of steps that were accepted.
+
+    """
+
+    system: RollingSystem
+    parameters: NDArray[np.float64]
+    times: NDArray[np.float64]
+    states: NDArray[np.float64]
+    controls: NDArray[np.float64]
+    control: Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
+    events: tuple[Event, ...] = ()
+    drift: Mapping[str, Drift] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    steps: int = 0
+
+    @property
+    def terminal_event(self) -> Event | None:
+        """The event that ended the simulation before its time, None if it ran to the end."""
+        return self.events[-1] if self.events and self.events[-1].terminal else None
+
+    def segment_at(self, t: float) -> Segment:
+        """Return the stretch that holds time t; at a border, the later one."""
+        for segment in reversed(self.segments):
+            if segment.start <= t <= segment.end:
+                return segment
+        raise ParameterError(
+            f't = {t:.9g} s lies outside the simulated time, '
+            f'{self.segments[0].start:.9g} to {self.segments[-1].end:.9g} s'
+        )
+
+    def system_at(self, t: float) -> RollingSystem:
+        """Return the system on the charts in use at time t."""
+        return self.segment_at(t).system
+
+    def state_at(self, t: ArrayLike) -> NDArray[np.float64]:
+        """
+        Return the state at any time of the simulation, on the charts in use then.
+
+        Parameters
+        ----------
+        t
+            A time [s], or times of shape (N,).
+
+        Returns
+        -------
+        NDArray[np.float64]
+            Shape (n,) or (N, n).
+
+        Raises
+        ------
+        ParameterError
+            A time lies outside the simulation.
+
+        """
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        low, high = self.segments[0].start, self.segments[-1].end
+        for outside in times[~((times >= low) & (times <= high))]:
+            self.segment_at(float(outside))  # raises
+        owner = self._owner(times)
+        out = np.empty((times.size, self.states.shape[1]))
+        for k in np.unique(owner):
+            interpolate = self.segments[k].interpolate
+            if interpolate is None:
+                raise ParameterError('this trajectory was simulated without dense output')
+            out[owner == k] = interpolate(times[owner == k])
+        return out[0] if np.ndim(t) == 0 else out
+
+    def _owner(self, times: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the segment of each time; at a border, the later one."""
+        starts = [s.start for s in self.segments]
+        return np.maximum(np.searchsorted(starts, times, side='right') - 1, 0)
+
+    def control_at(self, t: float) -> NDArray[np.float64]:
+        """Return the control at time t."""
+        return self.control(t, self.state_at(t))
+
+    def states_on(self, system: RollingSystem) -> NDArray[np.float64]:
+        """
+        Return the states at the output times on the charts, or in the representation, of a system.
+
+        Parameters
+        ----------
+        system
+            A system of the same bodies.
+
+        Returns
+        -------
+        NDArray
+            Shape (N, n).
+
+        """
+        out = []
+        for k, x in zip(self._owner(self.times), self.states, strict=True):
+            own = self.segments[k].system
+            on = x if own is system else own.atlas.state_on(system, self.parameters, x)
+            out.append(on)
+        return np.array(out).reshape(-1, system.state.size)
+
+    def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> NDArray[np.float64]:
+        """
+        Return an output of the system at every output time.
+
+        Parameters
+        ----------
+        function
+            ``system -> Function (x, u, t, p)``, for example
+            ``lambda system: system.mode.wrench``.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            Shape (N, size of the output).
+
+        """
+        owner = self._owner(self.times)
+        parts = []
+        for k in np.unique(owner):
+            f, here = function(self.segments[k].system), owner == k
+            value = f(
+                self.states[here].T,
+                self.controls[here].T,
+                self.times[here][None, :],
+                self.parameters,
+            )
+            parts.append(np.array(value).T)
+        return np.vstack(parts)

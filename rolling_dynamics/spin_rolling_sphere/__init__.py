@@ -1,0 +1,31 @@
+"""A sphere that rolls and spins on a plane: Montana's equations and their Darboux-frame form."""
+
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
+    attitude_from_coordinates,
+    coordinates_from_attitude,
+    sphere_surface,
+)
+from rolling_dynamics.spin_rolling_sphere.direction_law import (
+    frame_angle,
+    path_direction,
+    published_angles,
+)
+from rolling_dynamics.spin_rolling_sphere.induced_curvature import (
+    induced_curvature,
+    InducedCurvature,
+    relative_angular_velocity,
+)
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
+
+__all__ = [
+    'InducedCurvature',
+    'SpinRollingSphere',
+    'attitude_from_coordinates',
+    'coordinates_from_attitude',
+    'frame_angle',
+    'induced_curvature',
+    'path_direction',
+    'published_angles',
+    'relative_angular_velocity',
+    'sphere_surface',
+]

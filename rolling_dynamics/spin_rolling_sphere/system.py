@@ -1,0 +1,203 @@
+"""The sphere that rolls and spins on a plane, as a rolling system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+import hashlib
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Entry, Layout
+from rolling_dynamics.rolling_system import Mode
+from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.spin_rolling_sphere.coordinates import attitude_expression, checked_radius
+from rolling_dynamics.spin_rolling_sphere.darboux import checked_variant
+from rolling_dynamics.spin_rolling_sphere.inputs import input_law, INPUTS
+from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
+from rolling_dynamics.spin_rolling_sphere.representation import REPRESENTATIONS
+from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
+
+POLE_MARGIN = 1e-3  # least cos v_o of the coordinates
+CONTACT_S = Entry('contact_s', ('u_s', 'v_s'), 'm', 'S', 'vector', 'contact on the plane')
+
+
+class SpinRollingSphere:
+    """
+    A sphere that rolls and spins on a plane without slipping; a kinematic model, no wrench.
+
+    Attributes
+    ----------
+    variant
+        ``corrected`` or ``as_published``; differs for the inputs of the Darboux frame.
+    inputs
+        ``angular_velocity``: w_SO_S over time, Eq. (13). ``virtual_surface``: alpha_s, beta_s,
+        gamma_s, theta, phi over the arc length, Eq. (14). ``direction``: alpha_s, beta_s, gamma_s,
+        G_f over the arc length, Eq. (14) with the direction law.
+    independent_variable
+        ``time`` or ``arc length``; with the inputs of the Darboux frame over time there is one
+        more, the rolling rate delta.
+    representation
+        ``attitude``, without singularity, or ``coordinates``, those of the paper.
+    phi
+        Angle phi [rad] of the corrected direction law; pi/2 takes the chart's geodesic curvature,
+        and with it the poles, out of the equations.
+
+    """
+
+    name = 'spin_rolling_sphere'
+
+    def __init__(
+        self,
+        *,
+        variant: str = 'corrected',
+        inputs: str = 'angular_velocity',
+        independent_variable: str | None = None,
+        representation: str = 'attitude',
+        phi: float = 0.0,
+    ) -> None:
+        """Build the system; see the attributes for what may be chosen."""
+        if representation not in REPRESENTATIONS:
+            raise ParameterError(
+                f'representation must be one of {tuple(REPRESENTATIONS)}, got {representation!r}'
+            )
+        if inputs not in INPUTS:
+            raise ParameterError(f'inputs must be one of {tuple(INPUTS)}, got {inputs!r}')
+        self.variant, self.inputs, self.phi = checked_variant(variant), inputs, float(phi)
+        self.representation = REPRESENTATIONS[representation]
+        default = 'time' if inputs == 'angular_velocity' else 'arc length'
+        self.independent_variable = independent_variable or default
+        if self.independent_variable not in ('time', 'arc length'):
+            raise ParameterError(
+                "independent_variable must be 'time' or 'arc length', got "
+                f'{independent_variable!r}'
+            )
+        if inputs == 'angular_velocity' and self.independent_variable != 'time':
+            raise ParameterError(
+                "independent_variable: 'angular_velocity' is over 'time'; use the inputs "
+                "'virtual_surface' or 'direction' for 'arc length'"
+            )
+        self.control = input_law(inputs).layout(self.independent_variable)
+        self.state = Layout((CONTACT_S, *self.representation.entries))
+        self.parameters = Layout((Entry('radius', ('radius',), 'm', text='radius of the sphere'),))
+        self.tangent = tangent_layout(self.state)
+
+    def with_representation(self, representation: str) -> SpinRollingSphere:
+        """Return the same model with another state."""
+        return SpinRollingSphere(
+            variant=self.variant,
+            inputs=self.inputs,
+            representation=representation,
+            independent_variable=self.independent_variable,
+            phi=self.phi,
+        )
+
+    def pack_parameters(self, *, radius: float) -> NDArray[np.float64]:
+        """Return the vector p; raise ParameterError unless the radius [m] is positive."""
+        return self.parameters.pack(radius=checked_radius(radius))
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Raise ParameterError where no motion can start: no sphere, or a pole of the chart."""
+        checked_radius(float(np.asarray(p, dtype=float)[0]))
+        if 'contact_o' in self.state:
+            v_o = float(np.asarray(x, dtype=float)[self.state.slice('contact_o')][1])
+            if not np.cos(v_o) > POLE_MARGIN:
+                raise ParameterError(
+                    f'contact_o: v_o = {v_o:.6g} lies on a pole of the chart, +-pi/2; use the '
+                    "representation 'attitude'"
+                )
+
+    @cached_property
+    def symbols(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Symbols of x, u, t, p."""
+        return (
+            ca.SX.sym('x', self.state.size),
+            ca.SX.sym('u', self.control.size),
+            ca.SX.sym('t'),
+            ca.SX.sym('p', self.parameters.size),
+        )
+
+    @cached_property
+    def angular_velocity(self) -> ca.SX:
+        """Angular velocity of the sphere in S, per independent variable, in ``symbols``."""
+        x, u, _, p = self.symbols
+        u_named = {e.name: u[self.control.slice(e.name)] for e in self.control.entries}
+        law = input_law(self.inputs)
+        rate = u_named.get('delta', 1)
+        tan_v_o = self.representation.tan_v_o(self._named(x))
+        return rate * law.rotation(u_named, p[0], tan_v_o, self.variant, self.phi)
+
+    def _named(self, x: ca.SX) -> dict[str, ca.SX]:
+        return {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """One mode, rolling without slip; its guard is the pole of the coordinates."""
+        x, u, t, p = self.symbols
+        w = self.angular_velocity
+        xdot = ca.vertcat(contact_velocity(p[0], w), self.representation.rates(self._named(x), w))
+        guards = {}
+        if 'contact_o' in self.state:
+            v_o = self._named(x)['contact_o'][1]
+            guards['pole'] = ca.Function(
+                'pole', [x, u, t, p], [ca.cos(v_o) - POLE_MARGIN], ['x', 'u', 't', 'p'], ['pole']
+            )
+        dynamics = ca.Function(
+            'dynamics', [x, u, t, p], [ca.densify(xdot)], ['x', 'u', 't', 'p'], ['xdot']
+        )
+        return {'rolling': Mode(dynamics=dynamics, guards=guards)}
+
+    @property
+    def mode(self) -> Mode:
+        """The only mode."""
+        return self.modes['rolling']
+
+    @property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """None: the model is kinematic."""
+        return {}
+
+    @cached_property
+    def attitude(self) -> ca.Function:
+        """``x -> R_SO``."""
+        x = self.symbols[0]
+        return ca.Function('attitude', [x], [ca.densify(self._attitude(x))], ['x'], ['R_SO'])
+
+    def _attitude(self, x: ca.SX) -> ca.SX:
+        named = self._named(x)
+        if 'q_SO' in self.state:
+            return rotation_matrix(named['q_SO'])
+        return attitude_expression(named['contact_o'], named['psi'])
+
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> X_WO, X_WC``: sphere, and contact frame of the plane."""
+        x, _, _, p = self.symbols
+        low = ca.vertcat(x[0:2], 0)
+        bottom = ca.horzcat(0, 0, 0, 1)
+        body = ca.vertcat(ca.horzcat(self._attitude(x), low + ca.vertcat(0, 0, p[0])), bottom)
+        contact = ca.vertcat(ca.horzcat(ca.SX.eye(3), low), bottom)
+        return ca.Function(
+            'pose',
+            [x, p],
+            [ca.densify(body), ca.densify(contact)],
+            ['x', 'p'],
+            ['object', 'contact'],
+        )
+
+    @cached_property
+    def retract(self) -> ca.Function:
+        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
+        return retraction(self.state, self.tangent)
+
+    @cached_property
+    def difference(self) -> ca.Function:
+        """``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+        return difference(self.state)
+
+    @cached_property
+    def model_hash(self) -> str:
+        """Content hash of the equations."""
+        return hashlib.sha256(self.mode.dynamics.serialize().encode()).hexdigest()[:16]

@@ -1,0 +1,33 @@
+"""Plane and rectangular plate."""
+
+from __future__ import annotations
+
+import casadi as ca
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.surfaces.surface import Chart, Surface, UNBOUNDED
+
+
+def Plane(
+    *, u_bounds: tuple[float, float] = UNBOUNDED, v_bounds: tuple[float, float] = UNBOUNDED
+) -> Surface:
+    """
+    Return the plane z = 0 with (u, v) -> (u, v, 0), normal +z.
+
+    Parameters
+    ----------
+    u_bounds, v_bounds
+        Edges of the plate [m]; unbounded by default.
+
+    """
+    for name, (low, high) in (('u_bounds', u_bounds), ('v_bounds', v_bounds)):
+        if not low < high:
+            raise ParameterError(f'plane: {name} must be increasing, got {(low, high)}')
+    uv = ca.SX.sym('uv', 2)
+    chart = Chart(
+        name='plane',
+        coordinates=uv,
+        position=ca.vertcat(uv, 0),
+        bounds=(tuple(u_bounds), tuple(v_bounds)),
+        inverse=lambda p, _: p[:2].copy(),
+    )
+    return Surface(name='plane', parameters=ca.SX(0, 1), values={}, charts=(chart,))

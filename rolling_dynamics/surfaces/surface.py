@@ -1,0 +1,320 @@
+"""
+Surfaces: charts given as expressions, geometry by differentiating them.
+
+A contact frame C at a point has x along increasing u, z along the normal that points out of the
+material, and y = z x x (Gram-Schmidt, so that charts need not be orthogonal). On an orthogonal
+chart touched from outside this is the normalized Gauss frame of Woodruff & Lynch, Eq. (25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError, SurfaceError
+
+Array = NDArray[np.float64]
+UNBOUNDED = (-math.inf, math.inf)
+REGULAR = 1e-9  # least sine between, and relative length of, the two chart directions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chart:
+    """
+    One chart of a surface.
+
+    Attributes
+    ----------
+    name
+        Distinguishes the charts of one surface.
+    coordinates
+        Symbols (u, v).
+    position
+        Expression of the point [m], 3 entries, in the body frame.
+    bounds
+        Least and greatest u and v.
+    periods
+        Period of u and of v, None where there is none.
+    inverse
+        ``(point, parameter values) -> (u, v)`` for a point of the surface; None if not known in
+        closed form.
+
+    """
+
+    name: str
+    coordinates: ca.SX
+    position: ca.SX
+    bounds: tuple[tuple[float, float], tuple[float, float]] = (UNBOUNDED, UNBOUNDED)
+    periods: tuple[float | None, float | None] = (None, None)
+    inverse: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None = (
+        None
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LocalGeometry:
+    """
+    Geometry of a chart at a point, as expressions.
+
+    Attributes
+    ----------
+    position
+        F(u, v) [m], in the body frame.
+    frame
+        Rotation matrix [x, y, n] from the contact frame to the body frame, Eq. (25).
+    metric
+        Metric tensor G, Eq. (26).
+    scale
+        T, 2x2, upper triangular, with F_u, F_v = (x, y) T, so that G = T^T T; on an orthogonal
+        chart touched from outside it is the sqrt(G) of the paper.
+    second_form
+        Second fundamental form L in the chart, Eq. (27), for the normal out of the material.
+    curvature
+        H = T^-T L T^-1 [1/m], Eq. (28): negative for a convex body.
+    connection
+        1x2: y . dx/du and y . dx/dv, the turning of the contact frame about its normal; on an
+        orthogonal chart it is sigma Gamma of Eqs. (29), (32).
+
+    """
+
+    position: ca.SX
+    frame: ca.SX
+    metric: ca.SX
+    scale: ca.SX
+    second_form: ca.SX
+    curvature: ca.SX
+    connection: ca.SX
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Surface:
+    """
+    A surface of a body.
+
+    Attributes
+    ----------
+    name
+        Kind of surface.
+    parameters
+        Symbols of its dimensions.
+    values
+        Dimension by name, in the order of ``parameters``.
+    charts
+        At least one chart; together they should cover the surface.
+    side
+        ``outside`` or ``inside``: where the other body touches it. Inside, the normal is that of
+        the opposite sign and y points to decreasing v.
+    support
+        Support function h(n) of a convex body as ``n -> expression``, homogeneous of degree 1; its
+        gradient is the point with outward normal n. None if not known or not convex.
+
+    """
+
+    name: str
+    parameters: ca.SX
+    values: Mapping[str, float]
+    charts: tuple[Chart, ...]
+    side: str = 'outside'
+    support: Callable[[ca.SX], ca.SX] | None = None
+    _cache: dict = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no surface."""
+        if self.side not in ('outside', 'inside'):
+            raise SurfaceError(
+                f"{self.name}: side must be 'outside' or 'inside', got {self.side!r}"
+            )
+        if self.parameters.numel() != len(self.values):
+            raise SurfaceError(
+                f'{self.name}: {self.parameters.numel()} parameters need as many values'
+            )
+        for name, value in self.values.items():
+            if not math.isfinite(value):
+                raise ParameterError(f'{self.name}: {name} must be finite, got {value!r}')
+
+    @property
+    def chart(self) -> Chart:
+        """The first chart, the one that topics and plots speak."""
+        return self.charts[0]
+
+    @cached_property
+    def parameter_values(self) -> NDArray[np.float64]:
+        """Values of the dimensions, in the order of ``parameters``."""
+        return np.array(list(self.values.values()), dtype=float)
+
+    def geometry(self, uv: ca.SX, parameters: ca.SX, chart: int = 0) -> LocalGeometry:
+        """
+        Return the geometry of a chart at (u, v), as expressions.
+
+        Parameters
+        ----------
+        uv
+            Chart coordinates, 2 entries.
+        parameters
+            Dimensions, in the order of ``parameters``.
+        chart
+            Index of the chart.
+
+        Returns
+        -------
+        LocalGeometry
+            Woodruff & Lynch, Eqs. (25)-(31).
+
+        """
+        c = self.charts[chart]
+        g = _geometry(c, -1.0 if self.side == 'inside' else 1.0)
+        fields = ('position', 'frame', 'metric', 'scale', 'second_form', 'curvature', 'connection')
+        out = ca.substitute(
+            [getattr(g, f) for f in fields], [c.coordinates, self.parameters], [uv, parameters]
+        )
+        return LocalGeometry(*out)
+
+    def numeric(self, chart: int = 0) -> ca.Function:
+        """Return ``(uv, parameters) -> position, frame, metric, scale, second_form, ...``."""
+        if ('numeric', chart) not in self._cache:
+            uv, p = ca.SX.sym('uv', 2), ca.SX.sym('p', self.parameters.numel())
+            g = self.geometry(uv, p, chart)
+            self._cache['numeric', chart] = ca.Function(
+                'geometry',
+                [uv, p],
+                [g.position, g.frame, g.metric, g.scale, g.second_form, g.curvature, g.connection],
+                ['uv', 'p'],
+                ['position', 'frame', 'metric', 'scale', 'second_form', 'curvature', 'connection'],
+            )
+        return self._cache['numeric', chart]
+
+    def point(self, uv: ArrayLike, chart: int = 0) -> NDArray[np.float64]:
+        """Return the point F(u, v) [m], shape (3,), in the body frame."""
+        uv = np.asarray(uv, dtype=float)
+        return np.array(self.numeric(chart)(uv, self.parameter_values)[0]).reshape(3)
+
+    def regularity(self, uv: ArrayLike, chart: int = 0) -> float:
+        """
+        Return how far the chart is from degenerate at (u, v).
+
+        1 where the two chart directions are orthogonal and as long as they are at the best place
+        of the chart, 0 at a pole or a fold.
+        """
+        g = np.array(self.numeric(chart)(np.asarray(uv, dtype=float), self.parameter_values)[2])
+        scale = float(np.trace(g)) / 2
+        if not (math.isfinite(scale) and scale > 0):
+            return 0.0
+        g /= scale
+        return math.sqrt(max(g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0], 0.0))
+
+    def is_orthogonal(self, samples: int = 25, tolerance: float = 1e-9) -> bool:
+        """Tell whether the first chart is orthogonal, by sampling it (seeded)."""
+        rng = np.random.default_rng(0)
+        for uv in rng.uniform(*self._box(), size=(samples, 2)):
+            g = np.array(self.numeric()(uv, self.parameter_values)[2])
+            if abs(g[0, 1]) > tolerance * math.sqrt(abs(g[0, 0] * g[1, 1])) + 1e-300:
+                return False
+        return True
+
+    def _box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        low, high = np.array(self.chart.bounds, dtype=float).T
+        return np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
+
+    def check_regular(self, uv: ArrayLike, chart: int = 0) -> None:
+        """Raise SurfaceError where the chart is degenerate or not a number at (u, v)."""
+        uv = np.asarray(uv, dtype=float)
+        regularity = self.regularity(uv, chart)
+        if not regularity > REGULAR:
+            raise SurfaceError(
+                f'{self.name}: the chart {self.charts[chart].name!r} is degenerate at (u, v) = '
+                f'({uv[0]:.6g}, {uv[1]:.6g}); start at a point away from its poles and edges'
+            )
+
+    def locate(
+        self, point: ArrayLike, chart: int = 0, near: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """
+        Return the coordinates (u, v) of a point of the surface.
+
+        Parameters
+        ----------
+        point
+            Point [m], shape (3,), in the body frame.
+        chart
+            Index of the chart.
+        near
+            Start of the search where the inverse of the chart is not known, and choice of the
+            period.
+
+        Returns
+        -------
+        NDArray
+            Shape (2,).
+
+        Raises
+        ------
+        SurfaceError
+            No coordinates were found.
+
+        """
+        c, point = self.charts[chart], np.asarray(point, dtype=float)
+        if c.inverse is not None:
+            uv = np.asarray(c.inverse(point, self.parameter_values), dtype=float)
+        else:
+            uv = self._search(point, chart, near)
+        if near is not None:
+            for k, period in enumerate(c.periods):
+                if period:
+                    uv[k] += period * round((near[k] - uv[k]) / period)
+        return uv
+
+    def _search(
+        self, point: NDArray[np.float64], chart: int, near: ArrayLike | None
+    ) -> NDArray[np.float64]:
+        from scipy.optimize import least_squares  # noqa: PLC0415  rarely needed, and large
+
+        starts = [np.asarray(near, dtype=float)] if near is not None else []
+        low, high = self._box()
+        starts += list(np.random.default_rng(0).uniform(low, high, size=(20, 2)))
+        for start in starts:
+            found = least_squares(
+                lambda uv: self.point(uv, chart) - point, start, xtol=1e-15, ftol=1e-15, gtol=1e-15
+            )
+            if np.linalg.norm(found.fun) < 1e-9 * max(1.0, float(np.linalg.norm(point))):
+                return found.x
+        raise SurfaceError(f'{self.name}: no (u, v) gives the point {point.tolist()}')
+
+
+def _geometry(chart: Chart, sign: float) -> LocalGeometry:
+    """Differentiate a chart; sign is that of the normal against F_u x F_v."""
+    F, uv = chart.position, chart.coordinates
+    dF = ca.jacobian(F, uv)  # x_c, y_c of Appendix B-A
+    Fu, Fv = dF[:, 0], dF[:, 1]
+    cross = ca.cross(Fu, Fv)
+    n = sign * cross / ca.norm_2(cross)
+    x = Fu / ca.norm_2(Fu)
+    y = ca.cross(n, x)
+    scale = ca.vertcat(ca.horzcat(ca.norm_2(Fu), ca.dot(x, Fv)), ca.horzcat(0, ca.dot(y, Fv)))
+    metric = dF.T @ dF  # (26)
+    second = ca.SX(2, 2)
+    for j in range(2):
+        dFj = ca.jacobian(dF[:, j], uv)
+        for k in range(2):
+            second[j, k] = ca.dot(dFj[:, k], n)  # (27)
+    inverse = _inverse_upper(scale)
+    return LocalGeometry(
+        position=F,
+        frame=ca.horzcat(x, y, n),
+        metric=metric,
+        scale=scale,
+        second_form=second,
+        curvature=inverse.T @ second @ inverse,  # (28)
+        connection=y.T @ ca.jacobian(x, uv),  # (29): sigma Gamma on an orthogonal chart
+    )
+
+
+def _inverse_upper(t: ca.SX) -> ca.SX:
+    """Return the inverse of an upper triangular 2x2 matrix."""
+    return ca.vertcat(
+        ca.horzcat(1 / t[0, 0], -t[0, 1] / (t[0, 0] * t[1, 1])), ca.horzcat(0, 1 / t[1, 1])
+    )

@@ -1,0 +1,1 @@
+"""Hardware side: motors, cameras, their emulations, and state estimation."""

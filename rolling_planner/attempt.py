@@ -1,0 +1,160 @@
+"""One optimisation on one grid, and its simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from rolling_dynamics.contact import ContactSystem
+from rolling_planner.arrays import Array
+from rolling_planner.bounds import plan_bounds
+from rolling_planner.formulation import envelope_bounds, Formulation
+from rolling_planner.goal import goal_error
+from rolling_planner.initial_guess import Guess
+from rolling_planner.interior_point import Bounds, Optimum, solve
+from rolling_planner.problem import PlanProblem
+from rolling_planner.rollout import Rollout, violations
+from rolling_planner.transcription import Transcription
+from rolling_planner.violation import Violation
+from rolling_planner.watch import Iteration, Watch
+
+ENVELOPE_TOLERANCE = 1e-4  # by how much an envelope function may fall short in simulation
+
+
+@dataclass(eq=False)
+class Attempt:
+    """
+    A simulated plan and how good it is.
+
+    Attributes
+    ----------
+    optimum
+        What the solver returned.
+    bounds, transcription
+        The programme it solved.
+    rollout
+        The simulation.
+    times
+        Ends of the segments [s].
+    error
+        Goal error of the simulation.
+    broken
+        Constraints that the simulation breaks.
+    release
+        The release into free flight, by name.
+    guess
+        Name of the guess.
+
+    """
+
+    optimum: Optimum
+    bounds: Bounds
+    transcription: Transcription
+    rollout: Rollout
+    times: Array
+    error: float
+    broken: list[Violation]
+    release: dict[str, float] = field(default_factory=dict)
+    guess: str = ''
+
+    def rank(self, tolerance: float) -> tuple[bool, int, float]:
+        """Return a key: the less, the better; its first entry tells whether it fails."""
+        missed = self.error > tolerance
+        return bool(self.broken) or missed, len(self.broken) + missed, self.error
+
+
+def attempt(
+    problem: PlanProblem,
+    formulation: Formulation,
+    times: Array,
+    guess: Guess,
+    tighter: dict[str, float],
+    watch: Watch,
+    *,
+    tracking: bool = True,
+    iterations: int,
+) -> Attempt:
+    """
+    Solve on a grid from a guess, and simulate.
+
+    Parameters
+    ----------
+    problem, formulation
+        The problem and its functions.
+    times
+        Ends of the segments [s].
+    guess
+        Where to start.
+    tighter
+        By how much to tighten envelope functions and limits, named as in violations.
+    watch
+        Progress, cancellation, time.
+    tracking
+        Whether the tracking weights count.
+    iterations
+        Greatest number of iterations.
+
+    """
+    model, nx = formulation.model, formulation.model.x.numel()
+    end = guess.states(np.array([problem.horizon]))[0]
+    goal = formulation.goal(problem)
+    transcription = formulation.transcription(times, problem.method, goal.rows, watch.poll)
+    nodes = transcription.node_times
+    data = formulation.data(problem, nodes / problem.horizon, end, tracking=tracking)
+    bounds = plan_bounds(
+        problem, formulation, transcription, tighter, goal, end[model.state_index]
+    )
+    z0 = np.hstack(
+        [guess.states(nodes)[:, model.state_index], guess.controls(nodes)[:, model.control_index]]
+    )
+    z0 = np.clip(z0, bounds.z_low, bounds.z_high)
+
+    def report(number: int, z: Array, cost: float, violation: float) -> None:
+        last = z.reshape(z0.shape)[-1:, :nx]
+        error = goal_error(problem, model.expand_states(last, problem.x_start)[0])
+        watch.report(Iteration(number, len(times) - 1, cost, violation, error, watch.stage))
+
+    watch.poll()
+    optimum = solve(
+        transcription,
+        bounds,
+        z0,
+        data,
+        iterations=iterations,
+        barrier=guess.barrier,
+        watch=watch,
+        report=report,
+    )
+    controls = model.expand_controls(optimum.z[transcription.segment_nodes][:, nx:])
+    watch.poll()
+    rollout = formulation.simulator.run(problem.p, problem.x_start, times, controls)
+    found = Attempt(optimum, bounds, transcription, rollout, times, np.inf, [], guess=guess.name)
+    _judge(problem, found)
+    return found
+
+
+def _judge(problem: PlanProblem, found: Attempt) -> None:
+    """Note goal error, broken constraints and release of a simulated attempt."""
+    rollout, system = found.rollout, problem.system
+    error = goal_error(problem, rollout.states[-1])
+    found.error = error if np.isfinite(error) else np.inf
+    found.broken = violations(problem, rollout, envelope_bounds(problem), ENVELOPE_TOLERANCE)
+    if problem.release and np.isfinite(found.error) and isinstance(system, ContactSystem):
+        from rolling_planner.release import judge_release, release_violations  # noqa: PLC0415
+
+        release = judge_release(system, problem.p, rollout)
+        found.release = release.to_dict()
+        found.broken += release_violations(release, float(rollout.times[-1]))
+
+
+def as_guess(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Guess:
+    """Return an attempt as the guess of the next one."""
+    model, nx = formulation.model, formulation.model.x.numel()
+    z = found.optimum.z
+    return Guess.from_samples(
+        found.transcription.node_times,
+        model.expand_states(z[:, :nx], problem.x_start),
+        model.expand_controls(z[:, nx:]),
+        1e-4,
+        found.guess,
+    )

@@ -1,0 +1,164 @@
+"""Whether the object stays in rolling contact while the hand follows a given trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import CancelledError, RollingError
+from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_planner.arrays import Array
+from rolling_planner.hand_trajectory import hand_trajectory
+
+POINTS = 20  # between two samples of the hand, at which margins are judged
+RTOL, ATOL = 1e-9, 1e-11
+WORDS = {
+    'normal_force': 'the normal force falls to zero: the object leaves the hand',
+    'friction': 'the friction limit is reached: the object slides',
+    'spin': 'the limit of spin friction is reached: the object spins',
+    'edge': 'the contact reaches the edge of the hand',
+    'relative_curvature': 'the contact is no longer a point: the surfaces fit too closely',
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HandCheck:
+    """
+    What became of the contact.
+
+    Attributes
+    ----------
+    ok
+        Whether it holds from start to end.
+    margins
+        Least value of each guard up to the end or the first failure; positive inside.
+    first_failure_time
+        Since the first sample [s]; not a number when ok.
+    reason
+        What fails first, or the empty string.
+    trajectory
+        The simulated motion, None where it could not begin.
+
+    """
+
+    ok: bool
+    margins: dict[str, float]
+    first_failure_time: float
+    reason: str
+    trajectory: Trajectory | None = None
+
+
+def check_hand_trajectory(
+    system: ContactSystem,
+    p: Array,
+    x_start: Array,
+    times: ArrayLike,
+    *,
+    q_WH: ArrayLike,
+    p_WH: ArrayLike,
+    w_WH_H: ArrayLike | None = None,
+    v_WH_H: ArrayLike | None = None,
+    alpha_WH_H: ArrayLike | None = None,
+    a_WH_H: ArrayLike | None = None,
+    on_progress: Callable[[float], object] | None = None,
+) -> HandCheck:
+    """
+    Simulate the object on a hand that follows a trajectory, and judge the contact.
+
+    Parameters
+    ----------
+    system, p
+        The contact system and its parameters.
+    x_start
+        State at the start; that of the hand is taken from the trajectory.
+    times, q_WH, p_WH, w_WH_H, v_WH_H, alpha_WH_H, a_WH_H
+        Samples of the hand's motion, see :func:`hand_trajectory`.
+    on_progress
+        Called with the time now and then; False cancels.
+
+    Returns
+    -------
+    HandCheck
+        Margins, and where the contact fails first.
+
+    Raises
+    ------
+    ParameterError
+        The trajectory or the state is none.
+    CancelledError
+        ``on_progress`` returned False.
+
+    """
+    hand = hand_trajectory(
+        times, q_WH, p_WH, w_WH_H=w_WH_H, v_WH_H=v_WH_H, alpha_WH_H=alpha_WH_H, a_WH_H=a_WH_H
+    )
+    x = np.array(x_start, dtype=float)
+    for name, value in hand.start.items():
+        x[system.state.slice(name)] = value
+    begin, duration = float(hand.times[0]), float(hand.times[-1] - hand.times[0])
+    at_start = _margins(system, p, x[None], hand.control(begin)[None])
+    broken = [name for name, margin in at_start.items() if not margin > 0]
+    if broken:
+        return _failed(at_start, 0.0, broken[0], None)
+    samples = (len(hand.times) - 1) * POINTS + 1
+    points = np.interp(np.linspace(0, 1, samples), np.linspace(0, 1, len(hand.times)), hand.times)
+    try:
+        motion = simulate(
+            system,
+            p,
+            x,
+            hand.control,
+            duration,
+            start=begin,
+            rtol=RTOL,
+            atol=ATOL,
+            max_step=float(np.diff(hand.times).max()),
+            on_progress=on_progress,
+        )
+    except CancelledError:
+        raise
+    except RollingError as e:
+        return HandCheck(
+            ok=False, margins=at_start, first_failure_time=0.0, reason=f'the motion fails: {e}'
+        )
+    end = motion.segments[-1].end
+    points = np.append(points[points < end], end)
+    margins = dict.fromkeys(at_start, math.inf)
+    for t in points:
+        charted = cast('ContactSystem', motion.system_at(t))
+        here = _margins(charted, p, motion.state_at(t)[None], hand.control(t)[None])
+        margins = {name: min(margins[name], here[name]) for name in margins}
+    event = motion.terminal_event
+    if event is not None:
+        return _failed(margins, event.time - begin, event.name, motion)
+    worst = min(margins, key=lambda name: margins[name])
+    if not margins[worst] > 0:
+        return _failed(margins, duration, worst, motion)
+    return HandCheck(
+        ok=True, margins=margins, first_failure_time=math.nan, reason='', trajectory=motion
+    )
+
+
+def _margins(system: ContactSystem, p: Array, x: Array, u: Array) -> dict[str, float]:
+    return {
+        name: float(np.array(guard(x.T, u.T, 0, p)).min())
+        for name, guard in system.mode.guards.items()
+    }
+
+
+def _failed(
+    margins: dict[str, float], time: float, name: str, motion: Trajectory | None
+) -> HandCheck:
+    words = WORDS.get(name, f'{name} falls through zero')
+    return HandCheck(
+        ok=False,
+        margins=margins,
+        first_failure_time=time,
+        reason=f'{words} {time:.4g} s after the start',
+        trajectory=motion,
+    )

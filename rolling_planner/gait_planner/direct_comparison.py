@@ -1,0 +1,137 @@
+"""
+The direct way: one optimal control problem for the whole motion, beside the sequence of gaits.
+
+The suite's collocation takes the sphere as it takes every rolling system; it knows no keep-out
+circles, so that the two are compared from point to point.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError, PlanningError
+from rolling_dynamics.pendulum_sphere import PendulumSphere
+from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_planner.gait_planner.gait_sequence import GaitSequence
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
+from rolling_planner.gait_planner.problem import GaitProblem
+from rolling_planner.plan import Plan
+from rolling_planner.problem import PlanProblem, Weights
+from rolling_planner.refinement import plan_rolling
+
+SHORTER = 0.85  # ratio of one horizon to the one before, until no plan is found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """
+    A sequence of gaits and direct plans of the same motion.
+
+    Attributes
+    ----------
+    gaits
+        The sequence.
+    direct, fastest
+        Collocation in the time of the gaits, and in the shortest time that was tried with success.
+    rows
+        time [s], energy [J], peak_torque [N m], friction, least_normal_force [N] of each.
+
+    """
+
+    gaits: GaitSequence
+    direct: Plan
+    fastest: Plan
+    rows: dict[str, dict[str, float]]
+
+
+def compare(problem: GaitProblem, segments: int = 30, shortenings: int = 6) -> Comparison:
+    """
+    Plan a motion from rest to rest in both ways.
+
+    Parameters
+    ----------
+    problem
+        One waypoint, no obstacle, finite torque.
+    segments
+        Of the coarsest collocation.
+    shortenings
+        Shorter horizons that are tried.
+
+    Raises
+    ------
+    ParameterError
+        The problem has more than one waypoint, or obstacles, or no limit of torque.
+    PlanningError
+        One of the two finds no plan.
+
+    """
+    if len(problem.waypoints) != 1 or problem.obstacles:
+        raise ParameterError(
+            'the direct way knows no obstacles and one goal: give one waypoint and no obstacle'
+        )
+    if not np.isfinite(problem.limits.torque):
+        raise ParameterError('a finite limit of torque is needed to compare, got inf')
+    gaits = plan_gaits(problem)
+    direct = direct_plan(problem, gaits.duration, segments)
+    fastest = direct
+    with suppress(PlanningError):  # the last horizon is too short
+        for k in range(1, shortenings + 1):
+            fastest = direct_plan(problem, gaits.duration * SHORTER**k, segments)
+    rows = {
+        'gaits': gaits.effort(),
+        'direct': plan_effort(direct),
+        'direct, fastest': plan_effort(fastest),
+    }
+    return Comparison(gaits=gaits, direct=direct, fastest=fastest, rows=rows)
+
+
+def direct_plan(problem: GaitProblem, horizon: float, segments: int) -> Plan:
+    """Return a plan of the suite's collocation to the first waypoint, within the same limits."""
+    system, params = PendulumSphere(), problem.params
+    limits = problem.planning_limits
+    p = system.pack_parameters(params)
+    p[system.parameters.slice('mu')] = limits.friction or params.mu
+    x0 = system.rolling_state(params, contact=problem.start)
+    total = params.shell_mass + params.pendulum_mass
+    hold = total * params.shell_radius * np.cross([0.0, 0.0, 1.0], params.gravity_W)
+    return plan_rolling(
+        PlanProblem(
+            system=system,
+            p=p,
+            x_start=x0,
+            goal={'contact': problem.waypoints[0].position},
+            horizon=horizon,
+            active_controls=_controls(problem, hold),
+            control_limits=limits.torque / np.sqrt(2),
+            segments=segments,
+            refinements=3,
+            normal_force_min=limits.normal_force,
+            weights=Weights(control=1.0),
+            goal_tolerance=problem.waypoints[0].tolerance / 10,
+        )
+    )
+
+
+def plan_effort(plan: Plan) -> dict[str, float]:
+    """Return time, energy of the drive, peak torque, friction and least normal force of a plan."""
+    Omega, omega = (plan.states[:, STATE.slice(name)] for name in ('w_WS_W', 'w_WP_W'))
+    power = np.abs((plan.controls * (omega - Omega)).sum(axis=1))
+    force: NDArray[np.float64] = plan.contact_wrenches[:, 3:]
+    return {
+        'time': plan.duration,
+        'energy': float(np.trapezoid(power, plan.times)),
+        'peak_torque': float(np.linalg.norm(plan.controls, axis=1).max()),
+        'friction': float((np.hypot(force[:, 0], force[:, 1]) / force[:, 2]).max()),
+        'least_normal_force': float(force[:, 2].min()),
+    }
+
+
+def _controls(problem: GaitProblem, hold: NDArray[np.float64]) -> list[str]:
+    """Return the torques that the motion needs: one along an axis of W, else all three."""
+    way = np.subtract(problem.waypoints[0].position, problem.start)
+    if np.abs(hold).max() < 1e-12 and min(abs(way)) < 1e-12:
+        return ['tau_W_y' if abs(way[0]) > 0 else 'tau_W_x']
+    return ['tau_W_x', 'tau_W_y', 'tau_W_z']

@@ -1,0 +1,241 @@
+"""The goal of a plan: rows for the last state, and how far a state is from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.conversions import contact_view
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.rotations import rotation_matrix
+from rolling_planner.arrays import Array
+from rolling_planner.errors import InfeasibleError
+from rolling_planner.object_motion import object_motion
+from rolling_planner.problem import PlanProblem
+from rolling_planner.reduction import ReducedModel
+from transforms3d.quaternions import mat2quat, qconjugate, qmult
+
+IDLE = 1e-9  # by how much a state that cannot move may miss its goal
+
+
+class GoalRows(NamedTuple):
+    """``rows x_last = values`` for the moving states, each value up to whole periods."""
+
+    rows: Array
+    values: Array
+    periods: Array  # 0 where there is none
+    names: tuple[str, ...]
+
+    def values_near(self, x: Array) -> Array:
+        """Return the values shifted by whole periods to where they are nearest those of x."""
+        period = np.where(self.periods > 0, self.periods, 1.0)
+        turns = np.round((self.rows @ x - self.values) / period) * (self.periods > 0)
+        return self.values + turns * self.periods
+
+
+def periods(system: RollingSystem) -> Array:
+    """Return the period of each number of the state, 0 where it has none."""
+    out = np.zeros(system.state.size)
+    for entry in system.state.entries:
+        if entry.kind == 'angle':
+            out[system.state.slice(entry.name)] = 2 * np.pi
+    if isinstance(system, ContactSystem):
+        for entry_name, surface, chart in (
+            ('contact_o', system.object_surface, system.object_chart),
+            ('contact_h', system.hand_surface, system.hand_chart),
+        ):
+            if entry_name in system.state:
+                out[system.state.slice(entry_name)] = [
+                    q or 0.0 for q in surface.charts[chart].periods
+                ]
+    return out
+
+
+def nearest_turn(system: RollingSystem, x: Array, near: Array) -> Array:
+    """Return x with each angle shifted by whole periods to where it is nearest another state."""
+    period = periods(system)
+    used = period > 0
+    out = np.array(x, dtype=float)
+    out[used] -= period[used] * np.round((out[used] - near[used]) / period[used])
+    return out
+
+
+def goal_rows(problem: PlanProblem, model: ReducedModel) -> GoalRows:
+    """
+    Return the goal as linear constraints on the last moving state.
+
+    An attitude is reached where the vector part of goal^-1 q vanishes: linear in q, and blind to
+    its norm and sign.
+
+    Raises
+    ------
+    InfeasibleError
+        A state that the active controls cannot move is away from its goal.
+
+    """
+    x_goal, matters = problem.goal_state
+    layout, period = problem.system.state, periods(problem.system)
+    out: list[tuple[Array, float, float, str]] = []
+    for entry in layout.entries:
+        where = layout.slice(entry.name)
+        if not matters[where].any():
+            continue
+        if entry.kind == 'quaternion':
+            block, wanted, turn = attitude_rows(x_goal[where]), np.zeros(3), np.zeros(3)
+        else:
+            used = matters[where]
+            block, wanted = np.eye(entry.size)[used], x_goal[where][used]
+            turn = period[where][used]
+        full = np.zeros((len(block), layout.size))
+        full[:, where] = block
+        wanted = wanted - full[:, model.frozen_index] @ problem.x_start[model.frozen_index]
+        for row, value, turns in zip(full[:, model.state_index], wanted, turn, strict=True):
+            if np.any(row):
+                out.append((row, value, turns, entry.name))
+            elif abs(value) > IDLE:
+                raise InfeasibleError(
+                    f'no plan: goal.{entry.name} differs from the start by {abs(value):.3g}, '
+                    f'and the active controls {", ".join(problem.active_controls)} cannot move '
+                    'it; use more degrees of freedom of the hand or another goal'
+                )
+    n = model.x.numel()
+    return GoalRows(
+        np.array([o[0] for o in out]).reshape(-1, n),
+        np.array([o[1] for o in out]),
+        np.array([o[2] for o in out]),
+        tuple(o[3] for o in out),
+    )
+
+
+def attitude_rows(q: Array) -> Array:
+    """Return the matrix that maps a quaternion to the vector part of q^-1 times it."""
+    w, x, y, z = q
+    return np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+
+
+def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple[ca.SX, list[str]]:
+    """
+    Return the object's motion as rows that vanish at the goal, and the name of each.
+
+    Parameters
+    ----------
+    problem, model
+        The problem, and the part of the system that moves.
+    goal
+        Symbols of the wanted values, those of all entries of the problem's object goal.
+
+    """
+    system = problem.system
+    if not isinstance(system, ContactSystem):
+        if not problem.object_goal:
+            return ca.SX(0, 1), []
+        raise ParameterError(
+            f'goal.{next(iter(problem.object_goal))}: a system of kind '
+            f'{system.name!r} has no object of its own'
+        )
+    rows, start = [], 0
+    names: list[str] = []
+    for entry, (values, matters) in problem.object_goal.items():
+        value = object_motion(system, entry)(model.full_state, model.p)
+        wanted = goal[start : start + len(values)]
+        start += len(values)
+        if entry == 'q_WO':
+            row = _attitude_miss(value, wanted)
+        else:
+            row = (value - wanted)[np.flatnonzero(matters).tolist()]
+        rows.append(row)
+        names += [entry] * row.numel()
+    return ca.vertcat(*rows) if rows else ca.SX(0, 1), names
+
+
+def _attitude_miss(value: ca.SX, goal: ca.SX) -> ca.SX:
+    if value.numel() == 4:
+        w, x, y, z = (goal[k] for k in range(4))
+        rows = ca.vertcat(
+            ca.horzcat(-x, w, z, -y), ca.horzcat(-y, -z, w, x), ca.horzcat(-z, y, -x, w)
+        )
+        return rows @ value
+    R = rotation_matrix(goal).T @ ca.reshape(value, 3, 3)
+    return ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 4
+
+
+def goal_error(problem: PlanProblem, x: Array) -> float:
+    """
+    Return the Euclidean norm of what misses the goal.
+
+    Contact position counts in metres over the hand, rotations as turns in radians, velocities in
+    metres and radians a second.
+    """
+    return float(np.linalg.norm(np.concatenate([np.zeros(1), *goal_misses(problem, x).values()])))
+
+
+def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
+    """Return by name what misses the goal, in the units of :func:`goal_error`."""
+    x_goal, matters = problem.goal_state
+    system = problem.system
+    apart = np.array(system.difference(nearest_turn(system, x, x_goal), x_goal)).ravel()
+    out = {}
+    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
+        where = matters[system.state.slice(entry.name)]
+        if where.any():
+            miss = apart[system.tangent.slice(turn.name)]
+            out[entry.name] = miss if entry.kind == 'quaternion' else miss * where
+    if not isinstance(system, ContactSystem):
+        return out
+    _to_lengths(problem, system, x, out)
+    for name, (wanted, used) in problem.object_goal.items():
+        value = np.array(object_motion(system, name)(x, problem.p)).ravel()
+        if name == 'q_WO':
+            q = value if value.size == 4 else mat2quat(value.reshape(3, 3).T)
+            out[name] = rotation_vector(qmult(qconjugate(wanted), q / np.linalg.norm(q)))
+        else:
+            out[name] = (value - wanted) * used
+    return out
+
+
+def _to_lengths(
+    problem: PlanProblem, system: ContactSystem, x: Array, out: dict[str, Array]
+) -> None:
+    """Turn steps on charts into lengths, and contact coordinates of the object into a turn."""
+    x_goal, matters = problem.goal_state
+    layout = system.state
+    turns = ('contact_o', 'psi', 'contact_h')
+    if all(e in layout and matters[layout.slice(e)].all() for e in turns):
+        R, R_goal = (np.array(contact_view(system)(y, problem.p)[0]) for y in (x, x_goal))
+        out['contact_o'] = rotation_vector(mat2quat(R_goal.T @ R))
+        out.pop('psi')
+    elif 'contact_o' in out:
+        out['contact_o'] = _scale(system, problem.p, 'contact_o', x_goal) @ out['contact_o']
+    if 'contact_h' in out:
+        out['contact_h'] = _scale(system, problem.p, 'contact_h', x_goal) @ out['contact_h']
+
+
+def _scale(system: ContactSystem, p: Array, entry: str, x: Array) -> Array:
+    """Return the matrix from steps on a chart to lengths along the surface."""
+    hand = entry == 'contact_h'
+    surface = system.hand_surface if hand else system.object_surface
+    chart = system.hand_chart if hand else system.object_chart
+    where = system.parameters.slice('hand_surface' if hand else 'object_surface')
+    geometry = surface.numeric(chart)(x[system.state.slice(entry)], p[where])
+    return np.array(geometry[3])
+
+
+def rotation_vector(q: Array) -> Array:
+    """Return axis times angle, at most pi, of a unit quaternion."""
+    w, v = float(q[0]), np.asarray(q[1:], dtype=float)
+    n = float(np.linalg.norm(v))
+    if n < 1e-12:
+        return 2 * v
+    return np.asarray(v / n * (2 * np.arctan2(n, abs(w)) * (1.0 if w >= 0 else -1.0)))
+
+
+def turned(q: Array, by: Array) -> Array:
+    """Return the quaternion of R(q) after a rotation about an axis of its own, ``by`` [rad]."""
+    angle = float(np.linalg.norm(by))
+    if angle < 1e-12:
+        return np.array(q, dtype=float)
+    turn = np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) / angle * np.asarray(by)])
+    return np.asarray(qmult(q, turn))

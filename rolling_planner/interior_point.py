@@ -1,0 +1,189 @@
+"""IPOPT on a transcription, with progress, cancellation and a time budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from rolling_planner.arrays import Array
+from rolling_planner.transcription import Transcription
+from rolling_planner.watch import Watch
+
+SOLVED = ('Solve_Succeeded', 'Solved_To_Acceptable_Level', 'Feasible_Point_Stalled')
+FEASIBLE = 1e-6  # violation of constraints: the simulation judges in the end
+STALL, STALLED = 12, 1e-6  # iterations in which the cost of a feasible point changed by so little
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What the solver returned."""
+
+    z: Array  # (nodes, states + controls)
+    g: Array
+    cost: float
+    violation: float
+    solved: bool
+    status: str
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bounds:
+    """Bounds of variables, shape (nodes, nz), and of constraints."""
+
+    z_low: Array
+    z_high: Array
+    g_low: Array
+    g_high: Array
+
+    def violation(self, g: Array) -> float:
+        """Return by how much values of the constraints pass their bounds at most."""
+        return float(np.max(np.maximum(self.g_low - g, g - self.g_high), initial=0.0))
+
+
+class _Callback(ca.Callback):
+    """Reports each iteration and stops the solver when told to."""
+
+    def __init__(
+        self,
+        sizes: dict[str, int],
+        bounds: Bounds,
+        report: Callable[[int, Array, float, float], None],
+        watch: Watch,
+    ) -> None:
+        ca.Callback.__init__(self)
+        self._sizes, self._bounds, self._report, self._watch = sizes, bounds, report, watch
+        self.stopped = self.stalled = False
+        self.number = 0
+        self._costs: list[float] = []
+        self.error: BaseException | None = None
+        self.construct('watch', {})
+
+    def get_n_in(self) -> int:
+        return ca.nlpsol_n_out()
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_name_in(self, i: int) -> str:
+        return ca.nlpsol_out(i)
+
+    def get_name_out(self, _: int) -> str:
+        return 'stop'
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._sizes.get(ca.nlpsol_out(i), 0), 1)
+
+    def eval(self, arg: Sequence[ca.DM]) -> list[int]:
+        try:
+            x, f, g = np.array(arg[0]).ravel(), float(arg[1]), np.array(arg[2]).ravel()
+            violation = self._bounds.violation(g)
+            self._report(self.number, x, f, violation)
+            self.stalled = self._is_stalled(f, violation)
+            self.stopped = self._watch.expired
+        except BaseException as e:  # noqa: BLE001  carried past the solver, raised by solve()
+            self.error, self.stopped = e, True
+        self.number += 1
+        return [int(self.stopped or self.stalled)]
+
+    def _is_stalled(self, cost: float, violation: float) -> bool:
+        self._costs = [*self._costs[1 - STALL :], cost] if violation < FEASIBLE else []
+        spread = max(self._costs, default=0.0) - min(self._costs, default=0.0)
+        return len(self._costs) == STALL and spread <= STALLED * abs(cost)
+
+
+def solve(
+    transcription: Transcription,
+    bounds: Bounds,
+    guess: Array,
+    data: Array,
+    *,
+    iterations: int,
+    barrier: float,
+    watch: Watch,
+    report: Callable[[int, Array, float, float], None],
+) -> Optimum:
+    """
+    Solve a transcription.
+
+    Parameters
+    ----------
+    transcription
+        The nonlinear programme.
+    bounds
+        Bounds of variables and constraints.
+    guess
+        Start, shape (nodes, nz).
+    data
+        Data of the nodes, shape (nodes, n_data).
+    iterations
+        Greatest number of iterations.
+    barrier
+        First barrier parameter: small for a good guess.
+    watch
+        Knows how much time is left.
+    report
+        Called with (iteration, z, cost, violation); what it raises ends the solve.
+
+    Returns
+    -------
+    Optimum
+        The last point, solved or not.
+
+    """
+    n, ng = transcription.nlp['x'].numel(), transcription.nlp['g'].numel()
+    sizes = {'x': n, 'f': 1, 'g': ng, 'lam_x': n, 'lam_g': ng, 'lam_p': data.size}
+    callback = _Callback(sizes, bounds, report, watch)
+    solver = ca.nlpsol(
+        'plan',
+        'ipopt',
+        transcription.nlp,
+        {
+            'grad_f': transcription.grad_f,
+            'jac_g': transcription.jac_g,
+            'hess_lag': transcription.hess_lag,
+            'no_nlp_grad': True,
+            'calc_lam_p': False,
+            'iteration_callback': callback,
+            'print_time': False,
+            'error_on_fail': False,
+            'ipopt': {
+                'print_level': 0,
+                'sb': 'yes',
+                'max_iter': iterations,
+                'tol': 1e-6,
+                'constr_viol_tol': FEASIBLE,
+                'mu_init': barrier,
+                'nlp_scaling_method': 'none',
+                'acceptable_tol': 1e-4,
+                'acceptable_iter': 10,
+            },
+        },
+    )
+    result = solver(
+        x0=guess.ravel(),
+        p=data.ravel(),
+        lbx=bounds.z_low.ravel(),
+        ubx=bounds.z_high.ravel(),
+        lbg=bounds.g_low,
+        ubg=bounds.g_high,
+    )
+    if callback.error is not None:
+        raise callback.error
+    status = solver.stats()['return_status']
+    if callback.stopped:
+        status = 'out of time'
+    elif callback.stalled:
+        status = 'Feasible_Point_Stalled'
+    g = np.array(result['g']).ravel()
+    return Optimum(
+        z=np.array(result['x']).reshape(guess.shape),
+        g=g,
+        cost=float(result['f']),
+        violation=bounds.violation(g),
+        solved=status in SOLVED,
+        status=status,
+        iterations=callback.number,
+    )

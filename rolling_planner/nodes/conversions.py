@@ -1,0 +1,313 @@
+"""Plans and planning goals to messages and back, pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+from typing import Any
+
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import PoseStamped, Transform, Twist
+from nav_msgs.msg import Path
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Entry, Layout
+from rolling_dynamics.nodes.conversions import (
+    array_to_wrench,
+    list_to_vector,
+    matrix_to_pose,
+    matrix_to_wxyz,
+    quaternion_to_wxyz,
+    vector_to_list,
+    wrench_to_array,
+    wxyz_to_quaternion,
+)
+from rolling_interfaces.msg import RollingPlan
+from rolling_planner.plan import Plan
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+LARGEST_PLAN = 1_000_000  # numbers in a plan that is taken from a message
+
+
+def plan_to_message(plan: Plan, stamp: Time, frame: str) -> RollingPlan:
+    """Return the message of a plan; stamp 0 means that it starts when it is accepted."""
+    message = RollingPlan(
+        system=plan.system,
+        model_hash=plan.model_hash,
+        state_names=list(plan.state_names),
+        control_names=list(plan.control_names),
+        times=plan.times.tolist(),
+        states=plan.states.ravel().tolist(),
+        controls=plan.controls.ravel().tolist(),
+        interpolation=plan.interpolation,
+        contact_wrenches=[array_to_wrench(w) for w in plan.contact_wrenches],
+    )
+    message.header.stamp, message.header.frame_id = stamp, frame
+    return message
+
+
+def message_to_plan(message: RollingPlan) -> Plan:
+    """
+    Return the plan of a message.
+
+    Raises
+    ------
+    ParameterError
+        Its arrays do not fit together, or are not finite; the text names the entry.
+
+    """
+    n, m, k = len(message.state_names), len(message.control_names), len(message.times)
+    if not (n and m and k):
+        raise ParameterError('plan: state_names, control_names and times must not be empty')
+    for name, given, wanted in (
+        ('states', len(message.states), k * n),
+        ('controls', len(message.controls), k * m),
+    ):
+        if given != wanted:
+            raise ParameterError(f'plan.{name} must have {wanted} numbers, got {given}')
+        if given > LARGEST_PLAN:
+            raise ParameterError(f'plan.{name} has {given} numbers; {LARGEST_PLAN} at most')
+    if message.interpolation not in (
+        RollingPlan.INTERPOLATION_LINEAR,
+        RollingPlan.INTERPOLATION_HOLD,
+    ):
+        raise ParameterError(
+            f"plan.interpolation must be 'linear' or 'hold', got {message.interpolation!r}"
+        )
+    return Plan(
+        system=message.system,
+        model_hash=message.model_hash,
+        state_names=tuple(message.state_names),
+        control_names=tuple(message.control_names),
+        times=np.array(message.times),
+        states=np.array(message.states).reshape(k, n),
+        controls=np.array(message.controls).reshape(k, m),
+        contact_wrenches=np.array([wrench_to_array(w) for w in message.contact_wrenches]).reshape(
+            -1, 6
+        ),
+        interpolation=message.interpolation,
+    )
+
+
+def named_values(what: str, names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """
+    Return values by name.
+
+    Raises
+    ------
+    ParameterError
+        There are not as many values as names, a name stands twice, or a value is not finite.
+
+    """
+    if len(names) != len(values):
+        raise ParameterError(
+            f'{what}_values must have one number for each of the {len(names)} names, '
+            f'got {len(values)}'
+        )
+    out: dict[str, float] = {}
+    for name, value in zip(names, values, strict=True):
+        if name in out:
+            raise ParameterError(f'{what}_names: {name!r} stands twice')
+        if not math.isfinite(value):
+            raise ParameterError(f'{what}_values: {name} must be finite, got {value!r}')
+        out[name] = float(value)
+    return out
+
+
+def whole_entries(
+    what: str, values: Mapping[str, float], layout: Layout, more: Sequence[Entry] = ()
+) -> dict[str, float | list[float]]:
+    """
+    Gather scalar values into the entries of a layout where they are complete.
+
+    Parameters
+    ----------
+    what
+        ``start`` or ``goal``, for the text of errors.
+    values
+        Value by scalar name.
+    layout
+        Layout of the state.
+    more
+        Entries beside those of the layout that may be named.
+
+    Returns
+    -------
+    dict
+        Values by name of an entry, or by scalar name where its entry is not complete.
+
+    Raises
+    ------
+    ParameterError
+        A name is unknown, or only a part of an attitude is given.
+
+    """
+    entries = (*layout.entries, *more)
+    known = [c for entry in entries for c in entry.components]
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        raise ParameterError(
+            f'{what}_names: no state {unknown[0]!r}; there are: {", ".join(known)}'
+        )
+    out: dict[str, float | list[float]] = {}
+    for entry in entries:
+        given = {c: values[c] for c in entry.components if c in values}
+        if len(given) == entry.size:
+            out[entry.name] = list(given.values())
+        elif given and entry.kind == 'quaternion':
+            missing = [c for c in entry.components if c not in given]
+            raise ParameterError(
+                f'{what}_names: the attitude {entry.name} is needed as a whole, missing: '
+                f'{", ".join(missing)}'
+            )
+        else:
+            out.update(given)
+    return out
+
+
+def start_vector(
+    values: Mapping[str, float], layout: Layout, present: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the present state with the given values in it, attitudes normalised."""
+    x = np.array(present, dtype=float)
+    for name, value in whole_entries('start', values, layout).items():
+        if name in layout:
+            block = np.asarray(value, dtype=float).reshape(-1)
+            if layout.entry(name).kind == 'quaternion':
+                norm = float(np.linalg.norm(block))
+                if not abs(norm - 1.0) < 1e-3:
+                    raise ParameterError(
+                        f'start_values: {name} must be a unit quaternion, its norm is {norm:.6g}'
+                    )
+                block = block / norm
+            x[layout.slice(name)] = block
+        else:
+            x[layout.names.index(name)] = value
+    return x
+
+
+def seconds_to_duration(seconds: float) -> Duration:
+    """Return the message of a duration [s]."""
+    whole = math.floor(seconds)
+    return Duration(sec=whole, nanosec=min(round((seconds - whole) * 1e9), 999_999_999))
+
+
+def trajectory_message(
+    name: str,
+    times: Sequence[float],
+    samples: Sequence[Mapping[str, Any]],
+    stamp: Time,
+    frame: str,
+) -> MultiDOFJointTrajectory:
+    """
+    Return the trajectory of one body.
+
+    Parameters
+    ----------
+    name
+        Name of the body.
+    times
+        Times from the start [s].
+    samples
+        For each time ``X`` (4x4), ``w`` and ``v`` (3, in the body's frame) and, where known,
+        ``alpha`` and ``a`` (3).
+    stamp
+        Time of the start; 0 if it is not known yet.
+    frame
+        Frame of the poses.
+
+    """
+    message = MultiDOFJointTrajectory(joint_names=[name])
+    message.header.stamp, message.header.frame_id = stamp, frame
+    for t, s in zip(times, samples, strict=True):
+        X = np.asarray(s['X'])
+        point = MultiDOFJointTrajectoryPoint(
+            transforms=[
+                Transform(
+                    translation=list_to_vector(X[:3, 3]),
+                    rotation=wxyz_to_quaternion(matrix_to_wxyz(X)),
+                )
+            ],
+            velocities=[Twist(angular=list_to_vector(s['w']), linear=list_to_vector(s['v']))],
+            time_from_start=seconds_to_duration(t),
+        )
+        if 'alpha' in s:
+            point.accelerations = [
+                Twist(angular=list_to_vector(s['alpha']), linear=list_to_vector(s['a']))
+            ]
+        message.points.append(point)
+    return message
+
+
+def path_message(poses: Sequence[NDArray], stamp: Time, frame: str) -> Path:
+    """Return the path of poses, each 4x4."""
+    path = Path()
+    path.header.stamp, path.header.frame_id = stamp, frame
+    for X in poses:
+        pose = PoseStamped(pose=matrix_to_pose(X))
+        pose.header = path.header
+        path.poses.append(pose)
+    return path
+
+
+def trajectory_to_arrays(message: MultiDOFJointTrajectory) -> dict[str, NDArray[np.float64]]:
+    """
+    Return the hand trajectory of a request.
+
+    Parameters
+    ----------
+    message
+        One joint; every point has a pose; velocities and accelerations at all points or at none.
+
+    Returns
+    -------
+    dict
+        ``times`` (k,) [s], ``q_WH`` (k, 4) w x y z, ``p_WH`` (k, 3) [m] and, where given,
+        ``w_WH_H``, ``v_WH_H``, ``alpha_WH_H``, ``a_WH_H`` (k, 3), expressed in the hand.
+
+    Raises
+    ------
+    ParameterError
+        It is not the trajectory of one body, times do not increase, or a number is not finite.
+
+    """
+    points = message.points
+    if len(message.joint_names) != 1 or len(points) < 2:
+        raise ParameterError(
+            'hand_trajectory must have one joint and at least two points, got '
+            f'{len(message.joint_names)} and {len(points)}'
+        )
+    if any(len(p.transforms) != 1 for p in points):
+        raise ParameterError('hand_trajectory: every point must have one pose')
+    out = {
+        'times': np.array(
+            [p.time_from_start.sec + p.time_from_start.nanosec * 1e-9 for p in points]
+        ),
+        'q_WH': np.array([quaternion_to_wxyz(p.transforms[0].rotation) for p in points]),
+        'p_WH': np.array([vector_to_list(p.transforms[0].translation) for p in points]),
+    }
+    for angular, linear, field in (
+        ('w_WH_H', 'v_WH_H', 'velocities'),
+        ('alpha_WH_H', 'a_WH_H', 'accelerations'),
+    ):
+        given = [getattr(p, field) for p in points]
+        if not any(given):
+            continue
+        if any(len(g) != 1 for g in given):
+            raise ParameterError(f'hand_trajectory: {field} must stand at every point or at none')
+        out[angular] = np.array([vector_to_list(g[0].angular) for g in given])
+        out[linear] = np.array([vector_to_list(g[0].linear) for g in given])
+    for name, values in out.items():
+        if not np.all(np.isfinite(values)):
+            raise ParameterError(f'hand_trajectory: {name} must be finite')
+    if not np.all(np.diff(out['times']) > 0):
+        raise ParameterError('hand_trajectory: time_from_start must increase')
+    norms = np.linalg.norm(out['q_WH'], axis=1)
+    if np.any(np.abs(norms - 1.0) > 1e-3):
+        worst = float(norms[np.argmax(np.abs(norms - 1.0))])
+        raise ParameterError(
+            f'hand_trajectory: rotations must be unit quaternions, one has norm {worst:.6g}'
+        )
+    out['q_WH'] = out['q_WH'] / norms[:, None]
+    return out

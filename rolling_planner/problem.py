@@ -1,0 +1,276 @@
+"""What a plan is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_planner.arrays import Array
+from rolling_planner.collocation import METHODS
+from rolling_planner.limits import check_within, state_limits
+from rolling_planner.object_motion import OBJECT_ENTRIES, object_entry
+from rolling_planner.plan import Plan
+
+GOAL_MODES = ('hard', 'terminal_weight')
+GUESSES = ('kinematic', 'stationary')
+VIEWS = ('tangent', 'chart')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """
+    Weights of the cost, Woodruff & Lynch, Eq. (48).
+
+    Attributes
+    ----------
+    control
+        R: one number, or one for each active control.
+    view
+        What Q and P1 act on: ``tangent`` (difference from the goal, names of the tangent layout)
+        or ``chart`` (the paper's state s, names of the chart view).
+    tracking
+        Q by name; the desired trajectory goes straight from start to goal.
+    terminal
+        P1 by name; used by the goal mode ``terminal_weight``.
+
+    """
+
+    control: ArrayLike = 1e-3
+    view: str = 'tangent'
+    tracking: Mapping[str, float] = field(default_factory=dict)
+    terminal: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlanProblem:
+    """
+    A motion planning problem.
+
+    Attributes
+    ----------
+    system, p
+        The system and its parameters.
+    x_start
+        State at the start.
+    goal
+        Wanted values by entry or scalar name of the state, or of the object's motion in the world
+        (``p_WO``, ``q_WO``, ``v_WO_W``, ``w_WO_W``, and those in other frames, see
+        :mod:`rolling_planner.object_motion`). What is not named is free, but for the rest goal of
+        the system (velocities zero, hand turned as at the start); None frees an entry of that.
+        There is no rest goal with ``release``, or where a velocity of the object is wanted.
+    horizon
+        Duration [s].
+    active_controls
+        Scalar names of the controls that may be used.
+    control_limits
+        Least and greatest value by scalar name, or one number for all: +- that number.
+    state_limits
+        Least and greatest value by scalar name.
+    goal_tolerance
+        Greatest goal error of the simulated plan.
+    goal_mode
+        ``hard``, or ``terminal_weight`` as in the paper.
+    method
+        ``hermite_simpson`` or ``trapezoidal``.
+    segments
+        Segments of the first, coarsest plan.
+    refinements
+        How often the number of segments may be doubled.
+    normal_force_min
+        Least normal force as a share of the object's weight.
+    friction_cone, spin_friction
+        Whether the contact force and torque must stay inside the friction limits of p.
+    weights
+        Weights of the cost.
+    guess
+        ``kinematic`` or ``stationary``.
+    time_budget
+        Greatest time by the clock [s]; none if infinite.
+    iterations
+        Greatest number of iterations of one optimisation.
+    samples
+        Points of a segment at which constraints are judged on the simulated trajectory.
+    seed
+        Seed of the random starts.
+    quiet_ends
+        The controls are zero at start and end, so that a command that comes a step late at the
+        end of a plan does little.
+    release
+        The plan ends in free flight: the contact force vanishes at the end, and the margin of
+        the normal force is lifted in the last segment only.
+    warm_start
+        A plan to start from, for instance of a similar problem; stretched to the horizon.
+
+    """
+
+    system: RollingSystem
+    p: Array
+    x_start: Array
+    goal: Mapping[str, ArrayLike | None]
+    horizon: float
+    active_controls: Sequence[str]
+    control_limits: Mapping[str, tuple[float, float]] | float = math.inf
+    state_limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    goal_tolerance: float = 1e-3
+    goal_mode: str = 'hard'
+    method: str = 'hermite_simpson'
+    segments: int = 25
+    refinements: int = 4
+    normal_force_min: float = 0.05
+    friction_cone: bool = True
+    spin_friction: bool = True
+    weights: Weights = field(default_factory=Weights)
+    guess: str = 'kinematic'
+    time_budget: float = math.inf
+    iterations: int = 300
+    samples: int = 50
+    seed: int = 0
+    release: bool = False
+    quiet_ends: bool = False
+    warm_start: Plan | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no planner can do."""
+        _check_number('horizon', self.horizon, 's')
+        _check_number('goal_tolerance', self.goal_tolerance, '')
+        for name, value, known in (
+            ('method', self.method, METHODS),
+            ('goal_mode', self.goal_mode, GOAL_MODES),
+            ('guess', self.guess, GUESSES),
+            ('weights.view', self.weights.view, VIEWS),
+        ):
+            if value not in known:
+                raise ParameterError(f'{name} must be one of {known}, got {value!r}')
+        for name, count, least in (
+            ('segments', self.segments, 2),
+            ('iterations', self.iterations, 1),
+            ('samples', self.samples, 2),
+            ('refinements', self.refinements, 0),
+        ):
+            if not (isinstance(count, int) and count >= least):
+                raise ParameterError(f'{name} must be a whole number from {least}, got {count!r}')
+        if not self.time_budget > 0:
+            raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
+        self._check_limits()
+        if self.release and not hasattr(self.system, 'envelope'):
+            raise ParameterError(f'release: a system of kind {self.system.name!r} has no contact')
+        if self.warm_start is not None and (
+            self.warm_start.state_names != tuple(self.system.state.names)
+        ):
+            raise ParameterError('warm_start: the plan is one of another system or representation')
+        x_goal, matters = self.goal_state
+        self.object_goal  # noqa: B018  its numbers are checked there
+        check_within(self.system, 'x_start', np.asarray(self.x_start), self.limits)
+        where = [n for n, m in zip(self.system.state.names, matters, strict=True) if m]
+        check_within(
+            self.system, 'goal', x_goal, {n: self.limits[n] for n in where if n in self.limits}
+        )
+
+    def _check_limits(self) -> None:
+        names = set(self.system.control.names) | set(self.system.state.names)
+        limits = dict(self.state_limits)
+        if isinstance(self.control_limits, Mapping):
+            limits |= self.control_limits
+        elif not self.control_limits > 0:
+            raise ParameterError(f'control_limits must be positive, got {self.control_limits!r}')
+        for name, pair in limits.items():
+            if name not in names:
+                raise ParameterError(f'limits: no state or control {name!r}')
+            if len(pair) != 2 or not pair[0] < pair[1]:
+                raise ParameterError(f'limits of {name} must be increasing, got {pair!r}')
+
+    @cached_property
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Least and greatest value of states: those given, edges of the hand, poles of charts."""
+        return state_limits(self.system, self.p, self.state_limits)
+
+    @cached_property
+    def goal_state(self) -> tuple[Array, NDArray[np.bool_]]:
+        """
+        The wanted state and which of its numbers matter.
+
+        Attitudes matter as a whole.
+        """
+        layout = self.system.state
+        x = np.array(self.x_start, dtype=float)
+        if x.shape != (layout.size,) or not np.all(np.isfinite(x)):
+            raise ParameterError(
+                f'x_start takes {layout.size} finite numbers, got shape {x.shape}'
+            )
+        matters = np.zeros(layout.size, dtype=bool)
+        wanted = {**self._rest_goal(x), **{n: v for n, v in self.goal.items() if not is_object(n)}}
+        for name, value in wanted.items():
+            where = self._where(name)
+            if value is None:
+                matters[where] = False
+                continue
+            turns = name in layout and layout.entry(name).kind == 'quaternion'
+            x[where], matters[where] = _numbers(name, value, where.stop - where.start, turns), True
+        return x, matters
+
+    def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
+        moving = any(is_object(n) and n[0] in 'vw' and v is not None for n, v in self.goal.items())
+        if self.release or moving or not hasattr(self.system, 'rest_goal'):
+            return {}
+        return dict(self.system.rest_goal(x))
+
+    @cached_property
+    def object_goal(self) -> dict[str, tuple[Array, NDArray[np.bool_]]]:
+        """Wanted values of the object's motion by entry, and which of them matter."""
+        out: dict[str, tuple[Array, NDArray[np.bool_]]] = {}
+        for name, value in self.goal.items():
+            if not is_object(name) or value is None:
+                continue
+            entry, where = object_entry(name)
+            size = where.stop - where.start
+            values, matters = out.setdefault(
+                entry,
+                (np.zeros(OBJECT_ENTRIES[entry]), np.zeros(OBJECT_ENTRIES[entry], dtype=bool)),
+            )
+            values[where] = _numbers(name, value, size, entry == 'q_WO')
+            matters[where] = True
+        return out
+
+    def _where(self, name: str) -> slice:
+        layout = self.system.state
+        if name in layout:
+            return layout.slice(name)
+        if name in layout.names:
+            entry = next(e for e in layout.entries if name in e.components)
+            if entry.kind == 'quaternion':
+                raise ParameterError(f'goal.{name}: give the whole attitude {entry.name}')
+            k = layout.names.index(name)
+            return slice(k, k + 1)
+        known = ', '.join([*(e.name for e in layout.entries), *OBJECT_ENTRIES])
+        raise ParameterError(f'goal.{name}: no such state; there are {known}')
+
+
+def is_object(name: str) -> bool:
+    """Tell whether a name of a goal stands for the object's motion in the world."""
+    return object_entry(name)[0] in OBJECT_ENTRIES
+
+
+def _numbers(name: str, value: ArrayLike, size: int, turns: bool) -> Array:
+    """Return the numbers of a goal, checked; of a quaternion, with norm 1."""
+    given = np.asarray(value, dtype=float).reshape(-1)
+    if given.size != size:
+        raise ParameterError(f'goal.{name} takes {size} numbers, got {given.size}')
+    if not np.all(np.isfinite(given)):
+        raise ParameterError(f'goal.{name} must be finite, got {given.tolist()}')
+    if not turns:
+        return given
+    norm = float(np.linalg.norm(given))
+    if not abs(norm - 1) < 1e-3:
+        raise ParameterError(f'goal.{name} must be a unit quaternion, norm is {norm:.6g}')
+    return given / norm
+
+
+def _check_number(name: str, value: float, unit: str) -> None:
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        raise ParameterError(f'{name} must be positive and finite [{unit}], got {value!r}')

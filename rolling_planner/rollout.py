@@ -1,0 +1,160 @@
+"""Simulation of a plan's controls, and the judgement of its constraints between the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from rolling_dynamics.compiled import compiled
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_planner.arrays import Array
+from rolling_planner.problem import PlanProblem
+from rolling_planner.violation import Violation
+
+LIMIT_OF = 'limit of '  # before the name of a state, in violations
+LIMIT_TOLERANCE = 1e-6  # share of a state's range by which a bound may be passed
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """
+    A simulated plan.
+
+    Attributes
+    ----------
+    times, states, controls, wrenches
+        At every sample; shapes (k,), (k, n), (k, m), (k, 6).
+    margins
+        Envelope functions by name, shape (k,) each.
+    stride
+        Samples of a segment.
+
+    """
+
+    times: Array
+    states: Array
+    controls: Array
+    wrenches: Array
+    margins: dict[str, Array]
+    stride: int
+
+
+class RolloutSimulator:
+    """Integrates piecewise-linear controls with a compiled fixed-step method of order 4."""
+
+    def __init__(self, system: RollingSystem, samples: int) -> None:
+        """
+        Compile the step.
+
+        Parameters
+        ----------
+        system
+            Any rolling system.
+        samples
+            Steps of a segment.
+
+        """
+        self.system, self.samples = system, samples
+        mode = next(iter(system.modes.values()))
+        f = mode.dynamics
+        x, u0, u2 = (
+            ca.SX.sym('x', system.state.size),
+            ca.SX.sym('u0', system.control.size),
+            ca.SX.sym('u2', system.control.size),
+        )
+        h, p = ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
+        u1 = (u0 + u2) / 2
+        k1 = f(x, u0, 0, p)
+        k2 = f(x + h / 2 * k1, u1, 0, p)
+        k3 = f(x + h / 2 * k2, u1, 0, p)
+        k4 = f(x + h * k3, u2, 0, p)
+        step = ca.Function(
+            'rollout_step', [x, u0, u2, h, p], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]
+        )
+        outputs = [mode.wrench(x, u0, 0, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
+        self.envelope = list(getattr(system, 'envelope', {}))
+        envelope = getattr(system, 'envelope', {})
+        outputs += [envelope[name](x, u0, 0, p) for name in self.envelope]
+        judge = ca.Function('rollout_judge', [x, u0, p], [ca.densify(ca.vertcat(*outputs))])
+        step, self._judge = compiled(step, judge)
+        self._segment = step.mapaccum('segment', samples, 1)
+
+    def run(self, p: Array, x_start: Array, times: Array, controls: Array) -> Rollout:
+        """
+        Return the simulated trajectory.
+
+        Parameters
+        ----------
+        p, x_start
+            Parameters and state at the start.
+        times, controls
+            Nodes of the piecewise-linear control, shapes (N + 1,) and (N + 1, m).
+
+        Returns
+        -------
+        Rollout
+            ``samples`` points a segment, and the end.
+
+        """
+        s = self.samples
+        share = np.arange(s + 1) / s
+        states, x = [np.asarray(x_start, dtype=float)[None]], np.asarray(x_start, dtype=float)
+        fine_u, fine_t = [], []
+        for k in range(len(times) - 1):
+            u = controls[k] + np.outer(share, controls[k + 1] - controls[k])
+            block = np.array(
+                self._segment(x, u[:-1].T, u[1:].T, (times[k + 1] - times[k]) / s, p)
+            ).T
+            states.append(block)
+            x = block[-1]
+            fine_u.append(u[:-1])
+            fine_t.append(times[k] + share[:-1] * (times[k + 1] - times[k]))
+        fine_u.append(controls[-1:])
+        fine_t.append(times[-1:])
+        X, U, T = np.vstack(states), np.vstack(fine_u), np.concatenate(fine_t)
+        judged = np.array(self._judge.map(len(T))(X.T, U.T, p))
+        margins = {name: judged[6 + k] for k, name in enumerate(self.envelope)}
+        return Rollout(T, X, U, judged[:6].T, margins, s)
+
+
+def violations(
+    problem: PlanProblem, rollout: Rollout, bounds: dict[str, float], tolerance: float
+) -> list[Violation]:
+    """
+    Return the constraints that a simulated trajectory breaks, the worst instant of each.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rollout
+        The simulated trajectory.
+    bounds
+        Least value of each envelope function.
+    tolerance
+        By how much an envelope function may fall short.
+
+    Returns
+    -------
+    list of Violation
+        Empty if the trajectory is valid.
+
+    """
+    found = []
+    for name, least in bounds.items():
+        wanted = np.full(len(rollout.times), least)
+        if problem.release:  # the margin is lifted in the last segment
+            wanted[-rollout.stride :] = 0.0
+        short = wanted - rollout.margins[name]
+        k = int(np.argmax(short))
+        if not short[k] <= tolerance:
+            found.append(Violation(name, float(short[k]), float(rollout.times[k])))
+    for name, (low, high) in problem.limits.items():
+        x = rollout.states[:, problem.system.state.names.index(name)]
+        over = np.maximum(low - x, x - high)
+        k = int(np.argmax(over))
+        allowed = LIMIT_TOLERANCE * max(1.0, *(abs(b) for b in (low, high) if np.isfinite(b)))
+        if not over[k] <= allowed:
+            found.append(Violation(LIMIT_OF + name, float(over[k]), float(rollout.times[k])))
+    return found

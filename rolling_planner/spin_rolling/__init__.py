@@ -1,0 +1,29 @@
+"""Planning for a sphere that rolls and spins on a plane."""
+
+from rolling_planner.spin_rolling.bounds import darboux_inputs, InputBounds
+from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
+from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion
+from rolling_planner.spin_rolling.planner import plan_spin_rolling
+from rolling_planner.spin_rolling.problem import (
+    contact_at,
+    contact_of_attitude,
+    SpinRollingProblem,
+)
+from rolling_planner.spin_rolling.pure_rolling import plan_closed_form
+from rolling_planner.spin_rolling.region import ContactRegion
+
+__all__ = [
+    'Contact',
+    'ContactRegion',
+    'InputBounds',
+    'Motion',
+    'SpinRollingProblem',
+    'contact_at',
+    'contact_of_attitude',
+    'darboux_inputs',
+    'goal_error',
+    'least_length',
+    'plan_closed_form',
+    'plan_geometric',
+    'plan_spin_rolling',
+]

@@ -1,0 +1,214 @@
+"""
+Spin-rolling in closed form: two polylines of equal legs, rolled onto each other.
+
+A path on the plane and a path on the sphere that are equally long roll onto each other; where
+their corners differ the sphere spins in place by the difference. The lengths are made equal by
+folding the shorter path. So the path is no longer than the longer of the straight line on the
+plane and the great circle on the sphere, and no path can be shorter than either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import itertools
+import math
+
+from rolling_dynamics.errors import PlanningError
+from rolling_planner.spin_rolling.folding import fold, Limits, Point
+from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion, pruned, roll
+from rolling_planner.spin_rolling.region import ContactRegion
+from rolling_planner.spin_rolling.vectors import (
+    angle_between,
+    any_normal,
+    apply,
+    combine,
+    cross,
+    dot,
+    norm,
+    tangent,
+    unit,
+    Vector,
+    wrap,
+)
+
+REACHED = 1e-9  # greatest error of a plan, in units of the radius and rad
+LONGEST = math.pi / 2  # of one leg on the sphere [rad]
+FINER = (1, 2, 4, 8, 16, 32, 64, 128)  # how finely a path is folded until it fits the region
+
+
+def least_length(radius: float, start: Contact, goal: Contact) -> float:
+    """Return the length [m] below which no spin-rolling path can reach the goal."""
+    return max(
+        math.hypot(goal.u_s - start.u_s, goal.v_s - start.v_s),
+        radius * angle_between(start.normal, goal.normal),
+    )
+
+
+def plan_geometric(
+    radius: float,
+    start: Contact,
+    goal: Contact,
+    region: ContactRegion | None = None,
+    signs: tuple[float, float] = (1.0, 1.0),
+) -> Motion:
+    """
+    Return a motion from start to goal with three inputs.
+
+    Parameters
+    ----------
+    radius
+        Radius [m].
+    start, goal
+        Contacts and attitudes.
+    region
+        Where the contact may be; everywhere but at the poles if None.
+    signs
+        Side to which the paths on the sphere and on the plane are folded first, 1 or -1.
+
+    Returns
+    -------
+    Motion
+        As short as any path can be where no region and no pole is in the way.
+
+    Raises
+    ------
+    ParameterError
+        Start or goal lie outside the region.
+    PlanningError
+        No way through the region was found.
+
+    """
+    region = region or ContactRegion()
+    for name, contact in (('start', start), ('goal', goal)):
+        region.check(name, (contact.u_s, contact.v_s), contact.normal)
+    discs = region.keep_out((start.normal, goal.normal))
+    motion = _direct(Limits(radius, start, region, discs, signs), goal)
+    if motion is None and region.is_bounded:
+        motion = _by_the_centre(Limits(radius, start, region, discs, signs), goal)
+    if motion is None or goal_error(motion.end, goal) > REACHED * max(1.0, radius):
+        raise PlanningError(
+            'goal: no path stays in the contact region and off the poles of the chart; widen the '
+            'region or lessen pole_margin'
+        )
+    return motion
+
+
+def _direct(limits: Limits, goal: Contact) -> Motion | None:
+    """Return the motion along the first route that can be folded, None if none can."""
+    start = limits.start
+    for route in _routes(start.normal, goal.normal, limits.region):
+        turns = _along(limits, goal, route)
+        if turns is not None:
+            return Motion(limits.radius, start, pruned(turns))
+    return None
+
+
+def _by_the_centre(limits: Limits, goal: Contact) -> Motion | None:
+    """
+    Return a motion by the middle of the plane's rectangle, None if there is none.
+
+    In a corner of the rectangle a path cannot be folded; it can start and end straight there while
+    the contact on the sphere goes out and back. The attitude is changed in the middle.
+    """
+    start = limits.start
+    turns: list[Vector] = []
+    u, v = (
+        sum(bounds) / 2 if all(map(math.isfinite, bounds)) else at
+        for bounds, at in (
+            (limits.region.u_bounds, start.u_s),
+            (limits.region.v_bounds, start.v_s),
+        )
+    )
+    here = start
+    for there in (Contact(u, v, start.R_SO), Contact(u, v, goal.R_SO), goal):
+        signs = limits.on_sphere, limits.on_plane
+        stage = Limits(limits.radius, here, limits.region, limits.discs, signs)
+        motion = _direct(stage, there)
+        if motion is None:
+            return None
+        turns += motion.turns
+        here = there
+    return Motion(limits.radius, start, pruned(turns))
+
+
+def _routes(a: Vector, b: Vector, region: ContactRegion) -> Iterator[list[Vector]]:
+    """Yield corners of paths on the sphere, the shortest first, then ways round."""
+    d = angle_between(a, b)
+    if d < 1e-12 or d < math.pi - 1e-6:
+        yield [a, b]
+    forward = tangent(a, b) if 1e-9 < d < math.pi - 1e-6 else any_normal(a)
+    middle = combine(math.cos(d / 2), a, math.sin(d / 2), forward)
+    side = cross(a, forward)
+    for height in (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.3):
+        for sign in (1.0, -1.0):
+            yield [a, combine(math.cos(height), middle, sign * math.sin(height), side), b]
+    if region.half_angle < math.pi:
+        yield [a, unit(region.axis), b]
+    for turn in range(1, 8):
+        direction = combine(math.cos(turn), forward, math.sin(turn), side)
+        yield [a, combine(math.cos(0.4), a, math.sin(0.4), direction), b]
+
+
+def _along(limits: Limits, goal: Contact, route: Sequence[Vector]) -> list[Vector] | None:
+    """Return turns along a route, folded finely enough for the region; None if there are none."""
+    lengths = [angle_between(p, q) for p, q in itertools.pairwise(route)]
+    total = sum(lengths)
+    start, radius = limits.start, limits.radius
+    du, dv = (goal.u_s - start.u_s) / radius, (goal.v_s - start.v_s) / radius
+    L = math.hypot(du, dv)
+    if max(L, total) < 1e-14:
+        route, lengths = route[:1], []
+    enough = max(1, math.ceil(max(L, total) / (2 * LONGEST)))
+    for finer in FINER if limits.region.is_bounded else FINER[:2]:
+        pieces = enough * finer
+        sphere, plane = [route[0]], [(0.0, 0.0)]
+        done = 0.0
+        for p, q, length in zip(route, route[1:], lengths, strict=False):
+            share = length / total if total > 0 else 1.0
+            ends = (done, done + share)
+            done += share
+            step = fold(p, q, length, (du, dv), ends, pieces, limits)
+            if step is None:
+                break
+            sphere += step[0]
+            plane += step[1]
+        else:
+            return _turns(start, goal, sphere, plane)
+    return None
+
+
+def _turns(
+    start: Contact, goal: Contact, sphere: Sequence[Vector], plane: Sequence[Point]
+) -> list[Vector]:
+    """Return rolls along the legs and the spins between them."""
+    turns: list[Vector] = []
+    heading, arriving = 0.0, None  # of the last leg on the plane; its end tangent on the sphere
+    for a, b, p, q in zip(sphere, sphere[1:], plane, plane[1:], strict=False):
+        axis = cross(a, b)
+        sine = norm(axis)
+        angle = math.atan2(sine, dot(a, b))
+        if angle < 1e-15 or sine == 0.0:
+            continue
+        axis = (axis[0] / sine, axis[1] / sine, axis[2] / sine)
+        leaving = cross(axis, a)
+        direction = math.atan2(q[1] - p[1], q[0] - p[0])
+        if arriving is None:
+            d = apply(start.R_SO, leaving)
+            shown = math.atan2(d[1], d[0])
+        else:  # the sphere's corner is counted about its outward normal, the plane's about z
+            shown = heading - math.atan2(dot(cross(arriving, leaving), a), dot(arriving, leaving))
+        turns.append((0.0, 0.0, wrap(direction - shown)))
+        turns.append(roll(direction, angle))
+        heading, arriving = direction, cross(axis, b)
+    if arriving is None:
+        d = apply(goal.R_SO, apply(_transposed(start), (1.0, 0.0, 0.0)))
+        turns.append((0.0, 0.0, math.atan2(d[1], d[0])))
+    else:
+        d = apply(goal.R_SO, arriving)
+        turns.append((0.0, 0.0, wrap(math.atan2(d[1], d[0]) - heading)))
+    return turns
+
+
+def _transposed(contact: Contact) -> tuple[Vector, Vector, Vector]:
+    R = contact.R_SO
+    return ((R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]))

@@ -1,0 +1,157 @@
+"""Plans for the sphere that rolls and spins: geometric, shortened, timed from rest to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_planner.plan import Plan
+from rolling_planner.spin_rolling.elastica import BATCH, Extremal, extremals_by_length
+from rolling_planner.spin_rolling.extremal_motion import timed_extremal, WAVES
+from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
+from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion
+from rolling_planner.spin_rolling.problem import contact_of_attitude, SpinRollingProblem
+from rolling_planner.spin_rolling.pure_rolling import plan_closed_form
+from rolling_planner.spin_rolling.region import ContactRegion
+from rolling_planner.spin_rolling.timing import timed, TimedMotion
+from rolling_planner.spin_rolling.vectors import angle_between, unit
+from transforms3d.quaternions import mat2quat
+
+ROUNDS = 3  # of shootings, until one hits
+TRIED = 8  # extremals, the shortest first, until one stays off the poles
+BEND = (0.02, 0.06)  # amplitudes of the waves that lead an extremal around a pole [rad]
+FIT = 1e-6  # slack of samples of an extremal at the edge of the region [rad], [m]
+
+
+def plan_spin_rolling(problem: SpinRollingProblem) -> Plan:
+    """
+    Return a plan from rest to rest, controls w_SO_S linear between its times.
+
+    Parameters
+    ----------
+    problem
+        Start, goal, mode, region and bounds.
+
+    Returns
+    -------
+    Plan
+        For the system ``SpinRollingSphere()``; its report holds method, length, the least length
+        that any path needs, spin, angle from the poles, goal error and CPU time.
+
+    Raises
+    ------
+    ParameterError
+        The bounds do not allow the mode.
+    PlanningError
+        No path stays in the region.
+
+    """
+    began = time.process_time()
+    motion, report = _timed(problem)
+    end = contact_of_attitude(motion.contacts[-1], motion.attitudes[-1])
+    report |= {
+        'least_length': least_length(problem.radius, problem.start, problem.goal),
+        'pole_distance': float(np.min(pole_distances(motion))),
+        'goal_error': goal_error(end, problem.goal),
+        'cpu_seconds': time.process_time() - began,
+    }
+    system = SpinRollingSphere()
+    return Plan(
+        system=system.name,
+        model_hash=system.model_hash,
+        state_names=tuple(system.state.names),
+        control_names=tuple(system.control.names),
+        times=motion.times,
+        states=np.column_stack([motion.contacts, quaternions(motion.attitudes)]),
+        controls=motion.controls,
+        report=report,
+    )
+
+
+def _timed(problem: SpinRollingProblem) -> tuple[TimedMotion, dict[str, Any]]:
+    if problem.mode == 'pure_rolling' and problem.optimise:
+        found = _shortened(problem)
+        if found is not None:
+            motion, extremal = found
+            length = extremal.length * problem.radius
+            return motion, {'method': 'elastica', 'length': length, 'spin': 0.0}
+    make = _polylines if problem.mode == 'spin_rolling' else _closed_form
+    path = make(problem)
+    name = 'polylines' if problem.mode == 'spin_rolling' else 'closed form'
+    report = {'method': name, 'length': path.length, 'spin': path.spin, 'turns': len(path.turns)}
+    return timed(path, problem.bounds), report
+
+
+def _closed_form(problem: SpinRollingProblem) -> Motion:
+    return plan_closed_form(problem.radius, problem.start, problem.goal, problem.region)
+
+
+def _polylines(problem: SpinRollingProblem) -> Motion:
+    """Return the geometric plan; optimised, the fold that is shortest and spins least."""
+    signs = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)][: 4 if problem.optimise else 1]
+    found = [
+        plan_geometric(problem.radius, problem.start, problem.goal, problem.region, pair)
+        for pair in signs
+    ]
+    shortest = min(m.length for m in found) * (1 + 1e-9)
+    return min((m for m in found if m.length <= shortest), key=lambda m: m.spin)
+
+
+def _shortened(problem: SpinRollingProblem) -> tuple[TimedMotion, Extremal] | None:
+    """Return the shortest extremal that stays in the region and off the poles, None if none."""
+    a, b, r = problem.start, problem.goal, problem.radius
+    quaternion = mat2quat(np.array(b.R_SO) @ np.array(a.R_SO).T)
+    shots = BATCH * -(-problem.shots // BATCH)
+    displacement = np.array([b.u_s - a.u_s, b.v_s - a.v_s]) / r
+    for more in range(ROUNDS):
+        candidates = extremals_by_length(
+            displacement, quaternion, shots=shots, seed=problem.seed + 1000 * more
+        )
+        for extremal in candidates[:TRIED]:
+            for waves in _bends(problem.region):
+                found = timed_extremal(extremal, r, a, b, problem.bounds, waves)
+                if found is not None and stays(found[0], problem.region, (a, b)):
+                    return found
+    return None
+
+
+def _bends(region: ContactRegion) -> Iterator[NDArray[np.float64]]:
+    """Yield bends of an extremal, none first; they lead it around a pole of the chart."""
+    yield np.zeros(WAVES)
+    if not region.is_bounded:
+        for size in BEND:
+            for wave in np.eye(WAVES):
+                yield from (size * wave, -size * wave)
+
+
+def stays(motion: TimedMotion, region: ContactRegion, ends: tuple[Contact, Contact]) -> bool:
+    """Tell whether the nodes of a motion stay in a region and off the poles."""
+    margin = min(r for _, r in region.keep_out([c.normal for c in ends])[:2])
+    if np.min(pole_distances(motion)) < margin:
+        return False
+    if not region.is_bounded:
+        return True
+    if not all(region.holds_point(c) for c in motion.contacts):
+        return False
+    axis = unit(region.axis)
+    return all(
+        angle_between(axis, tuple(-R[2])) <= region.half_angle + FIT for R in motion.attitudes
+    )
+
+
+def pole_distances(motion: TimedMotion) -> NDArray[np.float64]:
+    """Return the angle from the contact on the sphere to the nearest pole at each node [rad]."""
+    n = motion.attitudes[:, 2, :]
+    return np.arctan2(np.hypot(n[:, 0], n[:, 2]), np.abs(n[:, 1]))
+
+
+def quaternions(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return unit quaternions w, x, y, z without jumps of sign, shape (N, 4)."""
+    q = np.array([mat2quat(R) for R in matrices])
+    flips = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
+    q[1:] *= np.cumprod(flips)[:, None]
+    return q

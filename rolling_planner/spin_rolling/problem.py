@@ -1,0 +1,103 @@
+"""What a spin-rolling plan is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.spin_rolling_sphere.coordinates import checked_radius
+from rolling_planner.spin_rolling.bounds import InputBounds
+from rolling_planner.spin_rolling.motion import Contact
+from rolling_planner.spin_rolling.region import ContactRegion
+
+MODES = ('spin_rolling', 'pure_rolling')
+SHOTS = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpinRollingProblem:
+    """
+    A planning problem of the sphere on a plane.
+
+    Attributes
+    ----------
+    radius
+        Radius [m].
+    start, goal
+        Contacts and attitudes.
+    mode
+        ``spin_rolling``, three inputs, or ``pure_rolling``, two.
+    region
+        Where the contact may be.
+    bounds
+        Bounds of the inputs.
+    optimise
+        Whether a plan of pure rolling is shortened.
+    shots
+        Shootings of the optimisation.
+    seed
+        Of the shootings.
+
+    """
+
+    radius: float
+    start: Contact
+    goal: Contact
+    mode: str = 'spin_rolling'
+    region: ContactRegion = field(default_factory=ContactRegion)
+    bounds: InputBounds = field(default_factory=InputBounds)
+    optimise: bool = True
+    shots: int = SHOTS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no planner can do."""
+        checked_radius(self.radius)
+        if self.mode not in MODES:
+            raise ParameterError(f'mode must be one of {MODES}, got {self.mode!r}')
+        if self.shots < 1:
+            raise ParameterError(f'shots must be at least 1, got {self.shots!r}')
+        for name in ('start', 'goal'):
+            contact = getattr(self, name)
+            self.region.check(name, (contact.u_s, contact.v_s), contact.normal)
+
+
+def contact_at(coordinates: Sequence[float]) -> Contact:
+    """
+    Return the contact of (u_s, v_s, u_o, v_o, psi) [m, rad].
+
+    Raises
+    ------
+    ParameterError
+        They are not five finite numbers.
+
+    """
+    values = [float(c) for c in coordinates]
+    if len(values) != 5 or not all(math.isfinite(c) for c in values):
+        raise ParameterError(
+            f'u_s v_s u_o v_o psi: five finite numbers are needed, got {list(coordinates)}'
+        )
+    u_s, v_s, u, v, psi = values
+    cu, su, cv, sv = math.cos(u), math.sin(u), math.cos(v), math.sin(v)
+    c, s = math.cos(psi), math.sin(psi)
+    e_u, e_v = (-cu, 0.0, su), (su * sv, cv, cu * sv)
+    x = (-c * e_u[0] + s * e_v[0], s * e_v[1], -c * e_u[2] + s * e_v[2])
+    y = (s * e_u[0] + c * e_v[0], c * e_v[1], s * e_u[2] + c * e_v[2])
+    return Contact(u_s, v_s, (x, y, (su * cv, -sv, cu * cv)))
+
+
+def contact_of_attitude(contact_s: ArrayLike, R_SO: ArrayLike) -> Contact:
+    """Return the contact of a point of the plane [m] and an attitude, rotation matrix (3, 3)."""
+    point, R = np.asarray(contact_s, dtype=float), np.asarray(R_SO, dtype=float)
+    if point.shape != (2,) or R.shape != (3, 3) or not np.all(np.isfinite(point)):
+        raise ParameterError('contact_s takes 2 finite numbers and R_SO a 3x3 matrix')
+    if not np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-9) or np.linalg.det(R) < 0:
+        raise ParameterError('R_SO must be a rotation matrix')
+    rows = R.tolist()
+    return Contact(
+        float(point[0]), float(point[1]), (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
+    )

@@ -1,0 +1,85 @@
+"""Progress, cancellation and the time budget of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import time
+
+from rolling_dynamics.errors import CancelledError
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """
+    One step of the work, for progress reports.
+
+    Attributes
+    ----------
+    number
+        Iteration of the present stage, from 0.
+    segments
+        Segments of the grid; 0 while a guess is sought.
+    cost
+        Cost of the plan so far.
+    violation
+        Largest violation of a constraint.
+    goal_error
+        Goal error of the plan so far, as collocated.
+    stage
+        ``guess``, ``optimise`` or ``diagnose`` (after a failure: which constraint is at fault).
+
+    """
+
+    number: int
+    segments: int
+    cost: float
+    violation: float
+    goal_error: float
+    stage: str = 'optimise'
+
+
+Report = Callable[[Iteration], object]
+
+
+class Watch:
+    """Passes progress on; knows whether to go on."""
+
+    def __init__(self, report: Report | None, budget: float) -> None:
+        """
+        Start the clock.
+
+        Parameters
+        ----------
+        report
+            Called with each iteration; False cancels.
+        budget
+            Time by the clock [s].
+
+        """
+        self._report = report
+        self.start = time.monotonic()
+        self.deadline = self.start + budget
+        self.stage = 'optimise'
+        self._last: Iteration | None = None
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time budget is spent."""
+        return time.monotonic() > self.deadline
+
+    def poll(self) -> None:
+        """Pass the last iteration on again, in the midst of longer work."""
+        if self._last is not None:
+            self.report(self._last)
+
+    def report(self, iteration: Iteration) -> None:
+        """Pass an iteration on; raise CancelledError if the answer is False."""
+        self._last = iteration
+        if self._report is not None and self._report(iteration) is False:
+            raise CancelledError('planning was cancelled')
+
+    def seeking(self, number: int, miss: float) -> bool:
+        """Report a step of the search for a guess; tell whether there is time left."""
+        self.report(Iteration(number, 0, 0.0, miss, miss, 'guess'))
+        return not self.expired

@@ -1,0 +1,1 @@
+"""Top of the suite: the command line, experiments and viewing."""

@@ -1,0 +1,177 @@
+"""Named arrays with units along a trajectory: what result files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Entry, Layout
+from rolling_dynamics.rolling_system import Mode, RollingSystem
+from rolling_dynamics.simulation import Trajectory
+from transforms3d.quaternions import mat2quat
+
+QUATERNION = ('w', 'x', 'y', 'z')
+MARGIN_UNITS = {
+    'normal_force': 'N',
+    'friction': 'N',
+    'spin': 'N m',
+    'edge': 'chart',
+    'relative_curvature': '1/m',
+}
+INVARIANT_UNITS = {'energy': 'J', 'spin': 'rad/s', 'angular_momentum': 'N m s'} | {
+    f'{name}_{axis}': unit
+    for axis in 'xyz'
+    for name, unit in (
+        ('linear_momentum', 'N s'),
+        ('angular_momentum', 'N m s'),
+        ('contact_momentum', 'N m s'),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """
+    One named array.
+
+    Attributes
+    ----------
+    values
+        Shape (N,) or (N, k); NaN where the quantity does not exist.
+    unit
+        SI unit, empty if dimensionless, ``chart`` for chart coordinates.
+    frame
+        Frame in which the components are expressed.
+    components
+        Names of the columns.
+    text
+        What it is.
+
+    """
+
+    values: NDArray[np.float64]
+    unit: str
+    frame: str = ''
+    components: tuple[str, ...] = ()
+    text: str = ''
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as a result file holds it."""
+        return {
+            'unit': self.unit,
+            'frame': self.frame,
+            'components': list(self.components),
+            'text': self.text,
+            'values': self.values,
+        }
+
+
+def vector(values: ArrayLike, unit: str, frame: str, text: str, suffixes: str = 'xyz') -> Series:
+    """Return a series of vectors."""
+    return Series(np.asarray(values, dtype=float), unit, frame, tuple(suffixes), text)
+
+
+def entry_series(entry: Entry, values: NDArray[np.float64]) -> Series:
+    """Return a series of an entry of a layout."""
+    return Series(values, entry.unit, entry.frame, entry.components, entry.text)
+
+
+def layout_series(layout: Layout, values: NDArray[np.float64]) -> dict[str, Series]:
+    """Return one series for each entry of a layout."""
+    return {e.name: entry_series(e, values[:, layout.slice(e.name)]) for e in layout.entries}
+
+
+def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> NDArray[np.float64]:
+    """Return an output ``(x, u, t, p)`` of the system at every output time, shape (N, k)."""
+    values: NDArray[np.float64] = trajectory.evaluate(function)
+    return values
+
+
+def quaternions(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return unit quaternions w, x, y, z, shape (N, 4), without jumps of sign."""
+    q = np.array([mat2quat(R) for R in matrices])
+    flips = np.sign(np.sum(q[1:] * q[:-1], axis=1))
+    q[1:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
+    return q
+
+
+def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
+    """
+    Return what every rolling system has.
+
+    Parameters
+    ----------
+    system
+        The system of the trajectory.
+    trajectory
+        Its output times are those of the arrays.
+
+    Returns
+    -------
+    dict
+        Time, control, contact wrench, margins and invariants; poses of the bodies.
+
+    """
+    mode = _mode(system)
+    arrays = {'time': Series(trajectory.times, 's', text='time')}
+    arrays |= layout_series(system.control, trajectory.controls)
+    if mode.wrench is not None:
+        wrench = along(trajectory, _wrench)
+        arrays['tau_contact'] = vector(wrench[:, :3], 'N m', 'Ch', 'contact torque on the object')
+        arrays['f_contact'] = vector(wrench[:, 3:], 'N', 'Ch', 'contact force on the object')
+    for name in mode.guards:
+        values = along(trajectory, partial(_guard, name))
+        unit = MARGIN_UNITS.get(name, '')
+        arrays[f'margin_{name}'] = Series(values[:, 0], unit, text=f'margin of {name}')
+    for name in system.invariants:
+        values = along(trajectory, partial(_invariant, name))
+        arrays[name] = Series(values[:, 0], INVARIANT_UNITS.get(name, ''), text=name)
+    return arrays | _poses(system, trajectory)
+
+
+def _mode(system: RollingSystem) -> Mode:
+    return next(iter(system.modes.values()))
+
+
+def _wrench(system: RollingSystem) -> ca.Function:
+    wrench = _mode(system).wrench
+    if wrench is None:
+        raise ParameterError(f'{system.name}: this model has no contact wrench')
+    return wrench
+
+
+def _guard(name: str, system: RollingSystem) -> ca.Function:
+    return _mode(system).guards[name]
+
+
+def _invariant(name: str, system: RollingSystem) -> ca.Function:
+    return system.invariants[name]
+
+
+def _poses(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
+    """Return position and attitude in W of each body that the system draws."""
+    arrays = {}
+    for k, body in enumerate(system.pose.name_out()):
+        flat = along(trajectory, partial(_pose_function, k))
+        X = flat.reshape(-1, 4, 4).transpose(0, 2, 1)
+        arrays[f'{body}_position'] = vector(X[:, :3, 3], 'm', 'W', f'origin of {body}')
+        arrays[f'{body}_attitude'] = vector(
+            quaternions(X[:, :3, :3]),
+            '',
+            'W',
+            f'attitude of {body}',
+            QUATERNION,  # type: ignore[arg-type]
+        )
+    return arrays
+
+
+def _pose_function(body: int, system: RollingSystem) -> ca.Function:
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    return ca.Function('pose', [x, u, t, p], [ca.vec(ca.densify(system.pose(x, p)[body]))])

@@ -1,0 +1,280 @@
+"""
+Start the nodes of an experiment as processes, where there is no launch system, and stop them.
+
+They run on a domain that nobody else uses and are found on this machine only, so that a
+demonstration cannot drive a robot in the same room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import ctypes
+from dataclasses import dataclass, field
+import fcntl
+import os
+from pathlib import Path
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from types import TracebackType
+from typing import IO
+
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import RollingError
+from rolling_robotics.experiments import Experiment, NodeEntry, RECORDER
+
+STOP_TIMEOUT = 2.0  # from SIGTERM to SIGKILL [s]
+DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
+PORT_BASE, DOMAIN_GAIN = 7400, 250  # of the DDS standard
+PR_SET_PDEATHSIG = 1
+
+
+class BringupError(RollingError):
+    """A node could not be started or has ended."""
+
+
+def _is_free(domain: int) -> bool:
+    """Tell whether nobody on this machine uses the discovery port of a domain."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(('', PORT_BASE + DOMAIN_GAIN * domain))
+        except OSError:
+            return False
+    return True
+
+
+@contextlib.contextmanager
+def free_domain() -> Iterator[int]:
+    """
+    Yield a domain id that nothing on this machine uses, reserved while the context lasts.
+
+    Raises
+    ------
+    BringupError
+        Every domain is in use.
+
+    """
+    start = os.getpid() % len(DOMAINS)
+    for k in range(len(DOMAINS)):
+        domain = DOMAINS[(start + k) % len(DOMAINS)]
+        path = Path(tempfile.gettempdir(), f'rolling_robotics_domain_{domain}.lock')
+        try:
+            lock = path.open('w')
+        except OSError:
+            continue
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            if _is_free(domain):
+                yield domain
+                return
+    raise BringupError(f'every ROS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use')
+
+
+def realtime_allowed(priority: int = 20) -> bool:
+    """Tell whether processes started here may take a real-time priority."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def isolated_environment(domain: int) -> dict[str, str]:
+    """Return the environment of processes that only see each other."""
+    return {
+        **os.environ,
+        'ROS_DOMAIN_ID': str(domain),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'PYTHONUNBUFFERED': '1',
+    }
+
+
+def node_command(
+    entry: NodeEntry,
+    params_file: Path,
+    *,
+    namespace: str = '',
+    use_sim_time: bool = False,
+    overrides: Mapping[str, object] | None = None,
+) -> list[str]:
+    """
+    Return the command that runs a node.
+
+    Parameters
+    ----------
+    entry
+        The node.
+    params_file
+        File with its parameters.
+    namespace
+        Namespace of the node; empty for the root.
+    use_sim_time
+        Whether it takes its time from ``/clock``.
+    overrides
+        Parameters that go over those of the file.
+
+    """
+    command = [
+        sys.executable,
+        '-m',
+        entry.module,
+        '--ros-args',
+        '-r',
+        f'__node:={entry.name}',
+        '--params-file',
+        str(params_file),
+    ]
+    if namespace:
+        command += ['-r', f'__ns:=/{namespace.strip("/")}']
+    for old, new in entry.remaps.items():
+        command += ['-r', f'{old}:={new}']
+    values = {'use_sim_time': use_sim_time, **(overrides or {})}
+    for name, value in values.items():
+        command += ['-p', f'{name}:={_as_yaml(value)}']
+    return command
+
+
+def _as_yaml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return '[' + ', '.join(_as_yaml(v) for v in value) + ']'
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _die_with_parent() -> None:
+    """Have the system stop this process if the one that started it is killed."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@dataclass(kw_only=True)
+class Bringup:
+    """
+    The processes of an experiment; a context manager.
+
+    Attributes
+    ----------
+    experiment
+        What to start.
+    environment
+        Environment of the processes, see :func:`isolated_environment`.
+    namespace, use_sim_time, params_file
+        Passed to every node; the file is that of the experiment if None.
+    record
+        Folder for a recording, or None for none.
+    overrides
+        Parameters by node that go over those of the file.
+    log_folder
+        Where the output of the nodes goes, ``<node>.log``; None for the terminal.
+
+    """
+
+    experiment: Experiment
+    environment: Mapping[str, str]
+    namespace: str = ''
+    use_sim_time: bool = False
+    params_file: Path | None = None
+    record: Path | None = None
+    overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    log_folder: Path | None = None
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
+    _logs: list[IO[bytes]] = field(default_factory=list, init=False)
+
+    def __enter__(self) -> Bringup:  # noqa: PYI034  Self needs Python 3.11
+        """Start every process."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop every process."""
+        self.stop()
+
+    def commands(self) -> dict[str, list[str]]:
+        """Return the command of every node by name."""
+        file = self.params_file or find_config(self.experiment.params_file)
+        entries: list[NodeEntry] = list(self.experiment.nodes)
+        overrides = {name: dict(values) for name, values in self.overrides.items()}
+        if self.record is not None:
+            entries.insert(0, RECORDER)
+            overrides['recorder'] = {
+                'folder': str(self.record),
+                'topics': list(self.experiment.recorded),
+                **overrides.get('recorder', {}),
+            }
+        return {
+            entry.name: node_command(
+                entry,
+                file,
+                namespace=self.namespace,
+                use_sim_time=self.use_sim_time,
+                overrides=overrides.get(entry.name),
+            )
+            for entry in entries
+        }
+
+    def start(self) -> None:
+        """Start every process."""
+        for name, command in self.commands().items():
+            log: IO[bytes] | None = None
+            if self.log_folder is not None:
+                self.log_folder.mkdir(parents=True, exist_ok=True)
+                log = (self.log_folder / f'{name}.log').open('wb')
+                self._logs.append(log)
+            self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter
+                command,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT if log else None,
+                start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread runs yet
+            )
+
+    def check(self) -> None:
+        """Raise BringupError if a process has ended."""
+        for name, process in self.processes.items():
+            status = process.poll()
+            if status is not None:
+                raise BringupError(f'{name} ended with status {status}{self._last_words(name)}')
+
+    def _last_words(self, name: str) -> str:
+        if self.log_folder is None:
+            return ''
+        text = (self.log_folder / f'{name}.log').read_text(errors='replace').strip()
+        return ': ' + text.splitlines()[-1] if text else ''
+
+    def stop(self) -> dict[str, int]:
+        """Ask every process to stop, controller first, and see it end; return their statuses."""
+        order: Sequence[str] = list(reversed(self.processes))
+        for name in order:
+            with contextlib.suppress(ProcessLookupError):
+                self.processes[name].send_signal(signal.SIGTERM)  # SIGINT may be ignored at start
+        deadline = time.monotonic() + STOP_TIMEOUT
+        for name in order:
+            try:
+                self.processes[name].wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self.processes[name].kill()
+                self.processes[name].wait()
+        for log in self._logs:
+            log.close()
+        self._logs.clear()
+        return {name: process.returncode for name, process in self.processes.items()}

@@ -1,0 +1,123 @@
+"""
+The command ``rolling``.
+
+Exit status: 0 done, 1 a goal or a limit of the contact was not met, 2 bad input, 3 a fault of the
+program, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import difflib
+import os
+import sys
+from typing import NoReturn
+
+from rolling_dynamics.errors import (
+    CancelledError,
+    PlanningError,
+    RollingError,
+    SimulationError,
+)
+from rolling_robotics.commands import COMMANDS
+from rolling_robotics.console import say
+from rolling_robotics.version import version
+
+OK, NOT_MET, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
+STATUS = {  # of errors, the special ones first
+    PlanningError: NOT_MET,
+    SimulationError: NOT_MET,
+    RollingError: BAD_INPUT,
+}
+DESCRIPTION = """\
+Simulate, plan and look at objects that roll on a moving hand.
+
+A scenario file describes the bodies, the start and the motion; docs/scenario.md tells how, and
+config/scenarios holds examples."""
+EPILOG = """\
+start here:
+  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling plot plate.json
+
+`rolling COMMAND --help` shows the options of a command and an example.
+exit status: 0 done, 1 goal or limit not met, 2 bad input, 3 fault of the program"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors are one line, with a guess at what was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        if 'invalid choice' in message:
+            given = message.partition('invalid choice: ')[2].partition(' ')[0].strip('\'"')
+            close = difflib.get_close_matches(given, COMMANDS, n=1)
+            hint = f'did you mean {close[0]!r}? ' if close else ''
+            message = f'no command {given!r}; {hint}there are: {", ".join(COMMANDS)}'
+        say(f'{message}; see {self.prog} --help')
+        raise SystemExit(BAD_INPUT)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Texts as they stand; the longest name of a command on the line of its help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        # argparse counts the names of commands without their indentation
+        self._action_max_length = 4 + max(map(len, COMMANDS))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    raw = _HelpFormatter
+    parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    parser.add_argument('--version', action='version', version=f'rolling {version()}')
+    commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=command.HELP,
+            description=command.DESCRIPTION,
+            epilog=f'example:\n{command.EXAMPLE}',
+            formatter_class=raw,
+        )
+        command.add_arguments(sub)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status."""
+    parser = build_parser()
+    args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help()
+        return BAD_INPUT
+    try:
+        return COMMANDS[args.command].run(args)
+    except (KeyboardInterrupt, CancelledError):
+        say('stopped by Ctrl-C; nothing was written')
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stdout = open(os.devnull, 'w')  # noqa: SIM115, PTH123
+        return OK
+    except Exception as e:  # noqa: BLE001
+        return _failed(e)
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong, never with a traceback unless it is asked for; return the status."""
+    for kind, status in STATUS.items():
+        if isinstance(error, kind):
+            say(str(error) or kind.__name__)
+            return status
+    if os.environ.get('ROLLING_TRACEBACK'):
+        raise error
+    say(
+        f'fault of the program: {type(error).__name__}: {error}; please report it with the output '
+        'of the same command after `export ROLLING_TRACEBACK=1`'
+    )
+    return FAULT
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,42 @@
+"""The subcommands of ``rolling``, one module each; importing them is cheap."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Protocol
+
+from rolling_robotics.commands import check, controllability, demo, plan, plot, reproduce, simulate
+
+
+class Command(Protocol):
+    """
+    What a module of a subcommand holds.
+
+    Attributes
+    ----------
+    HELP, DESCRIPTION, EXAMPLE
+        One line for the list, a paragraph, and commands that can be copied.
+
+    """
+
+    HELP: str
+    DESCRIPTION: str
+    EXAMPLE: str
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+
+    def run(self, args: Namespace) -> int:
+        """Do it and return the exit status."""
+        ...
+
+
+COMMANDS: dict[str, Command] = {
+    'simulate': simulate,
+    'plan': plan,
+    'plot': plot,
+    'check': check,
+    'demo': demo,
+    'reproduce': reproduce,
+    'controllability': controllability,
+}

@@ -1,0 +1,51 @@
+"""`rolling check`: read scenarios and say what is wrong with them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+import importlib
+
+HELP = 'check scenario files without running them'
+DESCRIPTION = """\
+Read scenario files, with their plan section if there is one, and say what is wrong: the path of
+the entry, what was given, and what would do."""
+EXAMPLE = '  rolling check config/scenarios/*.yaml'
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenarios', metavar='SCENARIO.yaml', nargs='+', help='scenario files')
+
+
+def _accept(_scenario: object) -> None:
+    """Take the plan of a system whose planner checks it only when it plans."""
+
+
+def run(args: Namespace) -> int:
+    """Check each file."""
+    from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_planner.scenario import read_problem  # noqa: PLC0415
+    from rolling_robotics.commands.plan import OWN_PLANNERS  # noqa: PLC0415
+    from rolling_robotics.console import say  # noqa: PLC0415
+
+    def fault(path: str) -> str:
+        """Return what is wrong with a file, empty if nothing is."""
+        try:
+            scenario = load_scenario(path)
+            if 'plan' in scenario.raw:
+                own = OWN_PLANNERS.get(scenario.system.name)
+                module = importlib.import_module(own) if own else None
+                getattr(module, 'check', read_problem if own is None else _accept)(scenario)
+        except RollingError as e:
+            several = len(args.scenarios) > 1
+            return '\n'.join(
+                f'{path}: {line}' if several else line for line in str(e).splitlines()
+            )
+        print(f'{path}: good; {scenario.system.name}, {scenario.duration:g} s')
+        return ''
+
+    faults = [text for text in map(fault, args.scenarios) if text]
+    if faults:
+        say('\n'.join(faults))
+    return 2 if faults else 0

@@ -1,0 +1,45 @@
+"""`rolling controllability`: Lie brackets, rank and singular sets of a kinematic system."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = 'rank of the Lie algebra of a kinematic system, and where it is lost'
+DESCRIPTION = """\
+Compute the Lie brackets of a kinematic system, given as a scenario, until the rank stops growing:
+the rank up to each depth at a general state and at the start, the drift and its divergence, what
+is lost without each input, and the sets of angles on which the rank breaks down.
+
+Exit status 1 tells that the rank at the start is less than the dimension of the state."""
+EXAMPLE = """\
+  rolling controllability config/scenarios/spin_rolling_straight.yaml
+  rolling controllability config/scenarios/spin_rolling_published.yaml --json brackets.json"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument('--depth', type=int, default=5, help='greatest depth of brackets, 5')
+    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the report')
+
+
+def run(args: Namespace) -> int:
+    """Compute and print."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.controllability_report import (  # noqa: PLC0415
+        controllability_report,
+        report_text,
+    )
+    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+
+    if not 1 <= args.depth <= 8:
+        raise ParameterError(f'--depth: must lie between 1 and 8, got {args.depth}')
+    out = checked_output(args.json, '.json') if args.json else None
+    report = controllability_report(load_scenario(args.scenario), args.depth)
+    print(report_text(report))
+    if out is not None:
+        write_json(out, report)
+        print(f'written to {out}')
+    return 0 if report['rank_at_start'] == report['dimension'] else 1

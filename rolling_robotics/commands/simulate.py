@@ -1,0 +1,47 @@
+"""`rolling simulate`: run a scenario and write what happened."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = 'simulate a scenario and write the result as JSON'
+DESCRIPTION = """\
+Simulate a scenario and write states in both representations, poses, contact wrench, margins,
+energy and events as named arrays with units.
+
+Exit status 1 tells that the contact left its envelope (slip, lift-off, edge of the hand) or that
+the hand's motion exceeds its limits; the file is written all the same."""
+EXAMPLE = """\
+  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling plot plate.json"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
+
+
+def run(args: Namespace) -> int:
+    """Simulate."""
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.result import simulation_result, summary, violations  # noqa: PLC0415
+    from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
+
+    out = checked_output(args.out, '.json')
+    scenario = load_scenario(args.scenario)
+    with Progress(f'simulating {scenario.name}') as progress:
+        trajectory = simulate_scenario(scenario, progress)
+        progress.say('writing')
+        result = simulation_result(scenario, trajectory)
+        write_json(out, result)
+    print(summary(result))
+    print(f'written to {out}')
+    broken = violations(result)
+    if broken:
+        say('\n'.join(broken))
+    return 1 if broken else 0

@@ -1,0 +1,151 @@
+"""Both representations of a contact along a trajectory, and what follows from them."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.conversions import contact_view
+from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
+from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
+from rolling_dynamics.layout import Entry
+from rolling_dynamics.simulation import Trajectory
+from rolling_dynamics.surfaces.surface import Surface
+from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
+
+POLE = 1e-6  # regularity of a chart below which contact coordinates do not exist
+
+
+def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
+    """
+    Return the state in both representations, contact points and twists.
+
+    Coordinates are those of the first charts of the surfaces, whatever charts the simulation used;
+    they are NaN at the poles of these charts.
+    """
+    raw = along(trajectory, _view)
+    parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
+    R_HO = parts[0].reshape(-1, 3, 3).transpose(0, 2, 1)
+    p_HC, w_HO_H = parts[1], parts[4]
+    p_OC = np.einsum('nji,nj->ni', R_HO, parts[2])
+    arrays = _hand(system, trajectory)
+    arrays['q_HO'] = Series(
+        quaternions(R_HO),
+        '',
+        '',
+        tuple(f'q_HO_{s}' for s in QUATERNION),
+        'attitude of the object in the hand',
+    )
+    arrays['w_HO_H'] = vector(w_HO_H, 'rad/s', 'H', 'angular velocity of the object in the hand')
+    arrays |= _coordinates(system, R_HO, p_HC, p_OC, w_HO_H)
+    arrays['p_HC'] = vector(p_HC, 'm', 'H', 'contact point on the hand')
+    arrays['p_OC'] = vector(p_OC, 'm', 'O', 'contact point on the object')
+    twist = along(trajectory, _object_twist)
+    arrays['w_WO_O'] = vector(twist[:, :3], 'rad/s', 'O', 'angular velocity of the object')
+    arrays['v_WO_O'] = vector(twist[:, 3:], 'm/s', 'O', 'velocity of the centre of the object')
+    return arrays | _friction(trajectory)
+
+
+def _hand(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
+    names = ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')
+    values = trajectory.states
+    return {
+        n: entry_series(system.state.entry(n), values[:, system.state.slice(n)]) for n in names
+    }
+
+
+def _coordinates(
+    system: ContactSystem,
+    R_HO: NDArray[np.float64],
+    p_HC: NDArray[np.float64],
+    p_OC: NDArray[np.float64],
+    w_HO_H: NDArray[np.float64],
+) -> dict[str, Series]:
+    """Return contact coordinates and their rates."""
+    contact_h = _located(system.hand_surface, p_HC)
+    contact_o = _located(system.object_surface, p_OC)
+    regular_h, R_HCh = _local(system.hand_surface, contact_h)
+    regular_o, R_OCo = _local(system.object_surface, contact_o)
+    regular = regular_h & regular_o
+    R = np.einsum('nji,njk,nkl->nil', R_HCh, R_HO, R_OCo)
+    psi = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
+    psi[~regular] = np.nan
+    psi[regular] = np.unwrap(psi[regular])
+    w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
+    w_HO_Ch[~regular_h] = np.nan
+    columns = np.column_stack([contact_o, contact_h, psi])
+    rates = np.array(_rates(system).map(len(psi))(columns.T, w_HO_Ch.T)).T
+    rates[~regular] = np.nan
+    contact_o[~regular_o] = np.nan
+    entries = CoordinatesRepresentation.configuration
+    values = {'contact_o': contact_o, 'contact_h': contact_h, 'psi': psi[:, None]}
+    arrays = {e.name: entry_series(e, values[e.name]) for e in entries}
+    arrays['w_HO_Ch'] = entry_series(CoordinatesRepresentation.velocity, w_HO_Ch)
+    names = tuple(f'{c}_dot' for e in entries for c in e.components)
+    arrays['q_dot'] = entry_series(
+        Entry('q_dot', names, 'chart/s', '', 'vector', 'rates of the contact coordinates'), rates
+    )
+    return arrays
+
+
+def _located(surface: Surface, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (u, v) in the first chart, continuous over time."""
+    out = np.empty((len(points), 2))
+    near = None
+    for k, point in enumerate(points):
+        out[k] = near = surface.locate(point, near=near)
+    return out
+
+
+def _local(
+    surface: Surface, uv: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return where the chart is regular, and contact frames, along a path."""
+    geometry = surface.numeric().map(len(uv))
+    values = geometry(uv.T, ca.DM(surface.parameter_values))
+    frames = np.array(values[1]).T.reshape(-1, 3, 3).transpose(0, 2, 1)
+    metric = np.array(values[2]).T.reshape(-1, 2, 2)
+    with np.errstate(invalid='ignore'):
+        area = np.sqrt(np.maximum(metric[:, 0, 0] * metric[:, 1, 1] - metric[:, 0, 1] ** 2, 0))
+        regular = area > POLE * (metric[:, 0, 0] + metric[:, 1, 1]) / 2
+    frames[~regular] = np.eye(3)
+    return regular, frames
+
+
+def _rates(system: ContactSystem) -> ca.Function:
+    """Return ``(q, w_HO_Ch) -> q_dot``, Eq. (1), on the first charts."""
+    q, w = ca.SX.sym('q', 5), ca.SX.sym('w', 3)
+    obj, hand = system.object_surface, system.hand_surface
+    K = first_order_kinematics(
+        obj.geometry(q[0:2], ca.SX(ca.DM(obj.parameter_values))),
+        hand.geometry(q[2:4], ca.SX(ca.DM(hand.parameter_values))),
+        q[4],
+    )
+    return ca.Function('q_dot', [q, w], [K.rolling @ w])
+
+
+def _view(system: ContactSystem) -> ca.Function:
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    parts = contact_view(system)(x, p)
+    return ca.Function('view', [x, u, t, p], [ca.vertcat(*(ca.vec(v) for v in parts))])
+
+
+def _object_twist(system: ContactSystem) -> ca.Function:
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    return ca.Function('twist', [x, u, t, p], [ca.vertcat(*system.object_twist(x, p))])
+
+
+def _friction(trajectory: Trajectory) -> dict[str, Series]:
+    """Return the coefficient of friction that the motion needs."""
+    wrench = along(trajectory, lambda s: s.mode.wrench)
+    tangential = np.hypot(wrench[:, 3], wrench[:, 4])
+    with np.errstate(divide='ignore', invalid='ignore'):
+        needed = np.where(wrench[:, 5] > 0, tangential / wrench[:, 5], np.nan)
+        spin = np.where(wrench[:, 5] > 0, np.abs(wrench[:, 2]) / wrench[:, 5], np.nan)
+    return {
+        'mu_needed': Series(needed, '', text='coefficient of friction that rolling needs'),
+        'mu_spin_needed': Series(spin, 'm', text='coefficient of spin friction it needs'),
+    }

@@ -1,0 +1,112 @@
+"""What `rolling controllability` tells about a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.control_affine import affine_fields, AffineFields
+from rolling_dynamics.controllability import divergence, lie_algebra, LieAlgebra
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.singular_sets import singular_sets
+
+ANGLES = ('v_o', 'psi', 'theta', 'phi', 'G_f')  # in which singular sets are sought
+
+
+def controllability_report(scenario: Scenario, depth: int = 5) -> dict[str, Any]:
+    """
+    Return rank, brackets, drift and singular sets of a kinematic scenario.
+
+    Parameters
+    ----------
+    scenario
+        Its inputs at the start are those at which angles are held.
+    depth
+        Greatest depth of brackets.
+
+    Raises
+    ------
+    ParameterError
+        The system is dynamic.
+
+    """
+    fields = affine_fields(scenario.system)
+    algebra = lie_algebra(fields, depth=depth)
+    u0 = dict(zip(scenario.system.control.names, scenario.control(0.0, scenario.x0), strict=True))
+    held = np.r_[scenario.p, [u0[n] for n in fields.held_names[scenario.p.size :]]]
+    report: dict[str, Any] = {
+        'name': scenario.name,
+        'system': scenario.system.name,
+        'dimension': fields.dimension,
+        'inputs': list(fields.fields),
+        'drift': fields.drift is not None,
+        'held': dict(zip(fields.held_names, held.tolist(), strict=True)),
+        'brackets': list(algebra.names),
+        'closed': algebra.closed,
+        'growth_at_general_state': list(algebra.generic_growth),
+        'growth_at_start': list(algebra.growth(scenario.x0, held)),
+        'rank_at_start': algebra.rank(scenario.x0, held),
+        'rank_without': {
+            name: max(lie_algebra(fields.without(name), depth=depth).generic_growth)
+            for name in fields.fields
+        },
+        'singular_sets': _sets(scenario, fields, algebra, held),
+    }
+    if fields.drift is not None:
+        value = fields.function(divergence(fields.drift, fields.x))
+        report['divergence_of_drift_at_start'] = float(value(scenario.x0, held))
+    return report
+
+
+def _sets(
+    scenario: Scenario, fields: AffineFields, algebra: LieAlgebra, held: NDArray[np.float64]
+) -> list[str]:
+    """Return the sets of angles on which the whole algebra loses rank or grows without bound."""
+    state = fields.layout.names
+    names = [n for n in ANGLES if n in state or n in fields.held_names]
+
+    def weakest(angles: NDArray[np.float64]) -> float:
+        x, h = np.array(scenario.x0), held.copy()
+        for name, angle in zip(names, angles, strict=True):
+            if name in state:
+                x[state.index(name)] = angle
+            else:
+                h[fields.held_names.index(name)] = angle
+        values = algebra.values(x, h)
+        if not np.all(np.isfinite(values)):
+            return 1e300
+        return algebra.weakest(x, h)
+
+    if not names or max(algebra.generic_growth) < fields.dimension:
+        return []
+    return [str(s) for s in singular_sets(weakest, names, trials=3)]
+
+
+def report_text(report: dict[str, Any]) -> str:
+    """Return a report for people."""
+    held = ', '.join(f'{k} = {v:.4g}' for k, v in report['held'].items())
+    growth = ', '.join(map(str, report['growth_at_general_state']))
+    end = 'the algebra is complete' if report['closed'] else 'deepest computed'
+    drift = 'with' if report['drift'] else 'without'
+    lines = [
+        f'{report["name"]}: {report["system"]}, {report["dimension"]} dimensions, {drift} drift',
+        f'  inputs                {", ".join(report["inputs"])}',
+        f'  held                  {held}',
+        f'  rank by depth         {growth} at a general state ({end})',
+        f'  at the start          {", ".join(map(str, report["growth_at_start"]))}',
+        f'  brackets              {len(report["brackets"])}: {", ".join(report["brackets"][:12])}'
+        + (' ...' if len(report['brackets']) > 12 else ''),
+    ]
+    lines += [f'  rank without {name:<9} {rank}' for name, rank in report['rank_without'].items()]
+    if 'divergence_of_drift_at_start' in report:
+        value = report['divergence_of_drift_at_start']
+        lines.append(f'  divergence of drift   {value:.6g} at the start')
+    sets = report['singular_sets'] or ['none found in the angles']
+    lines += [f'  singular set          {s}' for s in sets]
+    verdict = (
+        'controllable by rank'
+        if report['rank_at_start'] == report['dimension']
+        else (f'rank {report["rank_at_start"]} of {report["dimension"]} at the start')
+    )
+    return '\n'.join([*lines, f'  {verdict}'])

@@ -1,0 +1,120 @@
+"""
+Which nodes an experiment starts, with which configuration: data that two starters read.
+
+``bringup.py`` starts the table as processes; the launch files turn it into actions of launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rolling_dynamics.errors import ParameterError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeEntry:
+    """
+    One node of an experiment.
+
+    Attributes
+    ----------
+    name
+        Name of the node, and of its section in the parameter file.
+    module
+        Python module that runs it.
+    executable
+        Name of its executable in an installed package.
+    remaps
+        From name to name.
+
+    """
+
+    name: str
+    module: str
+    executable: str
+    remaps: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """
+    What is started together.
+
+    Attributes
+    ----------
+    name
+        Name of the experiment and of its launch file.
+    text
+        What it shows, in a sentence.
+    nodes
+        The nodes, plant first.
+    params_file, scenario_file, rviz_file
+        Names of files in ``config``.
+    recorded
+        Topics that a recording holds.
+
+    """
+
+    name: str
+    text: str
+    nodes: tuple[NodeEntry, ...]
+    params_file: str
+    scenario_file: str
+    rviz_file: str
+    recorded: tuple[str, ...]
+
+
+RECORDER = NodeEntry(
+    name='recorder', module='rolling_robotics.nodes.recorder_node', executable='recorder_node'
+)
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    'ball_on_plate': Experiment(
+        name='ball_on_plate',
+        text='A ball on a plate is moved and turned by tilting the plate.',
+        nodes=(
+            NodeEntry(
+                name='simulator',
+                module='rolling_dynamics.nodes.simulator_node',
+                executable='simulator_node',
+            ),
+            NodeEntry(
+                name='planner',
+                module='rolling_planner.nodes.planner_node',
+                executable='planner_node',
+            ),
+            NodeEntry(
+                name='controller',
+                module='rolling_controller.nodes.controller_node',
+                executable='controller_node',
+            ),
+        ),
+        params_file='ball_on_plate.yaml',
+        scenario_file='ball_on_plate_hard.yaml',
+        rviz_file='ball_on_plate.rviz',
+        recorded=(
+            'hand/odometry',
+            'hand/accel_command',
+            'object/odometry',
+            'object/ground_truth',
+            'contact/coordinates',
+            'contact/wrench',
+            'contact/state',
+            'plan/hand',
+            'plan/object',
+            'plan/object_path',
+            '/tf',
+            '/diagnostics',
+        ),
+    ),
+}
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment, or raise ParameterError naming those that exist."""
+    try:
+        return EXPERIMENTS[name]
+    except KeyError:
+        known = ', '.join(EXPERIMENTS)
+        raise ParameterError(f'no experiment {name!r}; there are: {known}') from None

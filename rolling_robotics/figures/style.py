@@ -1,0 +1,125 @@
+"""What all figures share: style, colours that colour-blind readers tell apart, axes by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+import numpy as np
+from numpy.typing import NDArray
+
+# Okabe & Ito (2008): told apart with every kind of colour blindness; the dashes help in grey.
+COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
+DASHES = ('-', '--', '-.', ':', (0, (5, 1)), (0, (3, 1, 1, 1)))
+GREY = '#666666'
+LIMIT = '#000000'
+WIDTH = 7.2  # inches, two columns of a journal
+
+STYLE: dict[Any, Any] = {
+    'font.size': 8.5,
+    'axes.titlesize': 9,
+    'axes.titlelocation': 'left',
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.linewidth': 0.7,
+    'grid.color': '#dddddd',
+    'grid.linewidth': 0.5,
+    'lines.linewidth': 1.3,
+    'legend.frameon': False,
+    'legend.fontsize': 8,
+    'legend.handlelength': 1.7,
+    'legend.handletextpad': 0.4,
+    'legend.columnspacing': 0.9,
+    'figure.constrained_layout.use': True,
+    'figure.constrained_layout.w_pad': 0.08,
+    'savefig.dpi': 200,
+    'pdf.fonttype': 42,
+    'svg.fonttype': 'none',
+    'axes.formatter.useoffset': False,
+    'axes.formatter.limits': (-4, 4),
+    'axes.formatter.use_mathtext': True,
+}
+
+Values = NDArray[np.float64]
+
+
+class Arrays:
+    """The arrays of a result, by name."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        """Wrap a result."""
+        self.result = result
+        self._arrays = result['arrays']
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is an array of this name."""
+        return name in self._arrays
+
+    def __getitem__(self, name: str) -> Values:
+        """Return its values; null has become NaN."""
+        return np.array(self._arrays[name]['values'], dtype=float)
+
+    def names(self) -> list[str]:
+        """Return the names of all arrays."""
+        return list(self._arrays)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of an array."""
+        return str(self._arrays[name]['unit'])
+
+    def components(self, name: str) -> list[str]:
+        """Return the names of its columns."""
+        return list(self._arrays[name]['components'])
+
+    def text(self, name: str) -> str:
+        """Return what it is."""
+        return str(self._arrays[name]['text'])
+
+    def parameter(self, name: str) -> float:
+        """Return a parameter that is one number."""
+        return float(self.result['parameters'][name]['values'][0])
+
+    @property
+    def time(self) -> Values:
+        """Output times [s]."""
+        return self['time']
+
+
+def lines(axes: Axes, x: Values, columns: Values, labels: Sequence[str]) -> None:
+    """Draw columns as lines in the colours and dashes of the style, with a legend."""
+    columns = columns.reshape(len(x), -1)
+    for k, label in enumerate(labels):
+        axes.plot(
+            x,
+            columns[:, k],
+            color=COLOURS[k % len(COLOURS)],
+            linestyle=DASHES[k % len(DASHES)],
+            label=label,
+        )
+    if len(labels) > 1:
+        legend(axes, len(labels))
+
+
+def legend(axes: Axes, entries: int) -> None:
+    """Put the legend above the axes, to the right of the title."""
+    axes.legend(
+        loc='lower right', bbox_to_anchor=(1.02, 0.985), ncols=min(entries, 5), borderaxespad=0.1
+    )
+
+
+def limit_lines(axes: Axes, value: float) -> None:
+    """Draw +- a limit, if it is in the neighbourhood of what is drawn."""
+    if not np.isfinite(value):
+        return
+    for sign in (-1, 1):
+        axes.axhline(sign * value, color=LIMIT, linewidth=0.8, linestyle=(0, (1, 2)))
+
+
+def room(axes: Axes, least: float) -> None:
+    """Give the vertical axis at least this height, so that rounding does not look like motion."""
+    low, high = axes.get_ylim()
+    if high - low < least:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - least / 2, middle + least / 2)

@@ -1,0 +1,42 @@
+"""Arrays of a ball or a disk with internal masses: what the contact carries, and the path."""
+
+from __future__ import annotations
+
+import numpy as np
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.arrays import along, layout_series, Series, vector
+
+
+def mass_arrays(
+    system: PointMassBall | PointMassDisk, trajectory: Trajectory
+) -> dict[str, Series]:
+    """
+    Return arrays beside those that every system has.
+
+    Parameters
+    ----------
+    system
+        A ball or a disk.
+    trajectory
+        Its output times are those of the arrays.
+
+    """
+    arrays = layout_series(system.state, trajectory.states)
+    force = along(trajectory, lambda s: s.mode.wrench)[:, 3:]
+    friction = np.hypot(force[:, 0], force[:, 1])
+    with np.errstate(divide='ignore', invalid='ignore'):
+        ratio = np.where(force[:, 2] > 0, friction / force[:, 2], np.nan)
+    mean = along(trajectory, lambda s: s.centre_of_mass)
+    size = mean.shape[1] // 2
+    axes = 'xyz' if size == 3 else 'xz'
+    arrays['normal_force'] = Series(force[:, 2], 'N', 'W', text='normal force')
+    arrays['static_friction'] = vector(force[:, :2], 'N', 'W', 'static friction', 'xy')
+    arrays['mu_needed'] = Series(ratio, '', text='static friction over normal force')
+    arrays['centre_of_mass_W'] = vector(
+        mean[:, :size], 'm', 'W', 'centre of mass of the whole', axes
+    )
+    arrays['centre_of_mass_B'] = vector(
+        mean[:, size:], 'm', 'B', 'centre of mass of the whole over the geometric centre', axes
+    )
+    return arrays

@@ -1,0 +1,1 @@
+"""ROS nodes at the top of the suite: recorder and demonstration client."""

@@ -1,0 +1,261 @@
+"""A client of planner, controller and simulator, whose calls wait for at most some seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import SetParameters
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.qos import STREAM_READER
+from rolling_interfaces.action import ExecutePlan, PlanRolling
+from rolling_interfaces.msg import RollingPlan
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+SHORT = 10.0  # longest wait for an answer that needs no work [s]
+
+
+class ClientError(RollingError):
+    """A node did not answer, or not as it should."""
+
+
+@dataclass
+class Execution:
+    """
+    What was seen of an execution.
+
+    Attributes
+    ----------
+    code, text
+        Of the result; code 0 where the goal was reached.
+    final_error
+        Norm of the goal error at the end.
+    times, errors
+        Of the feedback: time in the plan [s], norm of the state error.
+    margins
+        Of the feedback, by name.
+    contact_times, contact
+        Time since the start [s] and contact coordinates u_o v_o u_h v_h psi.
+    wrench_times, normal_force
+        Time since the start [s] and normal force [N].
+
+    """
+
+    code: int = -1
+    text: str = ''
+    final_error: float = float('nan')
+    times: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    margins: dict[str, list[float]] = field(default_factory=dict)
+    contact_times: list[float] = field(default_factory=list)
+    contact: list[list[float]] = field(default_factory=list)
+    wrench_times: list[float] = field(default_factory=list)
+    normal_force: list[float] = field(default_factory=list)
+
+
+class DemoClient:
+    """Speaks to the nodes of one namespace; a context manager."""
+
+    def __init__(
+        self,
+        *,
+        namespace: str = '',
+        domain: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        Start a node.
+
+        Parameters
+        ----------
+        namespace
+            Namespace of the nodes.
+        domain
+            ROS domain; that of the environment if None.
+        check
+            Called while waiting; raises if waiting is in vain.
+
+        """
+        self._check = check
+        self._context = rclpy.Context()
+        rclpy.init(
+            context=self._context,
+            domain_id=domain,
+            args=[],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self._node = rclpy.create_node(
+            'demo', context=self._context, namespace=namespace, use_global_arguments=False
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._planner = ActionClient(self._node, PlanRolling, 'plan_rolling')
+        self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')
+        self._running: Execution | None = None
+        self._goal: Any = None
+        self._start: float | None = None
+        self._seen = threading.Event()
+        self._node.create_subscription(
+            JointState, 'contact/coordinates', self._take_coordinates, STREAM_READER
+        )
+        self._node.create_subscription(
+            WrenchStamped, 'contact/wrench', self._take_wrench, STREAM_READER
+        )
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> DemoClient:  # noqa: PYI034  Self needs Python 3.11
+        """Return the client."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Cancel what still runs, and leave."""
+        if self._goal is not None and kind is not None:
+            self._goal.cancel_goal_async()
+        self._stop.set()
+        self._thread.join(1.0)
+        self._executor.shutdown(timeout_sec=0.0)
+        self._node.destroy_node()
+        rclpy.try_shutdown(context=self._context)
+
+    def _spin(self) -> None:
+        while not self._stop.is_set():
+            self._executor.spin_once(timeout_sec=0.05)
+
+    # -- waiting ----------------------------------------------------------------------------
+
+    def _wait(self, what: str, done: Callable[[], bool], timeout: float) -> None:
+        end = time.monotonic() + timeout
+        while not done():
+            if time.monotonic() > end:
+                raise ClientError(f'{what} within {timeout:g} s')
+            self._check()
+            time.sleep(0.005)
+
+    def _result(self, what: str, future: Future, timeout: float) -> Any:
+        self._wait(what, future.done, timeout)
+        return future.result()
+
+    def wait_until_ready(self, timeout: float) -> None:
+        """Wait until planner and controller take goals and the plant is seen."""
+        self._wait(
+            'planner, controller and plant did not come up',
+            lambda: (
+                self._planner.server_is_ready()
+                and self._controller.server_is_ready()
+                and self._seen.is_set()
+            ),
+            timeout,
+        )
+
+    def _call(self, kind: Any, name: str, request: Any) -> Any:
+        client = self._node.create_client(kind, name)
+        try:
+            self._wait(f'no service {name}', client.service_is_ready, SHORT)
+            return self._result(f'no answer of {name}', client.call_async(request), SHORT)
+        finally:
+            self._node.destroy_client(client)
+
+    def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
+        """Set parameters of a node, or raise ClientError with the node's reason."""
+        request = SetParameters.Request(
+            parameters=[
+                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+            ]
+        )
+        answer = self._call(SetParameters, f'{node}/set_parameters', request)
+        for result in answer.results:
+            if not result.successful:
+                raise ClientError(f'{node}: {result.reason}')
+
+    def reset(self, position: Sequence[float], rotation: Sequence[float]) -> None:
+        """Put the plant at its start, shifted [m] and turned [rad]."""
+        self.set_parameters(
+            'simulator',
+            {'perturbation_position': list(position), 'perturbation_rotation': list(rotation)},
+        )
+        answer = self._call(Trigger, 'simulator/reset', Trigger.Request())
+        if not answer.success:
+            raise ClientError(f'simulator: {answer.message}')
+
+    # -- actions ----------------------------------------------------------------------------
+
+    def _run(
+        self, client: ActionClient, goal: Any, on_feedback: Callable[[Any], None], timeout: float
+    ) -> Any:
+        future = client.send_goal_async(
+            goal, feedback_callback=lambda message: on_feedback(message.feedback)
+        )
+        handle = self._result('no answer to the goal', future, SHORT)
+        if not handle.accepted:
+            raise ClientError('the goal was refused; the log of the node says why')
+        self._goal = handle
+        answer = self._result('no result', handle.get_result_async(), timeout)
+        self._goal = None
+        return answer.result
+
+    def plan(
+        self,
+        goal: Mapping[str, float],
+        horizon: float,
+        on_feedback: Callable[[PlanRolling.Feedback], None],
+        timeout: float,
+    ) -> PlanRolling.Result:
+        """Have a plan made from the present state."""
+        request = PlanRolling.Goal(
+            goal_names=list(goal),
+            goal_values=[float(v) for v in goal.values()],
+            horizon=float(horizon),
+        )
+        return self._run(self._planner, request, on_feedback, timeout)
+
+    def execute(self, plan: RollingPlan, *, open_loop: bool, timeout: float) -> Execution:
+        """Have a plan executed, and watch."""
+        self.set_parameters('controller', {'open_loop': open_loop})
+        record = Execution()
+        self._start, self._running = None, record
+
+        def feedback(message: ExecutePlan.Feedback) -> None:
+            if self._start is None:
+                self._start = time.monotonic() - message.time
+            record.times.append(message.time)
+            record.errors.append(message.state_error)
+            for name, value in zip(message.margin_names, message.margin_values, strict=True):
+                record.margins.setdefault(name, []).append(value)
+
+        result = self._run(self._controller, ExecutePlan.Goal(plan=plan), feedback, timeout)
+        self._running = None
+        record.code, record.text = result.error_code, result.error_string
+        record.final_error = result.final_error
+        return record
+
+    def _take_coordinates(self, message: JointState) -> None:
+        self._seen.set()
+        record, start = self._running, self._start
+        if record is not None and start is not None:
+            record.contact_times.append(time.monotonic() - start)
+            record.contact.append(list(message.position))
+
+    def _take_wrench(self, message: WrenchStamped) -> None:
+        record, start = self._running, self._start
+        if record is not None and start is not None:
+            record.wrench_times.append(time.monotonic() - start)
+            record.normal_force.append(message.wrench.force.z)

@@ -1,0 +1,114 @@
+"""The table of experiments as actions of launch; needs launch and launch_ros."""
+
+from __future__ import annotations
+
+from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
+from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from rolling_dynamics.configuration import find_config, PACKAGE
+from rolling_robotics.experiments import Experiment, find_experiment, NodeEntry, RECORDER
+
+from launch import LaunchContext, LaunchDescription
+
+
+def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
+    return [
+        DeclareLaunchArgument(
+            'namespace', default_value='', description='namespace of every node'
+        ),
+        DeclareLaunchArgument(
+            'use_sim_time',
+            default_value='false',
+            choices=['true', 'false'],
+            description='plant and controller take turns, on the time of /clock',
+        ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=str(find_config(experiment.params_file)),
+            description='parameters of the nodes',
+        ),
+        DeclareLaunchArgument(
+            'rviz', default_value='false', choices=['true', 'false'], description='start RViz too'
+        ),
+        DeclareLaunchArgument(
+            'record',
+            default_value='',
+            description='folder of an MCAP recording to make; empty for none',
+        ),
+    ]
+
+
+def _node(entry: NodeEntry, extra: list[dict[str, object]] | None = None) -> Node:
+    return Node(
+        package=PACKAGE,
+        executable=entry.executable,
+        name=entry.name,
+        namespace=LaunchConfiguration('namespace'),
+        output='screen',
+        remappings=list(entry.remaps.items()),
+        parameters=[
+            LaunchConfiguration('params_file'),
+            {'use_sim_time': LaunchConfiguration('use_sim_time')},
+            *(extra or []),
+        ],
+    )
+
+
+def _recorder(context: LaunchContext, experiment: Experiment) -> list[Node]:
+    folder = LaunchConfiguration('record').perform(context)
+    if not folder:
+        return []
+    return [_node(RECORDER, [{'folder': folder, 'topics': list(experiment.recorded)}])]
+
+
+def _rviz(experiment: Experiment) -> Node:
+    return Node(
+        package='rviz2',
+        executable='rviz2',
+        name='rviz2',
+        namespace=LaunchConfiguration('namespace'),
+        arguments=['-d', str(find_config(experiment.rviz_file))],
+        parameters=[{'use_sim_time': LaunchConfiguration('use_sim_time')}],
+        condition=IfCondition(LaunchConfiguration('rviz')),
+    )
+
+
+def launch_description(name: str) -> LaunchDescription:
+    """
+    Return what launches an experiment.
+
+    Parameters
+    ----------
+    name
+        Name of the experiment.
+
+    Returns
+    -------
+    LaunchDescription
+        Arguments ``namespace``, ``use_sim_time``, ``params_file``, ``rviz`` and ``record``; the
+        nodes of the table; everything ends when one of them does.
+
+    """
+    experiment = find_experiment(name)
+    nodes = [_node(entry) for entry in experiment.nodes]
+    ends = [
+        RegisterEventHandler(
+            OnProcessExit(
+                target_action=node,
+                on_exit=[EmitEvent(event=Shutdown(reason=f'{entry.name} has ended'))],
+            )
+        )
+        for node, entry in zip(nodes, experiment.nodes, strict=True)
+    ]
+    return LaunchDescription(
+        [
+            *_arguments(experiment),
+            OpaqueFunction(function=lambda context: _recorder(context, experiment)),
+            *nodes,
+            *ends,
+            _rviz(experiment),
+        ]
+    )

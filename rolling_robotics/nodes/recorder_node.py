@@ -1,0 +1,220 @@
+"""
+Recorder: keeps topics as an MCAP recording that the usual ROS tools play.
+
+A process of its own with deep, reliable queues; messages pass through unread. The file is closed
+when the node is stopped, whatever by.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+import importlib
+from pathlib import Path
+import sys
+import time
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.process import events_executor, run_node
+from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
+from rolling_robotics.nodes.recording import Recording, Topic
+
+TABLE = (
+    Parameter(
+        name='folder',
+        default='',
+        read_only=True,
+        text='folder of the recording; a new one beside it if it exists',
+    ),
+    Parameter(
+        name='topics',
+        default=[''],
+        read_only=True,
+        text='topics to record, relative to the namespace; [""] = every topic',
+    ),
+    Parameter(
+        name='depth',
+        default=2000,
+        low=1,
+        high=100_000,
+        read_only=True,
+        text='messages of a topic that may wait to be taken',
+    ),
+    Parameter(
+        name='longest_queue',
+        default=100_000,
+        low=10,
+        high=10_000_000,
+        read_only=True,
+        text='messages that may wait to be written',
+    ),
+    Parameter(
+        name='scan_period',
+        default=0.2,
+        low=0.02,
+        high=10.0,
+        unit='s',
+        read_only=True,
+        text='time between two looks for topics that came',
+    ),
+)
+
+
+class RecorderNode(SuiteNode):
+    """Lifecycle node that records while it is active."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('recorder', TABLE)
+        self._recording: Recording | None = None
+        self._subscriptions_made: list[Any] = []
+        self._taken: dict[str, int] = {}
+        self._unknown: set[str] = set()
+        self._lost = 0
+        self._scan_timer: Any = None
+
+    # -- life cycle -------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Open the recording."""
+        if not self.values['folder']:
+            raise RollingError('folder is empty; give the folder of the recording')
+        folder = _unused(Path(self.values['folder']).expanduser())
+        self._recording = Recording(
+            folder, ('rolling_interfaces',), longest_queue=self.values['longest_queue']
+        )
+        self._lost = 0
+        self.get_logger().info(f'recording into {folder}')
+
+    def activate(self) -> None:
+        """Start to look for topics and to record them."""
+        self._taken, self._unknown = {}, set()
+        self._scan()
+        self._scan_timer = self.create_timer(
+            self.values['scan_period'], self._scan, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def deactivate(self) -> None:
+        """Stop to record."""
+        if self._scan_timer is not None:
+            self._scan_timer.cancel()
+            self._scan_timer = None
+
+    def cleanup(self) -> None:
+        """Close the recording."""
+        for subscription in self._subscriptions_made:
+            self.destroy_subscription(subscription)
+        self._subscriptions_made = []
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        recording.close()
+        self.get_logger().info(
+            f'{recording.written} messages of {len(self._taken)} topics in {recording.folder}, '
+            f'{recording.dropped + self._lost} dropped'
+        )
+
+    # -- recording --------------------------------------------------------------------------
+
+    def _wanted(self) -> set[str] | None:
+        names = [n for n in self.values['topics'] if n]
+        return {self.resolve_topic_name(n) for n in names} if names else None
+
+    def _scan(self) -> None:
+        wanted = self._wanted()
+        for name, kinds in self.get_topic_names_and_types():
+            new = name not in self._taken and name not in self._unknown
+            if new and (wanted is None or name in wanted) and '/_action/' not in name:
+                self._record(name, kinds[0])
+
+    def _record(self, name: str, kind: str) -> None:
+        publishers = self.get_publishers_info_by_topic(name)
+        if not publishers:
+            return
+        latched = all(
+            p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers
+        )
+        reliable = all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
+        message_class = _find_class(kind)
+        if message_class is None or not self._recording.add(Topic(name, kind, latched)):
+            self._unknown.add(name)
+            self.get_logger().warning(f'{name} is not recorded: type {kind} is not known here')
+            return
+        self._taken[name] = 0
+        profile = QoSProfile(
+            depth=self.values['depth'],
+            reliability=(
+                ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
+            ),
+            durability=(
+                DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
+            ),
+        )
+        self._subscriptions_made.append(
+            self.create_subscription(
+                message_class,
+                name,
+                partial(self._take, name),
+                profile,
+                raw=True,
+                event_callbacks=SubscriptionEventCallbacks(message_lost=self._count_lost),
+            )
+        )
+
+    def _take(self, name: str, data: bytes) -> None:
+        # the events executor of Jazzy cannot hand over message info: time of taking it is
+        # at most a turn of the executor later than that of its arrival
+        if self._recording is not None and self.active:
+            self._taken[name] += 1
+            self._recording.put(name, time.time_ns(), data)
+
+    def _count_lost(self, status: Any) -> None:
+        self._lost += status.total_count_change
+
+    # -- health -----------------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """Return what was recorded and what was lost."""
+        recording = self._recording
+        if recording is None:
+            return OK, 'not recording', {}
+        values = {
+            'topics': len(self._taken),
+            'written': recording.written,
+            'lost on the way': self._lost,
+            'dropped here': recording.dropped,
+        }
+        if recording.fault:
+            return WARN, recording.fault, values
+        return (WARN if self._lost + recording.dropped else OK), 'recording', values
+
+
+def _unused(folder: Path) -> Path:
+    """Return the folder, or one beside it that does not exist yet."""
+    if not folder.exists():
+        return folder
+    k = 1
+    while (other := folder.with_name(f'{folder.name}_{k}')).exists():
+        k += 1
+    return other
+
+
+def _find_class(kind: str) -> type | None:
+    package, _, name = kind.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError):
+        return None
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(RecorderNode, make_executor=events_executor)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

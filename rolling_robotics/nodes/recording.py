@@ -1,0 +1,150 @@
+"""Writing of serialized messages to an MCAP recording, in a thread of its own; no node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import queue
+import sys
+import threading
+
+from rolling_dynamics.errors import RollingError
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from rosbags.typesys.store import Typestore
+
+VERSION = 9  # of the metadata
+FOREVER = QosTime(sec=2147483647, nsec=4294967295)
+
+
+class RecordingError(RollingError):
+    """A recording cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic to record: name, type as ``package/msg/Name``, and whether it is latched."""
+
+    name: str
+    kind: str
+    latched: bool
+
+
+def definition_folders() -> Iterator[Path]:
+    """Yield the share folders in which message definitions may lie."""
+    for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
+        if prefix and Path(prefix, 'share').is_dir():
+            yield Path(prefix, 'share')
+
+
+def typestore_with(packages: Sequence[str]) -> Typestore:
+    """Return the store of the common types and of those that these packages define."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = {}
+    for package in packages:
+        for share in definition_folders():
+            for path in sorted(Path(share, package, 'msg').glob('*.msg')):
+                name = f'{package}/msg/{path.stem}'
+                if name not in store.fielddefs:
+                    types.update(get_types_from_msg(path.read_text(), name))
+    store.register(types)
+    return store
+
+
+def offered_qos(topic: Topic) -> Qos:
+    """Return the profile that a player offers for a topic."""
+    return Qos(
+        QosHistory.KEEP_LAST,
+        1 if topic.latched else 10,
+        QosReliability.RELIABLE,
+        QosDurability.TRANSIENT_LOCAL if topic.latched else QosDurability.VOLATILE,
+        FOREVER,
+        FOREVER,
+        QosLiveliness.AUTOMATIC,
+        FOREVER,
+        False,
+    )
+
+
+class Recording:
+    """An open recording; messages are queued and written by a thread."""
+
+    def __init__(self, folder: Path, packages: Sequence[str], *, longest_queue: int) -> None:
+        """
+        Open the recording.
+
+        Parameters
+        ----------
+        folder
+            Folder to make; must not exist.
+        packages
+            Packages whose message types are not common ones.
+        longest_queue
+            Messages that may wait; more are dropped and counted.
+
+        Raises
+        ------
+        RecordingError
+            The folder exists or cannot be made.
+
+        """
+        self._store = typestore_with(packages)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = Writer(folder, version=VERSION, storage_plugin=StoragePlugin.MCAP)
+            self._writer.open()
+        except Exception as error:  # noqa: BLE001 - the writer has many
+            raise RecordingError(f'cannot record into {folder}: {error}') from None
+        self.folder = folder
+        self.written = 0
+        self.dropped = 0
+        self.fault = ''
+        self._queue: queue.Queue = queue.Queue(longest_queue)
+        self._connections: dict[str, object] = {}
+        self._thread = threading.Thread(target=self._write, name='recording', daemon=True)
+        self._thread.start()
+
+    def add(self, topic: Topic) -> bool:
+        """Prepare to record a topic; tell whether its type is known."""
+        if topic.kind not in self._store.fielddefs:
+            return False
+        self._connections[topic.name] = self._writer.add_connection(
+            topic.name,
+            topic.kind,
+            typestore=self._store,
+            offered_qos_profiles=[offered_qos(topic)],
+        )
+        return True
+
+    def put(self, topic: str, stamp: int, data: bytes) -> None:
+        """Queue a message received at a time [ns]."""
+        try:
+            self._queue.put_nowait((topic, stamp, data))
+        except queue.Full:
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Write what is queued and close the file."""
+        self._queue.put(None)
+        self._thread.join()
+        self._writer.close()
+
+    def _write(self) -> None:
+        while (item := self._queue.get()) is not None:
+            topic, stamp, data = item
+            try:
+                self._writer.write(self._connections[topic], stamp, data)
+                self.written += 1
+            except Exception as error:  # noqa: BLE001 - told in the diagnostics
+                self.fault = f'{type(error).__name__}: {error}'
+                self.dropped += 1

@@ -1,0 +1,92 @@
+"""A line on stderr that tells how work goes on, once it takes longer than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PATIENCE = 2.0  # s without a word
+PERIOD = {True: 0.2, False: 5.0}  # s between lines, on a terminal and elsewhere
+
+
+class Progress:
+    """
+    Context in which work is shown.
+
+    The line is written by a thread, so that work which does not report shows its time at least.
+    """
+
+    def __init__(self, title: str) -> None:
+        """
+        Begin.
+
+        Parameters
+        ----------
+        title
+            What is being done.
+
+        """
+        self._title, self._text = title, ''
+        self._share: float | None = None
+        self._start = time.monotonic()
+        self._done = threading.Event()
+        self._terminal = sys.stderr.isatty()
+        self._shown = False
+        self._thread = threading.Thread(target=self._show, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove the line."""
+        self._done.set()
+        self._thread.join()
+        if self._shown and self._terminal:
+            print('\r\x1b[K', end='', file=sys.stderr, flush=True)
+
+    def say(self, text: str, share: float | None = None) -> None:
+        """
+        Tell where the work is.
+
+        Parameters
+        ----------
+        text
+            A few words.
+        share
+            Part that is done, 0 to 1, if it is known.
+
+        """
+        self._text, self._share = text, share
+
+    def _show(self) -> None:
+        if self._done.wait(PATIENCE):
+            return
+        while True:
+            self._shown = True
+            head, tail = ('\r\x1b[K', '') if self._terminal else ('', '\n')
+            print(f'{head}{self._line()}', end=tail, file=sys.stderr, flush=True)
+            if self._done.wait(PERIOD[self._terminal]):
+                return
+
+    def _line(self) -> str:
+        elapsed = time.monotonic() - self._start
+        parts = [f'{self._title}: {elapsed:.0f} s']
+        if self._share:
+            left = elapsed / self._share - elapsed
+            parts.append(f'{100 * self._share:.0f} %, about {left:.0f} s left')
+        if self._text:
+            parts.append(self._text)
+        return ', '.join(parts)

@@ -1,0 +1,150 @@
+"""
+The printed numbers and figures of Ivanova & Pivovarova, beside what is computed here.
+
+The paper prints R_t = 0.25 R_o, a thin disk of radius 0.92 R_o, and no mass or inertia of the
+shell. Inferred: a thin shell, I = 2/3 M R_o^2, of M = 0.1 m. All three printed numbers that depend
+on it (0.38, 2.56, 0.83) come out only for M between 0.0996 m and 0.1022 m; other pairs of M and I
+with the same I + M R_o^2, such as a solid ball of 0.12 m, cannot be told from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.pendulum_sphere import (
+    paper_parameters,
+    PendulumSphere,
+    scales_of,
+    SphereParameters,
+)
+from rolling_dynamics.pendulum_sphere.axes import to_paper
+from rolling_dynamics.pendulum_sphere.constant_acceleration import fixed_points
+from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits, gaits_for_speed
+from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
+from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
+from rolling_dynamics.pendulum_sphere.swing import speed_change
+from rolling_dynamics.simulation import simulate
+
+SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
+STATED = (
+    'unsaid in the paper, inferred: thin shell, I = 2/3 M R_o^2, M = 0.1 m',
+    'unit of time t_0 = sqrt((i + j) / (m g R_t)), of length g t_0^2, of mass m',
+    'Eq. (12) with the signs of its first and third terms corrected',
+)
+PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
+AFTER = 2.0  # time shown after the swing
+
+
+class Replay(NamedTuple):
+    """A swing's torque replayed open loop on the full model, in the paper's units and axes."""
+
+    times: NDArray[np.float64]
+    n: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    path: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    acceleration: NDArray[np.float64]
+
+
+@cache
+def paper_sphere() -> SphereParameters:
+    """Return the sphere of the paper in its own units."""
+    si = paper_parameters()
+    return scales_of(si).parameters_to_dimensionless(si)
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return name, printed value, computed value and unit of every number the paper prints."""
+    return [
+        {'name': name, 'printed': printed, 'computed': float(computed), 'unit': unit}
+        for name, printed, computed, unit in _numbers()
+    ]
+
+
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 3, 4, 7, 8, 9 and 10 into a folder and return the files."""
+    # matplotlib is slow to import
+    from rolling_robotics.reproduce.ivanova_pivovarova_figures import draw_all  # noqa: PLC0415
+
+    return draw_all(folder)
+
+
+def example(velocity: tuple[float, float], direction: float) -> Replay:
+    """Return a swing of 0.5 in 5 in a direction, and the free rolling after it."""
+    params = paper_sphere()
+    amplitude = choose_gait(params, CHANGE, PERIOD, GaitLimits(friction=1.0)).amplitude
+    # the paper's y points the other way
+    swing = SpatialSwing(params=params, direction=-direction, amplitude=amplitude, period=PERIOD)
+    system = PendulumSphere()
+    x0 = system.rolling_state(params, velocity=[velocity[0], -velocity[1]])
+    times = np.linspace(0, PERIOD, 201)
+    run = simulate(
+        system,
+        system.pack_parameters(params),
+        x0,
+        lambda t: swing.at(t).torque[0],
+        PERIOD,
+        t_eval=times,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    table = swing.at(times)
+    s = system.state
+    after = np.linspace(0, AFTER, 41)[1:]
+    n = np.array([pendulum_direction(x) for x in run.states])
+    Omega = run.states[:, s.slice('w_WS_W')]
+    V = params.shell_radius * np.column_stack([Omega[:, 1], -Omega[:, 0], 0 * Omega[:, 0]])
+    r = np.column_stack([run.states[:, s.slice('contact')], 0 * times])
+
+    def extended(values: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        return to_paper(np.vstack([values, rest]))
+
+    zero = np.zeros((after.size, 3))
+    a = np.column_stack([table.acceleration, 0 * times])
+    return Replay(
+        np.concatenate([times, PERIOD + after]),
+        extended(n, zero + n[-1]),
+        extended(run.states[:, s.slice('w_WP_W')], zero),
+        extended(table.torque, zero),
+        extended(r, r[-1] + after[:, None] * V[-1]),
+        extended(V, zero + V[-1]),
+        extended(a, zero),
+    )
+
+
+def _numbers() -> Iterator[tuple[str, float, float, str]]:
+    params = paper_sphere()
+    center, saddle = fixed_points(params, ACCELERATION)
+    yield 'stable fixed point at a_0 = 0.1 (Section 3)', 0.38, center.theta, 'rad'
+    yield 'unstable fixed point at a_0 = 0.1 (Section 3)', 2.56, saddle.theta, 'rad'
+    gaits = gaits_for_speed(params, CHANGE, PERIOD)
+    alpha = gaits[0].amplitude
+    yield 'amplitude for a change of speed by 0.5 in 5 (Example 1)', 0.83, alpha, 'rad'
+    speed = CHANGE / math.tan(TURN)
+    yield 'initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 'x_0/t_0'
+    start = example((0.0, 0.0), 0.0)
+    yield (
+        'speed after the swing, replayed on the full model (Example 1)',
+        0.5,
+        start.velocity[-1, 0],
+        'x_0/t_0',
+    )
+    turn = example((speed, 0.0), math.pi / 2)
+    angle = math.degrees(math.atan2(turn.velocity[-1, 1], turn.velocity[-1, 0]))
+    yield 'turn by the swing, replayed on the full model (Example 2)', 40.0, angle, 'deg'
+    stop = gaits_for_speed(params, -CHANGE, PERIOD)[0].amplitude
+    yield 'amplitude of the stop (Section 2.1)', -0.83, stop, 'rad'
+    yield 'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)', 0.0, _oddness(params), 'x_0/t_0'
+    count = sum(g.amplitude > 0 for g in gaits)
+    yield 'amplitudes for 0.5 in 5: at least (Section 2.1)', 2, count, ''
+
+
+def _oddness(params: SphereParameters) -> float:
+    return float(np.sum(speed_change(params, np.array([0.83, -0.83]), PERIOD)))

@@ -1,0 +1,136 @@
+"""
+The printed numbers and figures of Putkaradze & Rogers (normal force), beside the computed ones.
+
+The frame of the ball's rails is left open in the paper; the one used here is the one with which
+the printed initial angles put the centre of mass on the vertical.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.internal_masses import published
+from rolling_dynamics.internal_masses.masses import rail_masses
+from rolling_dynamics.internal_masses.materials import pairs_that_hold
+from rolling_dynamics.internal_masses.published import Example
+from rolling_dynamics.internal_masses.required_friction import (
+    contact_forces,
+    required_friction,
+    RequiredFriction,
+)
+from rolling_dynamics.simulation import simulate, Trajectory
+from scipy.optimize import fsolve
+
+SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
+STATED = (
+    'rails of the ball: zeta = r (n cos theta - b1 sin theta), b1 of Frisvad; unsaid in the paper',
+    'detachment at 3.7358 does not follow from the printed parameters: N vanishes at 3.6095;',
+    '  rounding of the printed angles moves this by 1e-4 at most; of all axis orders and signs of',
+    '  the rail frame and all orders of the masses none gives 3.7358. At that instant friction is',
+    '  5.0 N, not 0, and without contact force the centre would accelerate into the plane: flight',
+    '  cannot start there. With mu = 1 slip comes first, at 3.5520',
+)
+Array = NDArray[np.float64]
+DETACHING = (0.1, 0.1, 0.1, 60.0)
+PAIRS = ('aluminium', 'nickel'), ('aluminium', 'copper')
+
+
+class Run(NamedTuple):
+    """A run of an example and what it asks of the contact."""
+
+    example: Example
+    trajectory: Trajectory
+    needed: RequiredFriction
+
+
+@cache
+def disk_run() -> Run:
+    """Return the disk of Section 5."""
+    return _run(published.disk(), 20.0, 1e-12)
+
+
+@cache
+def ball_run() -> Run:
+    """Return the ball of Section 6."""
+    return _run(published.ball(), 20.0, 1e-10)
+
+
+@cache
+def detaching_run() -> Run:
+    """Return the modified ball up to where N vanishes, friction without limit."""
+    return _run(published.ball(DETACHING), 20.0, 1e-10)
+
+
+def _run(example: Example, duration: float, tolerance: float) -> Run:
+    trajectory = simulate(
+        example.system,
+        example.p,
+        example.x0,
+        example.control,
+        duration,
+        events={'friction': 'ignore'},
+        rtol=tolerance,
+        atol=tolerance,
+    )
+    return Run(example, trajectory, required_friction(trajectory))
+
+
+def slip_time(mu: float) -> float:
+    """Return when the modified ball begins to slip at a coefficient of static friction [s]."""
+    ex = published.ball(DETACHING, mu=mu)
+    hit = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, rtol=1e-10, atol=1e-10)
+    event = hit.terminal_event
+    return float('nan') if event is None else event.time
+
+
+def balanced_angles() -> Array:
+    """Return theta_2 and theta_3 that put the centre of mass above the centre, theta_1 = 0."""
+    rails = [m.rail for m in rail_masses(published.ball().system.masses)]
+
+    def aside(angles: Array) -> Array:
+        places = [r.points(a)[0] for r, a in zip(rails, [0.0, *angles], strict=True)]
+        total: Array = np.sum(places, axis=0)[:2]
+        return total
+
+    return np.asarray(fsolve(aside, published.PRINTED_ANGLES[1:], xtol=1e-14))
+
+
+def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
+    """Return times, N, static friction (2 columns) and f / N of a run."""
+    end = run.trajectory.segments[-1].end
+    times = np.linspace(0.0, end, count)
+    return (times, *contact_forces(run.trajectory, times))
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return name, printed value, computed value and unit of every number the paper prints."""
+    disk, ball, angles = disk_run(), ball_run(), balanced_angles()
+    disk_pairs, ball_pairs = (sum(pairs_that_hold(r.needed.mu).values()) for r in (disk, ball))
+    end = detaching_run().trajectory.terminal_event
+    found = [
+        ('disk: least coefficient of friction', 0.2951, disk.needed.mu, ''),
+        ('disk: least normal force (printed: above)', 0.0, disk.needed.least_normal_force, 'N'),
+        ('disk: pairs of materials that hold', 4, disk_pairs, ''),
+        ('ball: least coefficient of friction', 0.19, ball.needed.mu, ''),
+        ('ball: least normal force (printed: above)', 0.0, ball.needed.least_normal_force, 'N'),
+        ('ball: pairs of materials that hold', 6, ball_pairs, ''),
+        ('ball: initial angle theta_2', 2.0369, angles[0], 'rad'),
+        ('ball: initial angle theta_3', 0.7044, angles[1], 'rad'),
+        ('modified ball: normal force vanishes', 3.7358, end.time if end else np.nan, 's'),
+    ]
+    return [
+        {'name': name, 'printed': float(printed), 'computed': float(computed), 'unit': unit}
+        for name, printed, computed, unit in found
+    ]
+
+
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
+    # matplotlib is slow to import
+    from rolling_robotics.reproduce.putkaradze_rogers_figures import draw_all  # noqa: PLC0415
+
+    return draw_all(folder)

@@ -1,0 +1,159 @@
+"""Results as files hold them: named arrays with units, events, drift, and the scenario itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.arrays import common_arrays, layout_series, Series
+from rolling_robotics.contact_arrays import contact_arrays
+from rolling_robotics.mass_arrays import mass_arrays
+from rolling_robotics.version import version
+
+VIEWS: dict[str, Callable[[Any, Trajectory], dict[str, Series]]] = {
+    'contact': contact_arrays,
+    'point_mass_ball': mass_arrays,
+    'point_mass_disk': mass_arrays,
+}
+
+
+def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
+    """
+    Return the result of a simulation.
+
+    Parameters
+    ----------
+    scenario
+        What was run.
+    trajectory
+        What came out.
+
+    Returns
+    -------
+    dict
+        Entries ``format``, ``scenario``, ``parameters``, ``events``, ``drift``, ``arrays``.
+
+    """
+    return {
+        **heading('rolling/simulation', scenario),
+        'duration': scenario.duration,
+        'end': trajectory.segments[-1].end,
+        'steps': trajectory.steps,
+        'events': [
+            {'name': e.name, 'time': e.time, 'stops': e.terminal, 'text': e.text}
+            for e in trajectory.events
+        ],
+        'guards': {name: scenario.events.get(name, 'stop') for name in _guards(scenario)},
+        'drift': {
+            name: {'largest': d.largest, 'total': d.total} for name, d in trajectory.drift.items()
+        },
+        'arrays': arrays(scenario, trajectory),
+    }
+
+
+def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
+    """Return the entries that tell what a file is about."""
+    system = scenario.system
+    layout = system.parameters
+    return {
+        'format': kind,
+        'version': 1,
+        'written_by': f'rolling_robotics {version()}',
+        'name': scenario.name,
+        'description': scenario.description,
+        'system': system.name,
+        'model_hash': system.model_hash,
+        'scenario': scenario.raw,
+        'control_limits': dict(zip(system.control.names, scenario.control_limits, strict=True)),
+        'parameters': {
+            e.name: {
+                'unit': e.unit,
+                'frame': e.frame,
+                'components': list(e.components),
+                'text': e.text,
+                'values': scenario.p[layout.slice(e.name)],
+            }
+            for e in layout.entries
+        },
+    }
+
+
+def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
+    """Return every array of a trajectory, as plain data."""
+    system = scenario.system
+    series = common_arrays(system, trajectory)
+    view = VIEWS.get(system.name)
+    series |= view(system, trajectory) if view else layout_series(system.state, trajectory.states)
+    return {name: s.to_dict() for name, s in series.items()}
+
+
+def _guards(scenario: Scenario) -> list[str]:
+    return list(next(iter(scenario.system.modes.values())).guards)
+
+
+def violations(result: dict[str, Any]) -> list[str]:
+    """Return a sentence for each limit that a simulation broke."""
+    return [*_broken_guards(result), *_exceeded_limits(result)]
+
+
+def _broken_guards(result: dict[str, Any]) -> Iterator[str]:
+    times = np.asarray(result['arrays']['time']['values'])
+    for name in result['guards']:
+        values = np.asarray(result['arrays'][f'margin_{name}']['values'])
+        first = next((e for e in result['events'] if e['name'] == name), None)
+        if first is None and values.min() >= 0:
+            continue
+        when = float(times[np.argmax(values < 0)]) if first is None else first['time']
+        end = '; the simulation stopped there' if first is not None and first['stops'] else ''
+        meaning = MEANING.get(name, 'the margin falls through zero')
+        yield f'{name}: {meaning} at t = {when:.9g} s{end}'
+
+
+def _exceeded_limits(result: dict[str, Any]) -> Iterator[str]:
+    times = np.asarray(result['arrays']['time']['values'])
+    for name, limit in result['control_limits'].items():
+        entry = next(a for a in result['arrays'].values() if name in a['components'])
+        values = np.abs(np.asarray(entry['values'])[:, entry['components'].index(name)])
+        over = values > limit * (1 + 1e-9)
+        if over.any():
+            when = float(times[int(np.argmax(over))])
+            yield (
+                f'limits: {name} exceeds {limit:g} {entry["unit"]} at t = {when:.9g} s, it '
+                f'reaches {values.max():.6g}'
+            )
+
+
+MEANING = {
+    'normal_force': 'the object lifts off the hand',
+    'friction': 'the contact begins to slip',
+    'spin': 'the contact begins to slip about its normal',
+    'edge': 'the object reaches the edge of the hand',
+    'relative_curvature': 'the bodies no longer touch in one point',
+}
+
+
+def summary(result: dict[str, Any]) -> str:
+    """Return a few lines for people."""
+    data = result['arrays']
+    done = f'{result["end"]:g} of {result["duration"]:g} s simulated in {result["steps"]} steps'
+    lines = [f'{result["name"]}: {done}']
+    if 'f_contact' in data:
+        normal = np.asarray(data['f_contact']['values'])[:, 2]
+        lines.append(f'  normal force        {normal.min():.6g} to {normal.max():.6g} N')
+    if 'mu_needed' in data:
+        needed = np.asarray(data['mu_needed']['values'])
+        if np.isfinite(needed).any():
+            lines.append(f'  friction needed     {np.nanmax(needed):.6g}')
+    if 'energy' in data:
+        energy = np.asarray(data['energy']['values'])
+        lines.append(f'  energy              {energy[0]:.9g} to {energy[-1]:.9g} J')
+    for name, drift in result['drift'].items():
+        lines.append(f'  drift of {name:<10} {drift["largest"]:.2g} at most, corrected')
+    lines += [
+        f'  event               {event["name"]} at t = {event["time"]:.9g} s'
+        for event in result['events']
+    ]
+    return '\n'.join(lines)

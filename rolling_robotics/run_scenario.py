@@ -1,0 +1,29 @@
+"""Running a scenario."""
+
+from __future__ import annotations
+
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.progress import Progress
+
+
+def simulate_scenario(scenario: Scenario, progress: Progress | None = None) -> Trajectory:
+    """Return the motion that a scenario describes."""
+
+    def on_progress(t: float) -> None:
+        if progress is not None:
+            progress.say(f't = {t:.3g} s', t / scenario.duration)
+
+    return simulate(
+        scenario.system,
+        scenario.p,
+        scenario.x0,
+        scenario.control.simplest,
+        scenario.duration,
+        t_eval=scenario.output_times,
+        rtol=scenario.tolerances.relative,
+        atol=scenario.tolerances.absolute,
+        events=scenario.events,
+        dense=False,
+        on_progress=on_progress,
+    )

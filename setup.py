@@ -1,0 +1,73 @@
+"""Installation of rolling_robotics, by pip with or without ROS and by colcon."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'rolling_robotics'
+
+
+def files(folder: str, *suffixes: str) -> list[str]:
+    """Return the files directly below a folder that end in one of the suffixes."""
+    return sorted(str(path) for path in Path(folder).glob('*') if path.name.endswith(suffixes))
+
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    packages=find_packages(
+        include=[
+            'rolling_dynamics*',
+            'rolling_planner*',
+            'rolling_controller*',
+            'rolling_hw_interface*',
+            'rolling_robotics*',
+        ],
+        exclude=['test', 'test.*'],
+    ),
+    package_data={'': ['py.typed', '*.json', '*.yaml']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        (f'share/{PACKAGE}/launch', files('launch', '.launch.py')),
+        (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json')),
+        (f'share/{PACKAGE}/config/scenarios', files('config/scenarios', '.yaml')),
+    ],
+    python_requires='>=3.10',
+    # Lower bounds are the oldest versions that were tried; rclpy is not here on purpose:
+    # without ROS the mathematics, the planner and the command line work, the nodes do not.
+    install_requires=[
+        'casadi>=3.8',
+        'jsonschema>=4.10',
+        'matplotlib>=3.6',
+        'numpy>=1.26',
+        'PyYAML>=6.0',
+        'scipy>=1.11.1',
+        'transforms3d>=0.4.1',
+    ],
+    extras_require={
+        'record': ['rosbags>=0.10'],
+        'test': ['hypothesis>=6.100', 'pytest>=8', 'pytest-timeout>=2.3'],
+        'bench': ['mujoco>=3'],
+        'viewer': ['viser>=1'],
+    },
+    zip_safe=False,
+    maintainer='Rolling Robotics maintainers',
+    maintainer_email='maintainers@rolling-robotics.invalid',
+    description='Dynamics, planning and control of rolling contact, for ROS 2 and without.',
+    long_description=(
+        'One contract for rolling systems - a ball on a moving plate, spherical robots driven by '
+        'internal masses, a spinning sphere - and, written once against it: simulation, motion '
+        'planning, feedback control, ROS 2 nodes and plots.'
+    ),
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'rolling = rolling_robotics.cli:main',
+            'simulator_node = rolling_dynamics.nodes.simulator_node:main',
+            'planner_node = rolling_planner.nodes.planner_node:main',
+            'controller_node = rolling_controller.nodes.controller_node:main',
+            'recorder_node = rolling_robotics.nodes.recorder_node:main',
+        ],
+    },
+)

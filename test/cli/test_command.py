@@ -1,0 +1,224 @@
+"""The command itself: help, versions, statuses, bad input, files, interruption."""
+
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from rolling_robotics.commands import COMMANDS
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLLING = [sys.executable, '-m', 'rolling_robotics.cli']
+
+
+def test_help_names_every_command(rolling):
+    ended = rolling('--help')
+    assert ended.status == 0
+    for name in COMMANDS:
+        assert f'    {name} ' in ended.out
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_every_command_has_help_with_an_example(rolling, name):
+    ended = rolling(name, '--help')
+    assert ended.status == 0
+    assert f'  rolling {name} ' in ended.out.partition('example:')[2]
+    assert all(len(line) <= 99 for line in ended.out.splitlines())
+
+
+def test_examples_in_the_help_name_files_that_exist():
+    for command in COMMANDS.values():
+        for path in re.findall(r'config/\S+?\.yaml', command.EXAMPLE):
+            assert list(ROOT.glob(path)), path
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        'import sys\n'
+        'from rolling_robotics.cli import build_parser\n'
+        'build_parser().format_help()\n'
+        'heavy = {"numpy", "casadi", "scipy", "matplotlib", "yaml", "jsonschema", "rclpy"}\n'
+        'sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(rolling):
+    ended = rolling('--version')
+    assert ended.status == 0
+    assert re.match(r'rolling \S+', ended.out)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        ([], ''),
+        (['simulat'], "no command 'simulat'; did you mean 'simulate'"),
+        (['simulate'], 'SCENARIO.yaml, --out'),
+        (['simulate', 'none.yaml', '--out', 'x.json', '--fast'], '--fast'),
+        (['simulate', 'none.yaml', '--out', 'x.json'], 'none.yaml: cannot be read: No such file'),
+        (
+            ['simulate', 'none.yaml', '--out', 'x.txt'],
+            r'--out: a file \*.json is needed',
+        ),
+        (['simulate', 'none.yaml', '--out', 'no/x.json'], "--out: there is no folder 'no'"),
+        (['plan', 'none.yaml', '--out', 'no/x.json'], "--out: there is no folder 'no'"),
+        (['plot', 'none.json'], 'none.json: cannot be read'),
+        (['check', 'none.yaml'], 'none.yaml: cannot be read'),
+    ],
+)
+def test_bad_arguments(rolling, monkeypatch, tmp_path, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    ended = rolling(*arguments)
+    assert ended.status == 2
+    if words:
+        assert re.search(words, ended.err)
+        assert all(line.startswith('rolling: ') for line in ended.err.splitlines())
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD = {
+    'negative mass': ({'object.mass': -0.1}, 'object.mass: must be positive [kg], got -0.1'),
+    'inertia of no body': ({'object.inertia': [1, 1, 3]}, 'object.inertia: no body has'),
+    'not a number': ({'duration': float('nan')}, 'duration: must be a finite number, got nan'),
+    'apart': (
+        {'initial': {'object': {'position': [0, 0, 0.3]}}},
+        'initial.object.position: the object does not touch the hand, the gap is 0.1 m; it',
+    ),
+    'overlap': (
+        {'initial': {'object': {'position': [0, 0, 0.15]}}},
+        'initial.object.position: the object cuts into the hand by 0.05 m',
+    ),
+    'zero time': ({'duration': 0}, 'duration: must be positive [s], got 0'),
+    'unknown surface': ({'object.surface.kind': 'cube'}, "object.surface.kind: got 'cube'"),
+    'misspelt': ({'hand.sufrace': {}}, "hand.sufrace: unknown entry; did you mean 'surface'?"),
+    'missing': ({'initial': None}, 'initial: must be a mapping, got None'),
+    'off the hand': (
+        {'hand.edges': {'u': [1, 2]}},
+        'initial.contact: (u_h, v_h) = (0, 0) lies off the hand',
+    ),
+    'code': ({'object.mass': '().__class__'}, 'object.mass: '),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_bad_scenario(rolling, tmp_path, scenarios, name):
+    """The message names path, value and remedy; nothing is written; both commands say the same."""
+    changes, words = BAD[name]
+    document = yaml.safe_load((scenarios / 'spinning_plate.yaml').read_text())
+    for path, value in changes.items():
+        *parents, last = path.split('.')
+        inner = document
+        for key in parents:
+            inner = inner[key]
+        inner[last] = value
+    file, out = tmp_path / 'bad.yaml', tmp_path / 'out.json'
+    file.write_text(yaml.safe_dump(document))
+    for arguments in (
+        ('simulate', file, '--out', out),
+        ('plan', file, '--out', out),
+        ('check', file),
+    ):
+        ended = rolling(*arguments)
+        assert ended.status == 2
+        assert f'rolling: {words}' in ended.err
+        assert not out.exists()
+
+
+def test_bad_goal(rolling, tmp_path, scenarios):
+    document = yaml.safe_load((scenarios / 'ball_on_plate_hard.yaml').read_text())
+    document['plan']['goal']['contact_h'] = [0, -1]
+    file = tmp_path / 'bad.yaml'
+    file.write_text(yaml.safe_dump(document))
+    ended = rolling('plan', file, '--out', tmp_path / 'out.json')
+    assert ended.status == 2
+    assert 'rolling: plan.goal.v_h: ' in ended.err
+    assert '-1' in ended.err
+
+
+def test_scenario_without_a_plan(rolling, tmp_path, scenarios):
+    ended = rolling('plan', scenarios / 'spinning_plate.yaml', '--out', tmp_path / 'out.json')
+    assert ended.status == 2
+    assert 'rolling: plan: is missing' in ended.err
+
+
+def test_check_reads_all_and_says_which_is_bad(rolling, tmp_path, scenarios):
+    bad = tmp_path / 'bad.yaml'
+    bad.write_text('system: contact\n')
+    good = scenarios / 'spinning_plate.yaml'
+    ended = rolling('check', bad, good)
+    assert ended.status == 2
+    assert f'rolling: {bad}: object: is missing' in ended.err
+    assert f'{good}: good' in ended.out
+
+
+def test_examples_are_good(rolling, scenarios):
+    assert rolling('check', *sorted(scenarios.glob('*.yaml'))).status == 0
+
+
+def test_a_fault_of_the_program_shows_no_traceback(rolling, monkeypatch):
+    def broken(_):
+        raise ZeroDivisionError('oops')
+
+    monkeypatch.setattr('rolling_robotics.commands.check.run', broken)
+    ended = rolling('check', 'x')
+    assert ended.status == 3
+    assert 'fault of the program: ZeroDivisionError: oops' in ended.err
+
+
+def test_demo_without_ros_says_so(rolling, monkeypatch):
+    monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
+    ended = rolling('demo', 'ball_on_plate')
+    assert ended.status == 2
+    assert 'needs ROS 2, but rclpy and rolling_interfaces cannot be imported' in ended.err
+
+
+LONG = {
+    'simulate': ('ellipsoid_in_dish', {'duration': 50000, 'output': {'rate': 10}}, r't = '),
+    'plan': (
+        'ball_on_plate_hard',
+        {
+            'object': {
+                'surface': {'kind': 'ellipsoid', 'a': 0.05, 'b': 0.06, 'c': 0.04, 'pole': 'x'},
+                'mass': 0.1,
+                'inertia': 'solid',
+            }
+        },
+        'iteration ',
+    ),
+}
+
+
+@pytest.mark.parametrize('command', LONG)
+def test_interrupted_at_work(tmp_path, scenarios, command):
+    """Ctrl-C ends at once, with a word, no traceback, no half a file; progress was shown."""
+    name, changes, words = LONG[command]
+    document = yaml.safe_load((scenarios / f'{name}.yaml').read_text()) | changes
+    document.get('plan', {})['segments'] = 1000
+    file, out, errors = (tmp_path / n for n in ('long.yaml', 'out.json', 'stderr'))
+    file.write_text(yaml.safe_dump(document))
+    with errors.open('w') as stderr:
+        process = subprocess.Popen(
+            [*ROLLING, command, str(file), '--out', str(out)], cwd=ROOT, stderr=stderr
+        )
+        try:
+            deadline = time.monotonic() + 120
+            while words not in errors.read_text() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+        finally:
+            process.kill()
+            process.wait()
+    said = errors.read_text()
+    assert said.endswith('rolling: stopped by Ctrl-C; nothing was written\n')
+    assert 'Traceback' not in said
+    assert 'Interrupt' not in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['long.yaml', 'stderr']

@@ -1,0 +1,163 @@
+"""Feedback along a plan: linearisation, gains, limits, closed loop."""
+
+import dataclasses
+
+import numpy as np
+from numpy.testing import assert_allclose
+import pytest
+from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
+from rolling_controller.linearization import Linearization
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.surfaces import Ellipsoid, Sphere
+from rolling_planner import plan_rolling
+from rolling_planner.goal import goal_error
+from scipy.optimize import fsolve
+
+
+def perturbed(problem, rng):
+    """Return the start 3 mm and 0.05 rad off, in random directions."""
+    system = problem.system
+    d = np.zeros(system.tangent.size)
+    for name, size in (('contact_h', 3e-3), ('d_HO', 0.05)):
+        where = system.tangent.slice(name)
+        direction = rng.normal(size=where.stop - where.start)
+        d[where] = size * direction / np.linalg.norm(direction)
+    return np.array(system.retract(problem.x_start, d)).ravel()
+
+
+def test_linearisation_equals_finite_differences_of_the_step():
+    rng = np.random.default_rng(3)
+    system = ContactSystem(Ellipsoid(0.05, 0.06, 0.08), Sphere(0.5, side='inside', pole='x'))
+    p = system.pack_parameters(mass=0.3, inertia=[3e-4, 4e-4, 5e-4])
+    q = rng.normal(size=(2, 4))
+    q_WH, q_HO = q / np.linalg.norm(q, axis=1)[:, None]
+    x = system.state.pack(
+        q_WH=q_WH,
+        p_WH=rng.normal(size=3),
+        q_HO=q_HO,
+        contact_h=[1.2, -0.4],
+        w_WH_H=rng.normal(size=3),
+        v_WH_H=rng.normal(size=3),
+        w_HO_H=rng.normal(size=3),
+    )
+    u = rng.normal(size=6)
+    h, step = 2e-3, 1e-6
+    stepper = Stepper(system, p, max_step=h)
+    end = stepper.step(x, u, h)
+    n, m = system.tangent.size, system.control.size
+    A, B = np.empty((n, n)), np.empty((n, m))
+
+    def moved(d, e):
+        start = np.array(system.retract(x, d)).ravel()
+        return np.array(system.difference(stepper.step(start, u + e, h), end)).ravel()
+
+    for k in range(n):
+        d = step * np.eye(n)[k]
+        A[:, k] = (moved(d, 0) - moved(-d, 0)) / (2 * step)
+    for k in range(m):
+        e = step * np.eye(m)[k]
+        B[:, k] = (moved(np.zeros(n), e) - moved(np.zeros(n), -e)) / (2 * step)
+    steps = Linearization(system).along(
+        p, np.array([0.0, h]), np.array([x, end]), np.array([u, u])
+    )
+    assert_allclose(steps.A[0], A, atol=1e-8)
+    assert_allclose(steps.B[0], B, atol=1e-8)
+
+
+def test_closed_loop_is_twenty_times_better_than_open_loop(hard):
+    problem, plan = hard
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=50.0)
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        x = perturbed(problem, rng)
+        errors = [
+            goal_error(problem, run_lockstep(problem.system, problem.p, x, law, 2.0).states[-1])
+            for law in (lambda t, _: lqr.nominal(t + 5e-4)[1], lqr.command)
+        ]
+        assert errors[1] < errors[0] / 20
+
+
+def test_the_feedback_does_the_work(hard):
+    problem, plan = hard
+    off = LqrWeights(tracking={}, terminal={})
+    idle = TimeVaryingLqr(problem.system, problem.p, plan, off)
+    x = perturbed(problem, np.random.default_rng(5))
+    loop = run_lockstep(problem.system, problem.p, x, idle.command, 2.0)
+    assert goal_error(problem, loop.states[-1]) > 0.5
+
+
+def test_without_error_the_command_is_the_plan(hard):
+    problem, plan = hard
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan)
+    for t in np.linspace(0, 2, 37):
+        x, u = lqr.nominal(t)
+        assert_allclose(lqr.command(t, x), u, atol=1e-9)
+
+
+def test_commands_respect_their_limits(hard):
+    problem, plan = hard
+    limits = {'alpha_WH_H_x': (-3.0, 1.0), 'alpha_WH_H_y': (-2.0, 2.0)}
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=limits)
+    rng = np.random.default_rng(6)
+    for t in np.linspace(0, 2, 50):
+        u = lqr.command(t, perturbed(problem, rng))
+        assert -3.0 <= u[0] <= 1.0
+        assert -2.0 <= u[1] <= 2.0
+        assert_allclose(u[2:], 0.0)
+
+
+def test_a_symmetry_plane_is_reported(straight, hard):
+    problem, plan = straight
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan)
+    assert 'uncontrollable' in lqr.warning
+    assert lqr.gramian_least < 1e-12 * lqr.gramian_greatest
+    problem, plan = hard
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan)
+    assert lqr.warning == ''
+    assert lqr.gramian_least > 0
+
+
+def test_coarse_plan_is_followed_to_its_end(hard):
+    # Woodruff & Lynch, Fig. 10: the controls of a coarse plan miss its end, feedback does not
+    problem = dataclasses.replace(
+        hard[0], method='trapezoidal', segments=25, refinements=0, goal_tolerance=4.0
+    )
+    plan = plan_rolling(problem)
+    f = problem.system.mode.dynamics
+    states = [plan.states[0]]
+    for k, h in enumerate(np.diff(plan.times)):  # what the trapezoidal rule believes, Eq. (49)
+        u = plan.controls[k : k + 2]
+        left = states[-1] + h / 2 * np.array(f(states[-1], u[0], 0, problem.p)).ravel()
+
+        def defect(x, left=left, u=u, h=h):
+            return x - left - h / 2 * np.array(f(x, u[1], 0, problem.p)).ravel()
+
+        states.append(fsolve(defect, states[-1], xtol=1e-13))
+    coarse = dataclasses.replace(plan, states=np.array(states))
+    lqr = TimeVaryingLqr(problem.system, problem.p, coarse, nominal='plan')
+    errors = []
+    for law in (lambda t, _: coarse.control_at(t), lqr.command):
+        loop = run_lockstep(problem.system, problem.p, problem.x_start, law, 2.0)
+        missed = problem.system.difference(loop.states[-1], coarse.states[-1])
+        errors.append(np.linalg.norm(np.array(missed)))
+    assert errors[1] < errors[0] / 10
+
+
+def test_foreign_plan_is_refused(hard):
+    problem, plan = hard
+    other = problem.system.with_representation('coordinates')
+    with pytest.raises(ParameterError, match='the plan is of a system with states'):
+        TimeVaryingLqr(other, problem.p, plan)
+
+
+def test_bad_weights_are_refused(hard):
+    problem, plan = hard
+    for weights, text in (
+        (LqrWeights(control=0.0), 'control'),
+        (LqrWeights(tracking={'d_HO': -1.0}), 'tracking.d_HO'),
+        (LqrWeights(terminal={'contact_h': np.nan}), 'terminal.contact_h'),
+    ):
+        with pytest.raises(ParameterError, match=text):
+            TimeVaryingLqr(problem.system, problem.p, plan, weights)

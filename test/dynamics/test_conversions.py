@@ -1,0 +1,253 @@
+"""Representations, the paper's view and poses turn into each other without loss."""
+
+from dataclasses import replace
+
+from contact_samples import (
+    ball_state,
+    GRAVITY,
+    level_ball,
+    MASS,
+    PAIRS,
+    parameters_of,
+    random_state,
+    system_of,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from rolling_dynamics.contact import (
+    closest_points,
+    ContactSystem,
+    PAPER_VIEW,
+    paper_view,
+    poses_and_twists,
+    second_order_kinematics,
+    state_from_paper_view,
+    state_from_poses,
+    to_attitude,
+    to_coordinates,
+)
+from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Torus
+from transforms3d.euler import euler2mat
+
+NAMES = sorted(PAIRS)
+seeds = st.integers(0, 2**32 - 1)
+steady = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+def difference(system, x, y):
+    """Return the greatest difference of two states; chart periods and quaternion signs are one."""
+    d = np.array(system.difference(x, y)).ravel()
+    entries = {'contact_h': (system.hand_surface, system.hand_chart)}
+    if 'contact_o' in system.state:
+        entries['contact_o'] = (system.object_surface, system.object_chart)
+    for name, (surface, chart) in entries.items():
+        part = d[system.tangent.slice(name)]
+        for k, period in enumerate(surface.charts[chart].periods):
+            if period:
+                part[k] -= period * round(part[k] / period)
+    return np.abs(d).max()
+
+
+@steady
+@given(
+    name=st.sampled_from(NAMES),
+    seed=seeds,
+    hand_chart=st.integers(0, 2),
+    object_chart=st.integers(0, 2),
+)
+def test_round_trip_between_representations(name, seed, object_chart, hand_chart):
+    system = system_of(name)
+    p = parameters_of(system)
+    hand_chart %= len(system.hand_surface.charts)
+    x = random_state(system, p, np.random.default_rng(seed))
+    y = to_coordinates(system, p, x, object_chart=object_chart, hand_chart=hand_chart)
+    there = system.with_representation(
+        'coordinates', object_chart=object_chart, hand_chart=hand_chart
+    )
+    back = to_attitude(there, p, y, hand_chart=0)
+    assert difference(system, back, x) < 1e-12
+    again = to_coordinates(system, p, back, object_chart=object_chart, hand_chart=hand_chart)
+    assert difference(there, again, y) < 1e-12
+
+
+@steady
+@given(
+    name=st.sampled_from(NAMES),
+    seed=seeds,
+    representation=st.sampled_from(['attitude', 'coordinates']),
+)
+def test_round_trip_through_poses(name, seed, representation):
+    attitude = system_of(name)
+    p = parameters_of(attitude)
+    x = random_state(attitude, p, np.random.default_rng(seed))
+    system = attitude.with_representation(representation)
+    if representation == 'coordinates':
+        x = to_coordinates(attitude, p, x)
+    found = state_from_poses(system, p, *poses_and_twists(system, p, x))
+    assert difference(system, found.state, x) < 1e-11
+    assert abs(found.gap) < 1e-13
+    assert np.abs(found.slip_velocity_Ch).max() < 1e-11
+    assert found.curvature_margin > 0
+    near = x[system.state.slice('contact_h')] + 0.05
+    again = state_from_poses(system, p, *poses_and_twists(system, p, x), near=near)
+    assert difference(system, again.state, x) < 1e-11
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_gap_slip_and_spin_of_a_body_that_does_not_touch(name):
+    system, rng = system_of(name), np.random.default_rng(11)
+    p = parameters_of(system)
+    x = random_state(system, p, rng)
+    X_WH, twist_WH, X_WO, (w_O, v_O) = poses_and_twists(system, p, x)
+    frame = np.array(system.pose(x, p)[2])[:3, :3]
+    for gap in (0.01, -0.005):
+        X, slip = X_WO.copy(), np.array([0.3, -0.2, 0.1])
+        X[:3, 3] += gap * frame[:, 2]
+        # the hand turns: its point is the same, the object's has moved along the normal
+        w_H = twist_WH[0]
+        v = v_O + X_WO[:3, :3].T @ frame @ slip
+        found = state_from_poses(system, p, X_WH, twist_WH, X, (w_O, v))
+        assert found.gap == pytest.approx(gap, abs=1e-12)
+        assert np.abs(found.slip_velocity_Ch - slip).max() < 1e-11
+        assert difference(system, found.state, x) < 1e-11
+        assert w_H.shape == (3,)
+
+
+def test_the_search_without_a_support_function():
+    bare = replace(Ellipsoid(0.2, 0.3, 0.15), support=None, _cache={})
+    hand = Ellipsoid(1.0, 1.3, 0.9, side='inside')
+    system = ContactSystem(bare, hand, representation='coordinates')
+    known = ContactSystem(Ellipsoid(0.2, 0.3, 0.15), hand)
+    p = known.pack_parameters(mass=MASS, inertia=1e-3, gravity_W=GRAVITY)
+    x = random_state(known, p, np.random.default_rng(12))
+    found = state_from_poses(system, p, *poses_and_twists(known, p, x))
+    assert difference(system, found.state, to_coordinates(known, p, x)) < 1e-10
+
+
+def test_a_torus_as_object():
+    """It stands on its rim; no support function, and the inner side is not in question."""
+    wheel, plate = Torus(0.3, 0.1), Plane()
+    touch = closest_points(wheel, plate, euler2mat(np.pi / 2, 0.3, 0.2), [0.5, -0.2, 0.45])
+    assert touch.gap == pytest.approx(0.05, abs=1e-2)
+    assert touch.curvature_margin > 0
+
+
+def test_a_ball_over_a_plate_is_found_exactly():
+    touch = closest_points(Sphere(0.2), Plane(), np.eye(3), [0.3, -0.7, 0.25])
+    assert touch.gap == pytest.approx(0.05, abs=1e-15)
+    assert touch.contact_h.tolist() == pytest.approx([0.3, -0.7])
+    assert touch.curvature_margin == pytest.approx(5.0)
+
+
+def test_dimensions_come_from_the_parameters():
+    """p may hold other dimensions than the surfaces were made with."""
+    system, p = level_ball()
+    p[system.parameters.slice('object_surface')] = 0.3
+    X = np.eye(4)
+    X[2, 3] = 0.35
+    twist = (np.zeros(3), np.zeros(3))
+    assert state_from_poses(system, p, np.eye(4), twist, X, twist).gap == pytest.approx(0.05)
+
+
+def test_a_place_that_is_no_number_has_no_closest_points():
+    one, other = Ellipsoid(0.2, 0.3, 0.15), Sphere(0.2)
+    with pytest.raises(SurfaceError, match='no closest points of the object'):
+        closest_points(one, other, np.eye(3), [np.nan] * 3)
+
+
+@steady
+@given(name=st.sampled_from(NAMES), seed=seeds)
+def test_round_trip_of_the_paper_view(name, seed):
+    system = system_of(name)
+    p = parameters_of(system)
+    x = random_state(system, p, np.random.default_rng(seed))
+    s = paper_view(system, p, x)
+    assert s.shape == (22,)
+    assert difference(system, state_from_paper_view(system, p, s), x) < 1e-9
+    coordinates = system.with_representation('coordinates')
+    y = to_coordinates(system, p, x)
+    assert np.abs(paper_view(coordinates, p, y) - s).max() < 1e-9 * max(1, np.abs(s).max())
+
+
+def test_the_paper_view_by_hand():
+    system, p = level_ball()
+    x = ball_state(
+        system,
+        w_WH_H=[0, 0, 7],
+        w_HO_H=[1, 0, -7],
+        q_HO=[np.cos(np.pi / 4), 0, np.sin(np.pi / 4), 0],
+    )
+    values = PAPER_VIEW.unpack(paper_view(system, p, x))
+    assert values['q'][0] == pytest.approx(np.pi / 2)
+    assert values['V_sh'].tolist() == [0, 0, 7, 0, 0, 0]
+    assert values['q_dot'][2:4] == pytest.approx([0, -0.2])
+    assert values['q_dot'][4] == pytest.approx(7.0)  # +7, not the printed -7
+    # the rates are those of the equations of motion
+    y = to_coordinates(system, p, x)
+    other = system.with_representation('coordinates')
+    f = other.state.unpack(np.array(other.mode.dynamics(y, np.zeros(6), 0, p)).ravel())
+    rates = np.concatenate([f['contact_o'], f['contact_h'], f['psi']])
+    assert np.abs(values['q_dot'] - rates).max() < 1e-15
+
+
+@pytest.mark.parametrize('friction', ['rolling', 'pure_rolling'])
+@pytest.mark.parametrize('name', NAMES)
+def test_the_rate_of_q_dot_is_that_of_the_second_order_kinematics(name, friction):
+    """q_ddot from Eq. (3) with the accelerations of the dynamics is the rate of K1 w_rel."""
+    attitude = system_of(name, friction)
+    p, rng = parameters_of(attitude), np.random.default_rng(13)
+    x = to_coordinates(attitude, p, random_state(attitude, p, rng))
+    system = attitude.with_representation('coordinates')
+    u = rng.normal(size=6)
+    kinematics = second_order_kinematics(system.object_surface, system.hand_surface)
+    values = system.state.unpack(x)
+    rates = system.state.unpack(np.array(system.mode.dynamics(x, u, 0, p)).ravel())
+    q = np.concatenate([values['contact_o'], values['contact_h'], values['psi']])
+    q_dot = np.concatenate([rates['contact_o'], rates['contact_h'], rates['psi']])
+    dimensions = [s.parameter_values for s in (system.object_surface, system.hand_surface)]
+
+    def first(q, w):
+        return np.array(kinematics(q, w, [0, 0], *dimensions)[0]) @ w
+
+    w, h = values['w_HO_Ch'], 1e-5
+    slope = (
+        first(q + h * q_dot, w + h * rates['w_HO_Ch'])
+        - first(q - h * q_dot, w - h * rates['w_HO_Ch'])
+    ) / (2 * h)
+    _, _, K2, K3, a_roll, alpha_z = (np.array(a) for a in kinematics(q, w, [0, 0], *dimensions))
+    # alpha_rel: what K1 needs beside K2 to give that rate
+    alpha, *_ = np.linalg.lstsq(
+        K3[:, :3], slope - K2.ravel() - K3[:, 3:] @ a_roll.ravel(), rcond=None
+    )
+    q_ddot = K2.ravel() + K3 @ np.concatenate([alpha, a_roll.ravel()])
+    assert np.abs(q_ddot - slope).max() < 1e-6 * max(1, np.abs(slope).max())
+    if friction == 'pure_rolling':
+        assert alpha[2] == pytest.approx(alpha_z.item(), abs=1e-6 * max(1, np.abs(slope).max()))
+
+
+def test_bad_poses_are_named():
+    system, p = level_ball()
+    twist, X = (np.zeros(3), np.zeros(3)), np.eye(4)
+    X[2, 3] = 0.2
+    skewed, missing = X.copy(), X.copy()
+    skewed[0, 1], missing[0, 3] = 0.1, np.nan
+    with pytest.raises(ParameterError, match='X_WO must be a rigid'):
+        state_from_poses(system, p, np.eye(4), twist, skewed, twist)
+    with pytest.raises(ParameterError, match='X_WO must be a rigid'):
+        state_from_poses(system, p, np.eye(4), twist, missing, twist)
+    with pytest.raises(ParameterError, match='X_WH must be a rigid'):
+        state_from_poses(system, p, np.diag([1, 1, -1, 1]), twist, X, twist)
+    with pytest.raises(ParameterError, match='twist_WO_O takes'):
+        state_from_poses(system, p, np.eye(4), twist, X, ([0, 0], [0, 0, 0]))
+
+
+def test_sliding_is_no_paper_view():
+    system, p = level_ball()
+    x = ball_state(system, w_HO_H=[1, 2, 0], q_HO=[np.cos(np.pi / 4), 0, np.sin(np.pi / 4), 0])
+    s = paper_view(system, p, x)
+    s[-2] += 0.5
+    with pytest.raises(ParameterError, match='no rolling motion'):
+        state_from_paper_view(system, p, s)

@@ -1,0 +1,237 @@
+"""Lift-off, flight, landing, slip, stick, Painleve."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, published, RailMass
+from rolling_dynamics.internal_masses.examples import hop, mirror_masses
+from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
+from rolling_dynamics.internal_masses.impact import contact_velocity, landing
+from rolling_dynamics.internal_masses.rails import Circle, Straight
+
+G = 9.81
+
+
+def sphere(**friction):
+    ball = PointMassBall(unilateral=True)
+    p = ball.pack_parameters(mass=2.0, inertia=2.0 * 0.4 * 0.09, radius=0.3, **friction)
+    return ball, p
+
+
+def state(ball, v=(0, 0, 0), w=(0, 0, 0), z=0.3):
+    return ball.state.pack(q_WB=[1, 0, 0, 0], w_WB_B=w, p_WB=[0, 0, z], v_WB_W=v)
+
+
+def test_bowling_ball():
+    """Slides with mu g, sticks at t = 2 v / (7 mu g) with 5/7 of its speed."""
+    ball, p = sphere(mu=0.5, mu_kinetic=0.2)
+    run = simulate_hybrid(
+        ball, p, state(ball, v=(3.0, 0, 0)), None, 2.0, mode='sliding', sliding=True
+    )
+    assert [e.name for e in run.events] == ['stick']
+    assert run.events[0].time == pytest.approx(2 * 3.0 / (7 * 0.2 * G), abs=2e-8)
+    assert run.final_state[ball.state.slice('v_WB_W')] == pytest.approx([15 / 7, 0, 0], abs=2e-8)
+
+
+def test_bowling_ball_with_side_spin():
+    """Slip of a homogeneous ball keeps its direction: closed form in two dimensions."""
+    ball, p = sphere(mu=0.5, mu_kinetic=0.2)
+    v, w = np.array([2.0, 1.0, 0]), np.array([3.0, -4.0, 7.0])
+    run = simulate_hybrid(ball, p, state(ball, v, w), None, 3.0, mode='sliding', sliding=True)
+    slip = v - np.cross(w, [0, 0, 0.3])
+    t = 2 * np.linalg.norm(slip) / (7 * 0.2 * G)
+    assert run.events[0].time == pytest.approx(t, abs=2e-8)
+    end = v - 0.2 * G * t * slip / np.linalg.norm(slip)
+    assert run.final_state[ball.state.slice('v_WB_W')] == pytest.approx(end, abs=3e-8)
+
+
+@pytest.mark.parametrize(('mu', 'sticks'), [(0.5, True), (0.05, False)])
+def test_landing_of_a_sphere(mu, sticks):
+    """Sticking takes 2/7 of the slip's momentum; slipping gives mu times the normal impulse."""
+    ball, p = sphere(mu=mu, mu_kinetic=mu)
+    x = state(ball, v=(1.0, 0.0, -2.0))
+    result = landing(ball, p, x, 0.0)
+    assert result.slips is not sticks
+    assert result.impulse_W[2] == pytest.approx(2.0 * 2.0, rel=1e-10)
+    friction = -2.0 * 2 / 7 if sticks else -mu * 4.0
+    assert result.impulse_W[:2] == pytest.approx([friction, 0], abs=1e-8)
+    v = contact_velocity(ball, p, result.state)
+    assert v[2] == pytest.approx(0, abs=1e-9)
+
+
+def test_landing_never_gains_energy():
+    """Any ball, any attitude, masses on the way: the impact takes energy, contact stays."""
+    rng = np.random.default_rng(5)
+    ball = PointMassBall(
+        [RailMass(0.8, Circle(0.25)), RailMass(1.5, Straight((1, 1, 0), (-0.2, 0.2)))],
+        unilateral=True,
+    )
+    for mu in (0.0, 0.1, 0.4, 1.5):
+        p = ball.pack_parameters(
+            mass=1.0,
+            inertia=[0.03, 0.04, 0.05],
+            radius=0.3,
+            centre_of_mass=[0.1, 0, -0.1],
+            mu=mu,
+            mu_kinetic=0.8 * mu,
+        )
+        for _ in range(10):
+            q = rng.normal(size=4)
+            x = ball.state.pack(
+                theta=rng.uniform(-0.1, 0.1, 2),
+                theta_rate=[0, 0],
+                q_WB=q / np.linalg.norm(q),
+                w_WB_B=rng.normal(size=3),
+                p_WB=[0, 0, 0.3],
+                v_WB_W=[*rng.normal(size=2), -rng.uniform(0.5, 2)],
+            )
+            result = landing(ball, p, x, 0.0)
+            energy = [float(ball.invariants['energy'](y, [0, 0], 0, p)) for y in (x, result.state)]
+            assert energy[1] <= energy[0] + 1e-12
+            P = result.impulse_W
+            assert np.linalg.norm(P[:2]) <= mu * P[2] * (1 + 1e-9)
+            assert contact_velocity(ball, p, result.state)[2] == pytest.approx(0, abs=1e-8)
+
+
+def test_mirror_masses_lift_off_without_friction():
+    """Two mirror masses on vertical half-ellipses: friction stays zero, N falls to zero."""
+    ex = mirror_masses(mu=0.0)
+    run = simulate_hybrid(ex.system, ex.p, ex.x0, ex.control, ex.duration)
+    names = [e.name for e in run.events]
+    assert names[:2] == ['lift_off', 'landing']
+    assert run.events[0].time == pytest.approx(ex.lift_off, abs=1e-9)
+    rolling = run.phases[0].trajectory
+    for t in np.linspace(0, run.events[0].time, 50):
+        x = rolling.state_at(t)
+        F = np.array(ex.system.modes['rolling'].wrench(x, rolling.control(t, x), t, ex.p)).ravel()
+        assert np.abs(F[3:5]).max() < 1e-12
+    top = max(
+        run.state_at(t)[ex.system.state.slice('p_WB')][2]
+        for t in np.linspace(run.events[0].time, run.events[1].time, 100)
+    )
+    assert top > 0.3 + 0.005
+    for t in np.linspace(run.events[0].time, run.events[1].time, 20):  # parabola
+        x = run.state_at(t)
+        assert np.abs(x[ex.system.state.slice('w_WB_B')]).max() < 1e-9
+
+
+def test_hop_over_an_obstacle():
+    """The ball clears a box of 0.05 m on its way, lands and rolls on; without the push it hits."""
+    ex = hop()
+    front, back, height = ex.obstacle
+
+    def clearance(control):
+        run = simulate_hybrid(ex.system, ex.p, ex.x0, control, ex.duration, sliding=True)
+        where, gaps = ex.system.state.slice('p_WB'), []
+        for t in np.linspace(0, run.end, 2001):
+            x, _, z = run.state_at(t)[where]
+            near = np.array([np.clip(x, front, back), min(z, height)])
+            gaps.append(np.hypot(*(near - [x, z])) - 0.3)
+        return run, min(gaps)
+
+    run, gap = clearance(ex.control)
+    assert [e.name for e in run.events] == ['lift_off', 'landing']
+    assert run.phases[-1].mode == 'rolling'
+    assert run.final_state[ex.system.state.slice('p_WB')][0] > back + 0.3
+    assert gap > 0.0
+    assert clearance(None)[1] < 0
+
+
+def test_detachment_of_the_paper_cannot_be_continued():
+    """At N = 0 of the modified ball friction is not zero: the centre would fall into the plane."""
+    ex = published.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1e9)
+    run = simulate_hybrid(*ex, 20.0)
+    hit = run.terminal_event
+    assert hit.time < 3.7358 - 0.1
+    assert hit.name in ('detached', 'friction')
+    slipping = published.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1.0)
+    first = simulate_hybrid(*slipping, 20.0).terminal_event
+    assert first.name == 'friction'
+    assert first.time < hit.time
+
+
+def driven_disk(mu=0.3, mu_kinetic=0.2):
+    disk = PointMassDisk([RailMass(1.0, Circle(0.25))], unilateral=True)
+    p = disk.pack_parameters(
+        mass=1.0, polar_inertia=0.04, radius=0.3, mu=mu, mu_kinetic=mu_kinetic
+    )
+    x0 = disk.state.pack(
+        theta=[-np.pi / 2], theta_rate=[0], phi=0, phi_rate=0, p_WB=[0, 0.3], v_WB_W=[0, 0]
+    )
+    return (
+        disk,
+        p,
+        x0,
+        (np.array([0, 0.3, 0.3, 0.6, 0.6]), np.array([[30.0], [30.0], [-30.0], [-30.0], [0.0]])),
+    )
+
+
+def test_energy_less_work_never_rises_in_sliding():
+    """Slip, slide, stick with two coefficients; the contact only takes energy."""
+    disk, p, x0, u = driven_disk()
+    run = simulate_hybrid(disk, p, x0, u, 1.5, sliding=True)
+    names = [e.name for e in run.events]
+    assert 'slip' in names
+    assert 'stick' in names
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    balance = []
+    for phase in run.phases:
+        power = disk.actuator_power(phase.mode)
+        tr = phase.trajectory
+        cuts = np.unique(
+            [
+                *np.linspace(phase.start, phase.end, 40),
+                *(t for t in (0.3, 0.6) if phase.start < t < phase.end),
+            ]
+        )
+        for a, b in pairwise(cuts):
+            if b - a < 1e-12:
+                continue
+            at = (a + b) / 2 + nodes * (b - a) / 2
+            work = (
+                (b - a)
+                / 2
+                * sum(
+                    w * float(power(tr.state_at(t), tr.control(t, tr.state_at(t)), t, p))
+                    for t, w in zip(at, weights, strict=True)
+                )
+            )
+            ends = [float(disk.invariants['energy'](tr.state_at(t), [0], t, p)) for t in (a, b)]
+            balance.append((phase.mode, ends[1] - ends[0] - work))
+    assert max(d for _, d in balance) < 1e-7
+    assert sum(d for mode, d in balance if mode == 'sliding') < -1e-3
+    assert abs(sum(d for mode, d in balance if mode == 'rolling')) < 1e-6
+
+
+def test_slip_is_the_end_unless_asked_for():
+    disk, p, x0, u = driven_disk()
+    hit = simulate_hybrid(disk, p, x0, u, 1.5).terminal_event
+    assert hit.name == 'friction'
+
+
+def test_painleve_stops_the_run():
+    """A light shell with a heavy mass off centre and much friction: named, not passed over."""
+    disk = PointMassDisk([RailMass(10.0, Circle(0.29))], unilateral=True)
+    p = disk.pack_parameters(mass=0.1, polar_inertia=1e-4, radius=0.3, mu=3.0, mu_kinetic=3.0)
+    x0 = disk.state.pack(
+        theta=[0.3], theta_rate=[0], phi=0, phi_rate=0, p_WB=[0, 0.3], v_WB_W=[-1.0, 0]
+    )
+    found = set()
+    for angle in np.linspace(-np.pi, np.pi, 13):
+        for speed in (-1.0, 1.0):
+            x = x0.copy()
+            x[disk.state.slice('theta')] = angle
+            x[disk.state.slice('v_WB_W')] = [speed, 0]
+            run = simulate_hybrid(disk, p, x, None, 0.3, mode='sliding', sliding=True)
+            if run.terminal_event:
+                found.add(run.terminal_event.name)
+    assert 'painleve' in found
+
+
+def test_flight_needs_a_unilateral_system():
+    ball = PointMassBall()
+    p = ball.pack_parameters(mass=1, inertia=0.1, radius=0.3)
+    with pytest.raises(ParameterError, match='unilateral'):
+        simulate_hybrid(ball, p, np.zeros(9), None, 1.0)

@@ -1,0 +1,175 @@
+"""The table of experiments, and what the two starters make of it."""
+
+import ast
+import importlib.util
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.bringup import (
+    Bringup,
+    BringupError,
+    free_domain,
+    isolated_environment,
+    node_command,
+)
+from rolling_robotics.experiments import Experiment, EXPERIMENTS, find_experiment, NodeEntry
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SLEEPER = NodeEntry(name='sleeper', module='asyncio', executable='none')
+
+
+def experiment(*nodes):
+    return Experiment(
+        name='test',
+        text='',
+        nodes=nodes,
+        params_file='ball_on_plate.yaml',
+        scenario_file='',
+        rviz_file='',
+        recorded=(),
+    )
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+class TestEveryExperiment:
+    def test_modules_exist(self, name):
+        for entry in EXPERIMENTS[name].nodes:
+            assert importlib.util.find_spec(entry.module) is not None
+
+    def test_executables_are_installed_by_setup(self, name):
+        text = (ROOT / 'setup.py').read_text()
+        for entry in EXPERIMENTS[name].nodes:
+            assert f"'{entry.executable} = {entry.module}:main'" in text
+
+    def test_files_exist(self, name):
+        e = EXPERIMENTS[name]
+        for file in (e.params_file, e.scenario_file, e.rviz_file):
+            assert find_config(file).is_file()
+
+    def test_parameter_file_has_a_section_for_each_node_and_no_other(self, name):
+        sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
+        names = {entry.name for entry in EXPERIMENTS[name].nodes} | {'recorder'}
+        assert {key.rpartition('/')[2] for key in sections} == names
+
+    def test_launch_file_names_the_experiment(self, name):
+        source = (ROOT / 'launch' / f'{name}.launch.py').read_text()
+        tree = ast.parse(source)
+        functions = [n.name for n in tree.body if isinstance(n, ast.FunctionDef)]
+        assert functions == ['generate_launch_description']
+        assert f"launch_description('{name}')" in source
+
+    def test_launch_file_runs_where_launch_is_installed(self, name):
+        pytest.importorskip('launch_ros')
+        spec = importlib.util.spec_from_file_location(
+            'launch_file', ROOT / 'launch' / f'{name}.launch.py'
+        )
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        arguments = {a.name for a in module.generate_launch_description().get_launch_arguments()}
+        assert arguments >= {'namespace', 'use_sim_time', 'params_file', 'rviz', 'record'}
+
+
+def test_unknown_experiment_names_those_that_exist():
+    with pytest.raises(ParameterError, match='there are: ball_on_plate'):
+        find_experiment('ball_on_moon')
+
+
+def test_command_carries_namespace_time_and_overrides():
+    command = node_command(
+        SLEEPER,
+        Path('p.yaml'),
+        namespace='/robot/',
+        use_sim_time=True,
+        overrides={'folder': 'x', 'topics': ['a', 'b'], 'rate': 5.0},
+    )
+    text = ' '.join(command)
+    assert '-r __ns:=/robot' in text
+    assert '-p use_sim_time:=true' in text
+    assert '-p folder:="x" -p topics:=["a", "b"] -p rate:=5.0' in text
+
+
+def test_two_domains_at_once_differ():
+    with free_domain() as one, free_domain() as other:
+        assert one != other
+
+
+def test_environment_stays_on_this_machine():
+    environment = isolated_environment(7)
+    assert environment['ROS_DOMAIN_ID'] == '7'
+    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+
+
+def test_a_process_that_ends_is_noticed_with_its_last_words(tmp_path):
+    broken = NodeEntry(name='broken', module='no_such_module', executable='none')
+    with Bringup(
+        experiment=experiment(broken), environment=os.environ, log_folder=tmp_path
+    ) as bringup:
+        bringup.processes['broken'].wait(10)
+        with pytest.raises(BringupError, match=r'broken ended with status 1.*no_such_module'):
+            bringup.check()
+
+
+def test_everything_is_gone_after_an_exception(tmp_path):
+    bringup = Bringup(experiment=experiment(SLEEPER), environment=os.environ, log_folder=tmp_path)
+    with pytest.raises(KeyboardInterrupt), bringup:
+        raise KeyboardInterrupt
+    assert all(p.returncode is not None for p in bringup.processes.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('use_sim_time', [True])
+def test_demo_reaches_the_goal(tmp_path, use_sim_time):
+    pytest.importorskip('rclpy')
+    code = (
+        'import sys; from rolling_robotics.demo import run_demo; '
+        f'sys.exit(run_demo("ball_on_plate", sys.argv[1], use_sim_time={use_sim_time}))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'the goal was reached' in done.stdout
+    assert 'did not stop cleanly' not in done.stdout
+    assert (tmp_path / 'ball_on_plate.png').stat().st_size > 10_000
+    assert list((tmp_path / 'recording').glob('*.mcap'))
+
+
+def test_demo_stopped_by_ctrl_c_leaves_nothing(tmp_path):
+    pytest.importorskip('rclpy')
+    code = (
+        'import sys; from rolling_robotics.demo import run_demo; '
+        'run_demo("ball_on_plate", sys.argv[1], use_sim_time=True)'
+    )
+    demo = subprocess.Popen(
+        [sys.executable, '-c', code, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = ''
+    while 'nodes are up' not in line:
+        line = demo.stdout.readline()
+        assert line, demo.stderr.read()
+    children = [
+        int(p) for p in Path(f'/proc/{demo.pid}/task/{demo.pid}/children').read_text().split()
+    ]
+    assert len(children) == 4
+    begin = time.monotonic()
+    demo.send_signal(signal.SIGINT)
+    demo.communicate(timeout=10)
+    assert time.monotonic() - begin < 5.0
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)

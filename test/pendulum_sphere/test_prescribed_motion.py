@@ -1,0 +1,156 @@
+"""Prescribed motion and constant acceleration, against the full model and the printed numbers."""
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
+from rolling_dynamics.pendulum_sphere.constant_acceleration import (
+    angular_acceleration,
+    first_integral,
+    fixed_points,
+    phase_curve,
+    torque,
+)
+from rolling_dynamics.pendulum_sphere.prescribed_motion import (
+    prescribed_motion,
+    require_always_solvable,
+    solvability,
+)
+from rolling_dynamics.simulation import simulate
+
+SI = paper_parameters()
+PAPER = scales_of(SI).parameters_to_dimensionless(SI)
+SYSTEM = PendulumSphere()
+LAYOUT = SYSTEM.state
+
+
+def test_fixed_points_are_the_printed_ones():
+    center, saddle = fixed_points(PAPER, 0.1)
+    assert (center.kind, saddle.kind) == ('center', 'saddle')
+    assert round(center.theta, 2) == 0.38
+    assert round(saddle.theta, 2) == 2.56
+
+
+def test_fixed_points_where_the_pendulum_stays():
+    for a0 in (-0.2, 0.05, 0.15):
+        for point in fixed_points(PAPER, a0):
+            assert angular_acceleration(PAPER, a0, point.theta, 0.0) == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ParameterError, match='less than') as e:
+        fixed_points(PAPER, 0.9)
+    most = float(str(e.value).split('less than ')[1].split(' ')[0])
+    fixed_points(PAPER, most * 0.9999)
+    with pytest.raises(ParameterError):
+        fixed_points(PAPER, most * 1.0001)
+
+
+def test_first_integral_is_constant_and_not_trivially_so():
+    curve = phase_curve(PAPER, 0.1, 0.0, 0.0, np.linspace(0, 40, 200))
+    C = first_integral(PAPER, 0.1, curve.theta, curve.rate)
+    assert np.ptp(C) < 1e-10 * np.abs(C).max() + 1e-12
+    assert np.ptp(first_integral(PAPER, 0.1, curve.theta, 0 * curve.rate)) > 5e-5
+
+
+def wavy(t):
+    return np.array([0.3 * np.cos(1.1 * t), 0.2 * np.sin(0.7 * t) + 0.1])
+
+
+@pytest.mark.parametrize('slope', [0.0, 0.05])
+def test_torque_found_for_a_curved_path_makes_the_full_model_follow_it(slope):
+    params = replace(SI.on_slope(slope, 0.4), rolling_resistance=5e-4)
+    x0 = SYSTEM.rolling_state(params, velocity=[0.2, 0.1])
+    t = np.linspace(0, 3, 301)
+    motion = prescribed_motion(params, wavy, t, x0)
+    run = simulate(
+        SYSTEM,
+        SYSTEM.pack_parameters(params),
+        x0,
+        lambda s, x: _torque(params, s, x),
+        3.0,
+        t_eval=t,
+        rtol=1e-10,
+        atol=1e-12,
+        events={'normal_force': 'record', 'friction': 'record'},
+    )
+    np.testing.assert_allclose(run.states, motion.states, atol=1e-7)
+    path = np.array(
+        [
+            0.2 * t + 0.3 * (1 - np.cos(1.1 * t)) / 1.21,
+            0.1 * t + 0.05 * t**2 + 0.2 / 0.7 * (t - np.sin(0.7 * t) / 0.7),
+        ]
+    ).T
+    np.testing.assert_allclose(motion.states[:, LAYOUT.slice('contact')], path, atol=1e-8)
+    assert np.all(motion.solvability > 0)
+
+
+def _torque(params, t, x):
+    return np.array(
+        SYSTEM.prescribed_dynamics(x, wavy(t), SYSTEM.pack_parameters(params))[1]
+    ).ravel()
+
+
+def test_constant_acceleration_is_a_case_of_prescribed_motion():
+    a0, t = 0.1, np.linspace(0, 8, 81)
+    motion = prescribed_motion(PAPER, lambda _: [a0, 0.0], t, SYSTEM.rolling_state(PAPER))
+    curve = phase_curve(PAPER, a0, 0.0, 0.0, t)
+    rate = -motion.states[:, LAYOUT.slice('w_WP_W')][:, 1]
+    np.testing.assert_allclose(rate, curve.rate, atol=1e-8)
+    wanted = torque(PAPER, a0, curve.theta, curve.rate)
+    np.testing.assert_allclose(-motion.torques[:, 1], wanted, atol=1e-8)
+
+
+def matrix_F(params, n):
+    """Return F of Eq. (6) for y = (domega, dn, Q), assembled as it stands."""
+    e = np.array([0, 0, 1.0])
+    c = params.coupling
+    K, one, zero = n[2] * np.eye(3) - np.outer(n, e), np.eye(3), np.zeros((3, 3))
+    nn, m, L = np.outer(n, n), params.pendulum_mass, params.pendulum_length
+    D = params.pendulum_inertia * one + params.pendulum_excess * nn + m * L**2 * (one - nn)
+    return np.block([[c * K, zero, one], [D, zero, -one], [zero, one, zero]])
+
+
+def test_determinant_vanishes_where_the_errata_say_and_not_only_where_7_fails():
+    short = replace(SI, pendulum_inertia=SI.pendulum_inertia / 3, pendulum_excess=0)
+    assert short.i0 < short.coupling
+    theta = np.arccos(short.i0 / short.coupling)
+    for phi in (0.0, 2.0):
+
+        def n_of(a, phi=phi):
+            return np.array([np.sin(a) * np.cos(phi), np.sin(a) * np.sin(phi), -np.cos(a)])
+
+        scale = np.linalg.det(matrix_F(short, n_of(2.0)))
+        assert abs(np.linalg.det(matrix_F(short, n_of(theta))) / scale) < 1e-12
+        hanging = np.linalg.det(matrix_F(short, n_of(0.0)))  # (7) fails, F does not
+        assert abs(hanging / scale) > 1e-3
+        for a in (0.3, 1.0, 2.5):
+            axial = short.pendulum_inertia + short.pendulum_excess
+            formula = axial * (short.i0 * solvability(short, n_of(a))) ** 2
+            assert abs(np.linalg.det(matrix_F(short, n_of(a)))) == pytest.approx(abs(formula))
+
+
+def test_motion_that_reaches_the_singular_position_is_refused():
+    short = replace(SI, pendulum_inertia=SI.pendulum_inertia / 3, pendulum_excess=0)
+    with pytest.raises(SimulationError, match=r'prescribed beyond t = .*condition \(7\)'):
+        prescribed_motion(
+            short, lambda _: [1.0, 0.0], np.linspace(0, 5, 11), SYSTEM.rolling_state(short)
+        )
+
+
+def test_condition_7_and_what_would_meet_it():
+    require_always_solvable(SI)
+    short = replace(SI, pendulum_inertia=SI.pendulum_inertia / 3, pendulum_excess=0)
+    with pytest.raises(ParameterError) as e:
+        require_always_solvable(short)
+    better = float(str(e.value).split('pendulum_inertia above ')[1].split(' ')[0])
+    require_always_solvable(replace(short, pendulum_inertia=better * 1.0001))
+    below = float(str(e.value).split('pendulum_length below ')[1].split(' ')[0])
+    require_always_solvable(replace(short, pendulum_length=below * 0.999))
+
+
+def test_dynamics_are_differentiable_at_rest():
+    x, u = ca.SX.sym('x', LAYOUT.size), ca.SX.sym('u', 3)
+    p = SYSTEM.pack_parameters(SI)
+    J = ca.Function('J', [x, u], [ca.jacobian(SYSTEM.mode.dynamics(x, u, 0, p), x)])
+    assert np.all(np.isfinite(np.array(J(SYSTEM.rolling_state(SI), [0, 0, 0]))))

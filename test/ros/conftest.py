@@ -1,0 +1,173 @@
+"""Real ROS in tests: a private domain for each, nodes as processes, bounded waits."""
+
+import itertools
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy')
+pytest.importorskip('rolling_interfaces')
+
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    import rosidl_generator_py  # noqa: F401  its parser uses a deprecated module
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+_domains = itertools.count(os.getpid())
+
+
+@pytest.fixture(scope='module')
+def domain():
+    """A domain of the module's own, on this machine only."""
+    return 40 + next(_domains) % 60
+
+
+@pytest.fixture(scope='module')
+def ros_environment(domain):
+    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': str(Path(__file__).parent)}
+
+
+class Peer:
+    """A node of the test, spun in a thread; calls wait for at most some seconds."""
+
+    def __init__(self, domain, name='test_peer'):
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = rclpy.create_node(name, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self):
+        while not self._stop.is_set():
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join(2)
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def wait(self, future, timeout=10.0):
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        assert done.wait(timeout), 'no answer in time'
+        return future.result()
+
+    def send_goal(self, client, goal, on_feedback=None, timeout=10.0):
+        assert client.wait_for_server(timeout_sec=timeout), 'no action server'
+        return self.wait(client.send_goal_async(goal, feedback_callback=on_feedback), timeout)
+
+    def call(self, kind, name, request, timeout=10.0):
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(timeout_sec=timeout), f'no service {name}'
+        try:
+            return self.wait(client.call_async(request), timeout)
+        finally:
+            self.node.destroy_client(client)
+
+    def collect(self, kind, topic, qos, count=1, timeout=10.0, accept=lambda _: True):
+        """Return the next messages that are accepted."""
+        found, done = [], threading.Event()
+
+        def take(message):
+            if accept(message):
+                found.append(message)
+            if len(found) >= count:
+                done.set()
+
+        subscription = self.node.create_subscription(kind, topic, take, qos)
+        try:
+            assert done.wait(timeout), f'{len(found)} of {count} messages on {topic} in time'
+        finally:
+            self.node.destroy_subscription(subscription)
+        return found[:count]
+
+
+@pytest.fixture(scope='module')
+def peer(domain):
+    made = Peer(domain)
+    yield made
+    made.close()
+
+
+class Process:
+    """A node as a process of its own; its output is kept."""
+
+    def __init__(self, module, *, params=None, environment=None, arguments=()):
+        command = [sys.executable, '-m', module, *arguments, '--ros-args']
+        for name, value in (params or {}).items():
+            command += ['-p', f'{name}:={value}']
+        self.popen = subprocess.Popen(
+            command,
+            env=dict(environment or os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.popen.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def text(self):
+        return '\n'.join(self.lines)
+
+    def wait_for(self, text, timeout=20.0):
+        """Wait until the process has printed a text."""
+        end = time.monotonic() + timeout
+        while text not in self.text:
+            assert time.monotonic() < end, f'{text!r} not printed:\n{self.text}'
+            assert self.popen.poll() is None or text in self.text, f'it ended:\n{self.text}'
+            self._reader.join(0.01)
+        return self
+
+    def stop(self, *numbers, timeout=5.0):
+        """Send signals; return exit status and how long it took."""
+        begin = time.monotonic()
+        for number in numbers or (signal.SIGINT,):
+            self.popen.send_signal(number)
+        status = self.popen.wait(timeout)
+        elapsed = time.monotonic() - begin
+        self._close()
+        return status, elapsed
+
+    def kill(self):
+        if self.popen.poll() is None:
+            self.popen.kill()
+            self.popen.wait(5)
+        self._close()
+
+    def _close(self):
+        self._reader.join(2)
+        self.popen.stdout.close()
+
+
+@pytest.fixture(scope='module')
+def run_process(ros_environment):
+    """Start node processes that are gone after the test."""
+    made = []
+
+    def run(module, **options):
+        made.append(Process(module, environment=ros_environment, **options))
+        return made[-1]
+
+    yield run
+    for process in made:
+        process.kill()

@@ -1,0 +1,71 @@
+"""The service that judges a hand trajectory, with the real simulation behind it."""
+
+from geometry_msgs.msg import Transform, Twist
+import numpy as np
+import pytest
+from rolling_interfaces.srv import CheckPlan
+from rolling_planner.nodes.conversions import seconds_to_duration
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(
+        'rolling_planner.nodes.planner_node', params={'scenario_file': 'ball_on_plate_hard.yaml'}
+    ).wait_for('ready to plan')
+
+
+def lift(height, duration=1.0, count=21):
+    """Return a trajectory that lifts the hand by a smooth step."""
+    message = MultiDOFJointTrajectory(joint_names=['hand'])
+    for t in np.linspace(0.0, duration, count):
+        s = t / duration
+        pose, velocity, acceleration = Transform(), Twist(), Twist()
+        pose.translation.z = height * (10 * s**3 - 15 * s**4 + 6 * s**5)
+        velocity.linear.z = height * (30 * s**2 - 60 * s**3 + 30 * s**4) / duration
+        acceleration.linear.z = height * (60 * s - 180 * s**2 + 120 * s**3) / duration**2
+        message.points.append(
+            MultiDOFJointTrajectoryPoint(
+                transforms=[pose],
+                velocities=[velocity],
+                accelerations=[acceleration],
+                time_from_start=seconds_to_duration(float(t)),
+            )
+        )
+    return message
+
+
+def check(peer, trajectory):
+    request = CheckPlan.Request(
+        system='contact',
+        start_names=['u_h', 'v_h'],
+        start_values=[0.0, 0.0],
+        hand_trajectory=trajectory,
+    )
+    return peer.call(CheckPlan, 'check_plan', request, 60.0)
+
+
+def test_gentle_lift_keeps_the_contact(peer, node):
+    answer = check(peer, lift(0.1))
+    assert answer.ok, answer.reason
+    margins = dict(zip(answer.margin_names, answer.margins, strict=True))
+    least = 0.1 * (9.81 - 0.1 * 5.7735)  # greatest deceleration of the step is 5.7735 h / T^2
+    assert margins['normal_force'] == pytest.approx(least, rel=1e-2)
+    assert np.isnan(answer.first_failure_time)
+
+
+def test_spline_of_the_poses_gives_the_same_judgement(peer, node):
+    trajectory = lift(0.1)
+    for point in trajectory.points:
+        point.velocities, point.accelerations = [], []
+    answer = check(peer, trajectory)
+    assert answer.ok, answer.reason
+    margins = dict(zip(answer.margin_names, answer.margins, strict=True))
+    assert margins['normal_force'] == pytest.approx(0.1 * (9.81 - 0.1 * 5.7735), rel=3e-2)
+
+
+def test_violent_lift_fails_where_the_plate_falls_away(peer, node):
+    answer = check(peer, lift(3.0))
+    assert not answer.ok
+    assert answer.reason.startswith('normal_force fails first')
+    assert 0.5 < answer.first_failure_time < 0.8

@@ -1,0 +1,160 @@
+"""The controller node beside a real plant: executions, refusals and every way to end."""
+
+import signal
+import threading
+import time
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import AccelStamped
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.qos import EVENT
+from rolling_interfaces.action import ExecutePlan
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_planner.plan import Plan
+
+LONG = 6.0
+CODES = ExecutePlan.Result
+SCENARIO = {'scenario_file': 'ball_on_plate_hard.yaml', 'use_sim_time': 'true'}
+
+
+@pytest.fixture(scope='module')
+def model():
+    return load_model(SCENARIO['scenario_file'])
+
+
+@pytest.fixture(scope='module')
+def controller(run_process):
+    return run_process(
+        'rolling_controller.nodes.controller_node',
+        params={**SCENARIO, 'open_loop': 'true', 'state_timeout': 1.0},
+    ).wait_for('steps a second')
+
+
+@pytest.fixture(scope='module')
+def client(controller, peer):
+    return ActionClient(peer.node, ExecutePlan, 'execute_plan')
+
+
+@pytest.fixture(scope='module')
+def simulator(run_process, peer, client, model):
+    process = run_process('rolling_dynamics.nodes.simulator_node', params=SCENARIO).wait_for(
+        'steps a second'
+    )
+    end = time.monotonic() + 20.0
+    while execute(peer, client, rest_plan(model)).error_code == CODES.STALE_STATE:
+        assert time.monotonic() < end, 'the controller never saw the plant'
+    return process
+
+
+def rest_plan(model, duration=0.3, **changes):
+    system, count = model.system, round(duration / 0.05) + 1
+    values = {
+        'system': 'contact',
+        'model_hash': '',
+        'state_names': tuple(system.state.names),
+        'control_names': tuple(system.control.names),
+        'times': np.linspace(0.0, duration, count),
+        'states': np.tile(model.start, (count, 1)),
+        'controls': np.zeros((count, 6)),
+        **changes,
+    }
+    return plan_to_message(Plan(**values), Time(), 'world')
+
+
+def execute(peer, client, plan, on_feedback=None):
+    handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan), on_feedback)
+    assert handle.accepted
+    return peer.wait(handle.get_result_async(), 30.0).result
+
+
+def test_without_a_state_nothing_starts(peer, client, model):
+    result = execute(peer, client, rest_plan(model))
+    assert result.error_code == CODES.STALE_STATE
+    assert 'no pair of hand/odometry and object/odometry' in result.error_string
+
+
+@pytest.mark.parametrize(
+    ('changes', 'text'),
+    [
+        ({'system': 'pendulum_sphere'}, "plan.system must be 'contact'"),
+        ({'model_hash': 'other'}, 'plan again with the scenario of this controller'),
+        ({'state_names': tuple(f's{k}' for k in range(22))}, 'plan.state_names must be q_WH_w'),
+    ],
+)
+def test_plan_of_another_system_is_answered(peer, client, model, changes, text):
+    result = execute(peer, client, rest_plan(model, **changes))
+    assert result.error_code == CODES.INVALID_GOAL
+    assert text in result.error_string
+
+
+def test_plan_that_is_none_is_answered(peer, client, model):
+    message = rest_plan(model)
+    message.controls = message.controls[:-1]
+    result = execute(peer, client, message)
+    assert result.error_code == CODES.INVALID_GOAL
+    assert 'plan.controls must have 42 numbers, got 41' in result.error_string
+
+
+def test_plan_is_executed_with_feedback(peer, client, model, simulator):
+    feedback = []
+    result = execute(peer, client, rest_plan(model), lambda m: feedback.append(m.feedback))
+    assert (result.error_code, result.error_string) == (CODES.NONE, '')
+    assert result.final_error < 1e-6
+    assert 'normal_force' in feedback[0].margin_names
+    assert 'control' in feedback[0].margin_names
+
+
+def test_plan_that_starts_elsewhere_is_answered(peer, client, model, simulator):
+    start = model.start.copy()
+    start[model.system.state.slice('w_HO_H')] = 3.0
+    result = execute(peer, client, rest_plan(model, states=np.tile(start, (7, 1))))
+    assert result.error_code == CODES.INVALID_GOAL
+    assert 'start_tolerance' in result.error_string
+
+
+def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
+    last = []
+    subscription = peer.node.create_subscription(
+        AccelStamped, 'hand/accel_command', last.append, EVENT
+    )
+    running = threading.Event()
+    handle = peer.send_goal(
+        client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
+    )
+    answer = handle.get_result_async()
+    assert running.wait(10)
+    begin = time.monotonic()
+    peer.wait(handle.cancel_goal_async())
+    assert peer.wait(answer).result.error_code == CODES.CANCELLED
+    assert time.monotonic() - begin < 0.5
+    assert last
+    assert abs(last[-1].accel.linear.z) < 1e-6
+    peer.node.destroy_subscription(subscription)
+
+
+def test_newer_plan_supersedes(peer, client, model, simulator):
+    first = peer.send_goal(client, ExecutePlan.Goal(plan=rest_plan(model, LONG)))
+    answer = first.get_result_async()
+    assert execute(peer, client, rest_plan(model)).error_code == CODES.NONE
+    assert peer.wait(answer).result.error_code == CODES.PREEMPTED
+
+
+def test_lost_state_aborts(peer, client, model, simulator):
+    running = threading.Event()
+    handle = peer.send_goal(
+        client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
+    )
+    assert running.wait(10)
+    simulator.stop()
+    result = peer.wait(handle.get_result_async()).result
+    assert result.error_code == CODES.STALE_STATE
+    assert 'state_timeout' in result.error_string
+
+
+def test_stops_cleanly_within_a_second(controller):
+    status, elapsed = controller.stop(signal.SIGINT, signal.SIGTERM)
+    assert (status, 'Traceback' in controller.text) == (0, False), controller.text
+    assert elapsed < 1.0

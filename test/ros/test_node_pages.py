@@ -1,0 +1,22 @@
+"""Every parameter of a node stands on its page."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from rolling_dynamics.nodes.suite_node import COMMON
+
+PAGES = Path(__file__).resolve().parents[2] / 'docs' / 'nodes'
+NODES = {
+    'simulator': 'rolling_dynamics.nodes.simulator_node',
+    'planner': 'rolling_planner.nodes.planner_node',
+    'controller': 'rolling_controller.nodes.controller_node',
+    'recorder': 'rolling_robotics.nodes.recorder_node',
+}
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_page_has_every_parameter(name):
+    text = (PAGES / f'{name}.md').read_text()
+    for entry in (*COMMON, *import_module(NODES[name]).TABLE):
+        assert f'| `{entry.name}` |' in text

@@ -1,0 +1,46 @@
+"""The serialized form that the fast path writes and reads is that of rclpy."""
+
+from nav_msgs.msg import Odometry
+import numpy as np
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import (
+    fill_odometry,
+    nanoseconds_to_time,
+    odometry_to_array,
+)
+from rolling_dynamics.nodes.odometry_codec import decode_odometry, OdometryEncoder
+
+FRAMES = [(a * 'w', b * 'h') for a in range(4) for b in range(9)]
+
+
+@pytest.fixture
+def state():
+    return np.random.default_rng(1).normal(size=13)
+
+
+@pytest.mark.parametrize(('frame', 'child'), FRAMES)
+def test_encoder_writes_what_rclpy_reads(state, frame, child):
+    data = OdometryEncoder(frame, child).encode(12_345_678_901, state.tolist())
+    message = deserialize_message(data, Odometry)
+    assert (message.header.frame_id, message.child_frame_id) == (frame, child)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (12, 345_678_901)
+    assert odometry_to_array(message).tolist() == state.tolist()
+
+
+@pytest.mark.parametrize(('frame', 'child'), FRAMES)
+def test_decoder_reads_what_rclpy_writes(state, frame, child):
+    message = Odometry(child_frame_id=child)
+    message.header.frame_id = frame
+    message.pose.covariance = [7.0] * 36
+    fill_odometry(message, nanoseconds_to_time(5_000_000_003), state.tolist())
+    stamp, values = decode_odometry(serialize_message(message))
+    assert stamp == 5_000_000_003
+    assert values.tolist() == state.tolist()
+
+
+@pytest.mark.parametrize('data', [b'', b'\0\1\0\0', b'\0\0' + bytes(800)])
+def test_what_is_no_odometry_is_refused(data):
+    with pytest.raises(ParameterError, match='odometry'):
+        decode_odometry(data)

@@ -1,0 +1,142 @@
+"""The planner node with a planner that is not one: every outcome, and the node lives on."""
+
+import signal
+import time
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+import pytest
+from rclpy.action import ActionClient
+from rolling_interfaces.action import PlanRolling
+from rolling_interfaces.srv import CheckPlan
+
+CODES = PlanRolling.Result
+START = ['u_h', 'v_h']
+LONG = 2.0
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(
+        'rolling_planner.nodes.planner_node',
+        params={
+            'scenario_file': 'ball_on_plate_hard.yaml',
+            'work': 'fake_work:plan_work',
+            'state_timeout': 0.2,
+        },
+    ).wait_for('ready to plan')
+
+
+@pytest.fixture(scope='module')
+def client(node, peer):
+    return ActionClient(peer.node, PlanRolling, 'plan_rolling')
+
+
+def goal(horizon=1.0, names=('u_h',), values=(0.01,), **more):
+    request = {'start_names': START, 'start_values': [0.0, 0.0], **more}
+    return PlanRolling.Goal(
+        system='contact',
+        goal_names=list(names),
+        goal_values=list(values),
+        horizon=horizon,
+        **request,
+    )
+
+
+def run(peer, client, request, on_feedback=None):
+    handle = peer.send_goal(client, request, on_feedback)
+    assert handle.accepted
+    return peer.wait(handle.get_result_async()).result
+
+
+def test_plan_comes_with_feedback(peer, client):
+    feedback = []
+    result = run(peer, client, goal(), lambda m: feedback.append(m.feedback))
+    assert result.error_code == CODES.NONE
+    assert list(result.plan.times) == [0.0, 1.0]
+    assert [f.iteration for f in feedback] == [1]
+
+
+@pytest.mark.parametrize(
+    ('horizon', 'code', 'text'),
+    [
+        (3.0, CODES.INFEASIBLE, 'normal_force cannot be met'),
+        (4.0, CODES.INTERNAL, 'status 7'),
+        (5.0, CODES.INTERNAL, 'oops'),
+    ],
+    ids=['infeasible', 'crash', 'fault'],
+)
+def test_failure_is_a_result_and_the_node_plans_on(peer, client, horizon, code, text):
+    result = run(peer, client, goal(horizon))
+    assert result.error_code == code
+    assert text in result.error_string
+    assert run(peer, client, goal()).error_code == CODES.NONE
+
+
+@pytest.mark.parametrize(
+    ('request_', 'text'),
+    [
+        (goal(0.0), 'horizon must be positive'),
+        (goal(float('nan')), 'horizon must be positive'),
+        (goal(names=('u_x',)), "no state 'u_x'; there are: q_WH_w"),
+        (goal(values=(float('nan'),)), 'u_h must be finite'),
+        (goal(names=('u_h', 'v_h')), 'one number for each of the 2 names'),
+        (goal(names=('q_HO_w',)), 'the attitude q_HO is needed as a whole'),
+        (goal(names=(), values=()), 'goal_names is empty'),
+        (goal(planner_id='magic'), 'planner_id must be empty or one of'),
+        (goal(start_names=['u_h'], start_values=[]), 'start_values'),
+        (goal(keep_out_radii=[1.0]), 'keep_out'),
+        (goal(start_names=[], start_values=[]), 'no hand/odometry'),
+    ],
+    ids=lambda v: v if isinstance(v, str) else '',
+)
+def test_bad_goal_is_answered_with_what_would_do(peer, client, request_, text):
+    result = run(peer, client, request_)
+    assert result.error_code in (CODES.INVALID_GOAL, CODES.STALE_STATE)
+    assert text in result.error_string
+
+
+@pytest.mark.parametrize('horizon', [LONG, 6.0], ids=['polls', 'deaf'])
+def test_cancel_is_answered_within_a_fifth_of_a_second(peer, client, horizon):
+    handle = peer.send_goal(client, goal(horizon))
+    answer = handle.get_result_async()
+    begin = time.monotonic()
+    peer.wait(handle.cancel_goal_async())
+    result = peer.wait(answer)
+    assert time.monotonic() - begin < 0.3  # 0.2 and what the two messages take on a busy machine
+    assert result.result.error_code == CODES.CANCELLED
+    assert run(peer, client, goal()).error_code == CODES.NONE
+
+
+def test_newer_goal_supersedes_every_older_one(peer, client):
+    handles = [peer.send_goal(client, goal(LONG)) for _ in range(3)]
+    answers = [h.get_result_async() for h in handles]
+    last = run(peer, client, goal())
+    assert last.error_code == CODES.NONE
+    for answer in answers:
+        assert peer.wait(answer).result.error_code == CODES.PREEMPTED
+
+
+def test_check_plan_names_what_is_wrong(peer, node):
+    answer = peer.call(CheckPlan, 'check_plan', CheckPlan.Request(system='contact'))
+    assert not answer.ok
+    assert 'one joint and at least two points' in answer.reason
+
+
+def test_goal_is_refused_while_inactive(peer, client):
+    def change(transition):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        return peer.call(ChangeState, 'planner/change_state', request).success
+
+    assert change(Transition.TRANSITION_DEACTIVATE)
+    assert not change(Transition.TRANSITION_DEACTIVATE)
+    assert not peer.send_goal(client, goal()).accepted
+    assert change(Transition.TRANSITION_ACTIVATE)
+    assert run(peer, client, goal()).error_code == CODES.NONE
+
+
+def test_stop_at_work_is_clean_within_a_second(peer, client, node):
+    peer.send_goal(client, goal(6.0))
+    status, elapsed = node.stop(signal.SIGINT, signal.SIGINT)
+    assert (status, 'Traceback' in node.text) == (0, False), node.text
+    assert elapsed < 1.0

@@ -1,0 +1,60 @@
+"""A recording holds what was sent, with its schemas, however the recorder is stopped."""
+
+from pathlib import Path
+import signal
+import time
+
+from nav_msgs.msg import Odometry
+import pytest
+from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
+from rolling_interfaces.msg import RollingContact
+from rolling_robotics.nodes.recording import typestore_with
+from rosbags.highlevel import AnyReader
+
+COUNT = 50
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
+    odometry = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
+    contact = peer.node.create_publisher(RollingContact, 'contact/state', LATCHED)
+    contact.publish(RollingContact(mode='rolling', required_friction=0.25))
+    recorder = run_process(
+        'rolling_robotics.nodes.recorder_node',
+        params={
+            'folder': tmp_path / 'bag',
+            'topics': '["hand/odometry", "contact/state"]',
+            'scan_period': 0.05,
+        },
+    ).wait_for('recording into')
+    end = time.monotonic() + 10.0
+    while odometry.get_subscription_count() < 1 or contact.get_subscription_count() < 1:
+        assert time.monotonic() < end, 'the recorder does not listen'
+        recorder._reader.join(0.01)
+    for k in range(COUNT):
+        message = Odometry()
+        message.pose.pose.position.x = float(k)
+        odometry.publish(message)
+    odometry.wait_for_all_acked()
+    recorder._reader.join(0.3)
+    status, elapsed = recorder.stop(number)
+    assert (status, 'Traceback' in recorder.text) == (0, False), recorder.text
+    assert elapsed < 1.0
+    assert '0 dropped' in recorder.text
+    with AnyReader([Path(tmp_path, 'bag')]) as bag:
+        read = [(c.topic, bag.deserialize(data, c.msgtype)) for c, _, data in bag.messages()]
+    places = [m.pose.pose.position.x for topic, m in read if topic == '/hand/odometry']
+    assert places == [float(k) for k in range(COUNT)]
+    assert [m.required_friction for topic, m in read if topic == '/contact/state'] == [0.25]
+    peer.node.destroy_publisher(odometry)
+    peer.node.destroy_publisher(contact)
+
+
+def test_store_knows_the_types_of_the_suite():
+    store = typestore_with(['rolling_interfaces'])
+    assert 'rolling_interfaces/msg/RollingPlan' in store.fielddefs
+
+
+def test_recorder_without_a_folder_says_so(run_process):
+    node = run_process('rolling_robotics.nodes.recorder_node').wait_for('folder is empty')
+    assert node.stop()[0] == 0

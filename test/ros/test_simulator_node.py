@@ -1,0 +1,190 @@
+"""The simulator node: what it publishes, refuses and does without commands."""
+
+import itertools
+import math
+import signal
+import time
+
+from geometry_msgs.msg import AccelStamped
+from nav_msgs.msg import Odometry
+import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
+from rolling_interfaces.msg import RollingContact
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+SIMULATOR = 'rolling_dynamics.nodes.simulator_node'
+SCENARIO = {'scenario_file': 'ball_on_plate_hard.yaml'}
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(SIMULATOR, params={**SCENARIO, 'frame_prefix': 'a_'}).wait_for(
+        'steps a second'
+    )
+
+
+@pytest.fixture
+def at_start(peer, node):
+    set_parameters(peer, perturbation_position=[0.0, 0.0], perturbation_rotation=[0.0] * 3)
+    assert peer.call(SetBool, 'simulator/enable', SetBool.Request(data=True)).success
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+
+
+def set_parameters(peer, **values):
+    request = SetParameters.Request(
+        parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+        ]
+    )
+    return peer.call(SetParameters, 'simulator/set_parameters', request).results
+
+
+def rate(messages):
+    first, last = (
+        m.header.stamp.sec + m.header.stamp.nanosec * 1e-9 for m in (messages[0], messages[-1])
+    )
+    return (len(messages) - 1) / (last - first)
+
+
+def test_states_come_a_thousand_times_a_second(peer, at_start):
+    messages = peer.collect(Odometry, 'hand/odometry', STREAM_READER, 200)
+    assert messages[0].child_frame_id == 'a_hand'
+    stamps = [m.header.stamp.nanosec for m in messages]
+    steps = {(b - a) % 1_000_000_000 for a, b in itertools.pairwise(stamps)}
+    assert all(step % 1_000_000 == 0 for step in steps)
+
+
+def test_contact_coordinates_are_those_of_the_start(peer, at_start):
+    joints = peer.collect(JointState, 'contact/coordinates', STREAM_READER)[0]
+    values = dict(zip(joints.name, joints.position, strict=True))
+    assert values['u_h'] == pytest.approx(0.0, abs=1e-9)
+    assert values['v_h'] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_contact_state_tells_mode_and_margins(peer, at_start):
+    state = peer.collect(RollingContact, 'contact/state', EVENT)[0]
+    assert state.mode == RollingContact.MODE_ROLLING
+    assert state.wrench.force.z == pytest.approx(0.981, rel=1e-6)
+    assert state.friction_utilisation == pytest.approx(0.0, abs=1e-9)
+
+
+def test_frames_form_a_tree_with_the_prefix(peer, at_start):
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    assert {(t.header.frame_id, t.child_frame_id) for t in frames} == {
+        ('world', 'a_hand'),
+        ('world', 'a_object'),
+        ('a_hand', 'a_contact_hand'),
+        ('a_object', 'a_contact_object'),
+    }
+
+
+def test_surfaces_are_there_for_who_comes_late(peer, at_start):
+    surfaces = peer.collect(MarkerArray, 'simulator/surfaces', LATCHED)[0]
+    assert len(surfaces.markers) == 2
+    assert all(len(m.points) == len(m.colors) for m in surfaces.markers)
+
+
+def test_reset_shifts_and_turns(peer, at_start):
+    set_parameters(
+        peer, perturbation_position=[0.003, 0.0], perturbation_rotation=[0.05, 0.0, 0.0]
+    )
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    pose = peer.collect(Odometry, 'object/odometry', STREAM_READER)[0].pose.pose
+    assert pose.position.x == pytest.approx(0.003, abs=1e-6)
+    assert 2 * math.atan2(abs(pose.orientation.x), pose.orientation.w) == pytest.approx(
+        0.05, abs=1e-3
+    )
+
+
+def test_reset_off_the_plate_is_refused_with_the_reason(peer, at_start):
+    set_parameters(peer, perturbation_position=[5.0, 0.0])
+    answer = peer.call(Trigger, 'simulator/reset', Trigger.Request())
+    assert not answer.success
+    assert 'edge' in answer.message
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'text'),
+    [
+        ('perturbation_position', [0.1], 'takes 2 numbers'),
+        ('perturbation_position', [float('nan'), 0.0], 'finite'),
+        ('command_timeout', -1.0, 'range'),
+        ('rate', 10.0, 'read-only'),
+    ],
+)
+def test_bad_parameter_is_refused_with_the_reason(peer, node, name, value, text):
+    result = set_parameters(peer, **{name: value})[0]
+    assert not result.successful
+    assert text in result.reason.lower()
+
+
+def test_hand_moves_on_command_and_comes_to_rest_without(peer, at_start):
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+    command = AccelStamped()
+    command.accel.linear.z = 1.0
+    end = time.monotonic() + 10.0
+    speed = 0.0
+    while abs(speed) < 0.01:
+        assert time.monotonic() < end, 'the hand never moved'
+        publisher.publish(command)
+        speed = peer.collect(Odometry, 'hand/odometry', STREAM_READER)[0].twist.twist.linear.z
+    still = peer.collect(
+        Odometry,
+        'hand/odometry',
+        STREAM_READER,
+        accept=lambda m: abs(m.twist.twist.linear.z) < 1e-4,
+    )
+    assert still
+    peer.node.destroy_publisher(publisher)
+
+
+def test_commands_that_are_not_finite_or_of_another_frame_move_nothing(peer, at_start):
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+    bad, foreign = AccelStamped(), AccelStamped()
+    bad.accel.linear.z = float('nan')
+    foreign.header.frame_id, foreign.accel.linear.z = 'world', 5.0
+    for _ in range(20):
+        publisher.publish(bad)
+        publisher.publish(foreign)
+        message = peer.collect(Odometry, 'hand/odometry', STREAM_READER)[0]
+        assert message.twist.twist.linear.z == 0.0
+    peer.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize(
+    'numbers',
+    [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT, signal.SIGINT, signal.SIGTERM)],
+    ids=['SIGINT', 'SIGTERM', 'impatient'],
+)
+def test_stops_cleanly_within_a_second(run_process, numbers):
+    node = run_process(SIMULATOR, params=SCENARIO).wait_for('steps a second')
+    status, elapsed = node.stop(*numbers)
+    assert (status, node.text.count('Traceback')) == (0, 0), node.text
+    assert elapsed < 1.0
+
+
+@pytest.mark.parametrize(
+    ('params', 'text'),
+    [
+        ({'rate': '-5.0'}, 'rate must be at least 50 Hz, got -5.0'),
+        ({'rate': 'fast'}, "rate must be of type double, for example 1000.0, got 'fast'"),
+    ],
+)
+def test_bad_parameter_at_start_ends_it_with_one_line(run_process, params, text):
+    node = run_process(SIMULATOR, params={**SCENARIO, **params})
+    assert node.popen.wait(20) == 2
+    node.kill()
+    assert text in node.text
+    assert 'Traceback' not in node.text
+
+
+def test_missing_scenario_leaves_it_unconfigured_with_the_reason(run_process):
+    node = run_process(SIMULATOR, params={'scenario_file': 'nowhere.yaml'}).wait_for(
+        "cannot configure: no file 'nowhere.yaml'"
+    )
+    assert node.stop()[0] == 0

@@ -1,0 +1,108 @@
+"""A solve in its own process: progress, cancelling, crashes and the end."""
+
+import os
+from pathlib import Path
+import queue
+import time
+
+import pytest
+from rolling_dynamics.errors import RollingError
+from rolling_planner.worker import WorkerPool
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', HERE)
+    made = WorkerPool('fake_work:work')
+    assert made.wait_ready(20)
+    yield made
+    made.close()
+
+
+def run(pool, job, wait=10.0):
+    progress, ended = [], queue.Queue()
+    pool.begin(job, progress.append, ended.put)
+    return progress, ended.get(timeout=wait)
+
+
+def test_progress_comes_before_the_value(pool):
+    progress, outcome = run(pool, {'kind': 'steps', 'n': 3, 'pause': 0.0})
+    assert outcome.kind == 'done'
+    assert outcome.value['value'] == 3
+    assert [p['iteration'] for p in progress] == [0, 1, 2]
+
+
+def test_two_jobs_run_in_one_process(pool):
+    pids = {run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].value['pid'] for _ in 'ab'}
+    assert len(pids) == 1
+
+
+def test_error_of_the_user_comes_back_as_text(pool):
+    outcome = run(pool, {'kind': 'hopeless'})[1]
+    assert (outcome.kind, outcome.error) == ('failed', 'PlanningError')
+    assert outcome.text.startswith('normal_force cannot be met')
+
+
+def test_fault_leaves_the_worker_usable(pool):
+    assert run(pool, {'kind': 'broken'})[1].kind == 'fault'
+    assert run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].kind == 'done'
+
+
+def test_crash_is_reported_and_the_spare_takes_over(pool):
+    outcome = run(pool, {'kind': 'crash'})[1]
+    assert outcome.kind == 'fault'
+    assert 'status 7' in outcome.text
+    assert run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].kind == 'done'
+
+
+@pytest.mark.parametrize(
+    'job',
+    [{'kind': 'steps', 'n': 10_000, 'pause': 0.005}, {'kind': 'deaf'}],
+    ids=['polls', 'deaf'],
+)
+def test_cancel_is_answered_within_a_fifth_of_a_second(pool, job):
+    started, ended = queue.Queue(), queue.Queue()
+    pool.begin(job, started.put, ended.put)
+    if job['kind'] == 'steps':
+        started.get(timeout=5)
+    begin = time.monotonic()
+    pool.cancel()
+    outcome = ended.get(timeout=5)
+    assert time.monotonic() - begin < 0.2
+    assert outcome.kind == 'cancelled'
+    assert run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].kind == 'done'
+
+
+def test_a_second_job_is_refused_while_one_is_at_work(pool):
+    ended = queue.Queue()
+    pool.begin({'kind': 'deaf'}, print, ended.put)
+    with pytest.raises(RollingError, match='busy'):
+        pool.begin({'kind': 'deaf'}, print, print)
+    pool.cancel()
+    ended.get(timeout=5)
+
+
+def test_worker_imports_no_ros(pool):
+    assert run(pool, {'kind': 'modules'})[1].value['ros'] == []
+
+
+def test_worker_ignores_sigint(pool):
+    assert run(pool, {'kind': 'interrupted'})[1].value['value'] == 'alive'
+
+
+def test_close_ends_every_process_even_at_work(monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', HERE)
+    pool = WorkerPool('fake_work:work')
+    assert pool.wait_ready(20)
+    ended = queue.Queue()
+    pool.begin({'kind': 'deaf'}, print, ended.put)
+    pids = pool.pids
+    begin = time.monotonic()
+    pool.close()
+    assert time.monotonic() - begin < 0.5
+    ended.get(timeout=5)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

@@ -1,0 +1,230 @@
+"""The rules that keep the suite layered: see docs/architecture.md."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROS = {
+    'action_msgs',
+    'ament_index_python',
+    'builtin_interfaces',
+    'cv_bridge',
+    'launch',
+    'launch_ros',
+    'rcl_interfaces',
+    'rclpy',
+    'rosidl_runtime_py',
+    'tf2_ros',
+}
+ROS_SUFFIXES = ('_msgs', '_interfaces', '_srvs')
+
+# Each package and the packages that it may import.
+LAYERS = {
+    'rolling_dynamics': set(),
+    'rolling_planner': {'rolling_dynamics'},
+    'rolling_controller': {'rolling_dynamics', 'rolling_planner'},
+    'rolling_hw_interface': {'rolling_dynamics', 'rolling_planner'},
+    'rolling_robotics': {
+        'rolling_dynamics',
+        'rolling_planner',
+        'rolling_controller',
+        'rolling_hw_interface',
+    },
+}
+FILES = [path for package in LAYERS for path in sorted((ROOT / package).rglob('*.py'))]
+MATHEMATICS = [path for path in FILES if 'nodes' not in path.relative_to(ROOT).parts]
+
+
+def module_name(path):
+    """Return the dotted name of the module in a file."""
+    parts = path.relative_to(ROOT).with_suffix('').parts
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+
+
+def is_type_checking(test):
+    """Tell whether a condition is `TYPE_CHECKING` or `typing.TYPE_CHECKING`."""
+    return getattr(test, 'id', getattr(test, 'attr', None)) == 'TYPE_CHECKING'
+
+
+def import_statements(tree, *, inside_functions):
+    """Yield the import statements that run; those for type checking alone never do."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.If) and is_type_checking(node.test):
+            for child in node.orelse:
+                yield from import_statements(
+                    ast.Module([child], []), inside_functions=inside_functions
+                )
+        elif inside_functions or not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        ):
+            yield from import_statements(node, inside_functions=inside_functions)
+
+
+def imported_names(source, importer='', *, is_package=False, inside_functions=True):
+    """
+    Return the dotted names that a source imports.
+
+    `from a import b` gives both `a` and `a.b`: b may be a module or not.
+    """
+    names = set()
+    tree = ast.parse(source)
+    for node in import_statements(tree, inside_functions=inside_functions):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+            continue
+        base = node.module or ''
+        if node.level:
+            parents = importer.split('.')
+            kept = len(parents) - node.level + is_package
+            base = '.'.join(parents[:kept] + ([base] if base else []))
+        names.add(base)
+        names.update(f'{base}.{alias.name}' for alias in node.names)
+    return names
+
+
+def imports_of(path, *, inside_functions=True):
+    return imported_names(
+        path.read_text(encoding='utf-8'),
+        module_name(path),
+        is_package=path.name == '__init__.py',
+        inside_functions=inside_functions,
+    )
+
+
+def top_levels(names):
+    return {name.partition('.')[0] for name in names}
+
+
+def ros_packages(names):
+    return sorted(p for p in top_levels(names) if p in ROS or p.endswith(ROS_SUFFIXES))
+
+
+def nodes_modules(names):
+    return sorted(n for n in names if n.startswith('rolling_') and 'nodes' in n.split('.'))
+
+
+def import_graph():
+    """
+    Return module -> modules that have to be imported before it is complete.
+
+    Importing a.b.c runs a and a.b first; a package being half done while its own submodules run
+    is no circle, so a module's own ancestors are left out.
+    """
+    graph = {}
+    for name, path in MODULES.items():
+        imported = imports_of(path, inside_functions=False)
+        # `from package import module` needs the module, and the package's own __init__ only
+        # where something else is taken from it.
+        needed = set()
+        for target in imported & set(MODULES):
+            submodules = {n for n in imported if n.rpartition('.')[0] == target}
+            if submodules and submodules <= set(MODULES):
+                continue
+            needed.add(target)
+        graph[name] = {n for n in needed if not f'{name}.'.startswith(f'{n}.')}
+    return graph
+
+
+def find_circle(graph):
+    """Return a list of modules that import each other in a ring, or None."""
+    done = set()
+
+    def visit(name, trail):
+        if name in trail:
+            return [*trail[trail.index(name) :], name]
+        if name in done:
+            return None
+        for target in sorted(graph.get(name, ())):
+            circle = visit(target, [*trail, name])
+            if circle:
+                return circle
+        done.add(name)
+        return None
+
+    for name in sorted(graph):
+        circle = visit(name, [])
+        if circle:
+            return circle
+    return None
+
+
+@pytest.mark.parametrize('path', MATHEMATICS, ids=module_name)
+def test_module_outside_nodes_imports_no_ros(path):
+    assert ros_packages(imports_of(path)) == []
+
+
+@pytest.mark.parametrize('path', MATHEMATICS, ids=module_name)
+def test_module_outside_nodes_imports_no_node(path):
+    """Only the top package may, inside a function: its command line starts nodes where ROS is."""
+    is_top = module_name(path).startswith('rolling_robotics')
+    assert nodes_modules(imports_of(path, inside_functions=not is_top)) == []
+
+
+@pytest.mark.parametrize('path', FILES, ids=module_name)
+def test_imports_point_down(path):
+    package = module_name(path).partition('.')[0]
+    suite = {name for name in top_levels(imports_of(path)) if name in LAYERS}
+    assert suite <= LAYERS[package] | {package}
+
+
+def test_no_module_imports_itself_through_others():
+    assert find_circle(import_graph()) is None
+
+
+def test_every_package_is_in_a_layer():
+    found = {path.parent.name for path in ROOT.glob('rolling_*/__init__.py')}
+    assert found == set(LAYERS)
+
+
+def test_every_source_folder_is_a_package():
+    """`find_packages` leaves out a folder without __init__.py, and what is below it."""
+    missing = {path.parent for path in FILES if not (path.parent / '__init__.py').exists()}
+    assert missing == set()
+
+
+def test_test_folders_are_no_packages():
+    assert list((ROOT / 'test').rglob('__init__.py')) == []
+
+
+def test_interfaces_hold_no_python_package():
+    assert list((ROOT / 'rolling_interfaces').rglob('__init__.py')) == []
+
+
+# The rules themselves, on sources that break them.
+
+
+@pytest.mark.parametrize(
+    ('source', 'expected'),
+    [
+        ('import rclpy.node', ['rclpy']),
+        ('from geometry_msgs.msg import Pose', ['geometry_msgs']),
+        ('def f():\n    from std_srvs import srv', ['std_srvs']),
+        ('try:\n    import rclpy\nexcept ImportError:\n    pass', ['rclpy']),
+        ('import casadi', []),
+    ],
+)
+def test_ros_import_is_found(source, expected):
+    assert ros_packages(imported_names(source)) == expected
+
+
+def test_relative_import_is_resolved():
+    names = imported_names('from ..nodes import qos', 'rolling_a.b.c')
+    assert 'rolling_a.nodes.qos' in names
+    assert nodes_modules(names) == ['rolling_a.nodes', 'rolling_a.nodes.qos']
+
+
+def test_import_for_type_checking_alone_does_not_count():
+    source = 'if TYPE_CHECKING:\n    import rclpy\nelse:\n    import numpy'
+    assert imported_names(source) == {'numpy'}
+
+
+def test_circle_is_found():
+    assert find_circle({'a': {'b'}, 'b': {'c'}, 'c': {'b'}}) == ['b', 'c', 'b']
+    assert find_circle({'a': {'b', 'c'}, 'b': {'c'}, 'c': set()}) is None

@@ -1,0 +1,390 @@
+"""What pip, colcon and rosidl are told agrees with what is there."""
+
+import ast
+from importlib import import_module
+from importlib.util import find_spec
+import json
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+INTERFACES = ROOT / 'rolling_interfaces'
+LOCKS = ['jazzy', 'kilted', 'bench']
+
+needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
+
+
+def setup_arguments():
+    """Return the arguments of the call of setup() that the tests need."""
+    tree = ast.parse((ROOT / 'setup.py').read_text(encoding='utf-8'))
+    call = next(
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup'
+    )
+    values = {keyword.arg: keyword.value for keyword in call.keywords}
+    wanted = ('entry_points', 'extras_require', 'install_requires', 'license', 'version')
+    return {name: ast.literal_eval(values[name]) for name in wanted}
+
+
+def entry_points():
+    """Return (command, module, function) of each console script."""
+    scripts = setup_arguments()['entry_points']['console_scripts']
+    return [tuple(re.split(r'\s*[=:]\s*', script)) for script in scripts]
+
+
+def manifest(path):
+    return ET.parse(path / 'package.xml').getroot()  # noqa: S314, the project's own file
+
+
+def canonical(name):
+    return re.sub(r'[-_.]+', '-', name).lower()
+
+
+def requirement_names(path):
+    """Return the names that a requirements file asks for, those of included files too."""
+    names = set()
+    for line in path.read_text(encoding='utf-8').splitlines():
+        if line.startswith('-r '):
+            names |= requirement_names(path.parent / line.removeprefix('-r '))
+        elif line and not line.startswith('#'):
+            names.add(canonical(re.match(r'[\w.-]+', line).group()))
+    return names
+
+
+def locked_versions(name):
+    text = (ROOT / 'requirements' / f'{name}.txt').read_text(encoding='utf-8')
+    lines = [line for line in text.splitlines() if line and not line.startswith('#')]
+    return dict(line.split('==') for line in lines)
+
+
+# Commands.
+
+
+@pytest.mark.parametrize(('command', 'module', 'function'), entry_points())
+def test_command_leads_to_a_function(command, module, function):
+    path = ROOT.joinpath(*module.split('.')).with_suffix('.py')
+    assert path.is_file(), f'{command}: setup.py names {module}, which is not there'
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert function in defined
+
+
+@pytest.mark.parametrize(('command', 'module', 'function'), entry_points())
+def test_command_can_be_imported(command, module, function):
+    """In a process of its own: importing rclpy must not colour the other tests."""
+    if '.nodes.' in module and find_spec('rclpy') is None:
+        pytest.skip(f'{command} needs rclpy')
+    code = f'import {module}; assert callable({module}.{function})'
+    result = subprocess.run(
+        [sys.executable, '-c', code], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def has_main(path):
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    return any(isinstance(node, ast.FunctionDef) and node.name == 'main' for node in tree.body)
+
+
+def test_every_node_has_a_command():
+    modules = {module for _, module, _ in entry_points()}
+    nodes = {
+        '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+        for path in ROOT.glob('rolling_*/nodes/*_node.py')
+        if has_main(path)
+    }
+    assert nodes - modules == set()
+
+
+def test_command_names_are_unique():
+    commands = [command for command, _, _ in entry_points()]
+    assert len(set(commands)) == len(commands)
+
+
+# Metadata.
+
+
+def test_versions_agree():
+    assert {
+        setup_arguments()['version'],
+        manifest(ROOT).findtext('version'),
+        manifest(INTERFACES).findtext('version'),
+    } == {setup_arguments()['version']}
+
+
+def test_changelog_has_the_version():
+    changelog = (ROOT / 'CHANGELOG.rst').read_text(encoding='utf-8')
+    version = setup_arguments()['version']
+    assert re.search(rf'^{re.escape(version)}\b|^Forthcoming$', changelog, flags=re.MULTILINE)
+
+
+def test_name_and_licence_agree():
+    arguments = setup_arguments()
+    root = manifest(ROOT)
+    assert root.findtext('name') == 'rolling_robotics'
+    assert root.findtext('license') == arguments['license'] == 'Apache-2.0'
+    assert manifest(INTERFACES).findtext('license') == 'Apache-2.0'
+    assert (ROOT / 'resource' / 'rolling_robotics').is_file()
+
+
+def test_build_types():
+    assert manifest(ROOT).findtext('export/build_type') == 'ament_python'
+    assert manifest(INTERFACES).findtext('export/build_type') == 'ament_cmake'
+
+
+def test_no_ros_package_is_asked_of_pip():
+    assert not [r for r in setup_arguments()['install_requires'] if re.match(r'ros-|rclpy', r)]
+
+
+@pytest.mark.parametrize('package', sorted(ROOT.glob('rolling_*/__init__.py')), ids=str)
+def test_package_is_marked_as_typed(package):
+    assert (package.parent / 'py.typed').is_file()
+
+
+def message_packages_imported():
+    """Return the message packages that the nodes import."""
+    names = set()
+    for path in ROOT.glob('rolling_*/nodes/**/*.py'):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.partition('.')[0])
+            elif isinstance(node, ast.Import):
+                names |= {alias.name.partition('.')[0] for alias in node.names}
+    return {n for n in names if n.endswith(('_msgs', '_interfaces', '_srvs')) or n == 'rclpy'}
+
+
+def test_package_xml_names_every_ros_package_that_the_nodes_import():
+    named = {element.text for element in manifest(ROOT).findall('exec_depend')}
+    assert message_packages_imported() - named == set()
+
+
+# Lock files.
+
+
+@pytest.mark.parametrize('name', LOCKS)
+def test_lock_holds_exact_versions_and_no_address(name):
+    text = (ROOT / 'requirements' / f'{name}.txt').read_text(encoding='utf-8')
+    lines = [line for line in text.splitlines() if not line.startswith('#')]
+    assert [line for line in lines if not re.fullmatch(r'[a-z0-9-]+==[\w.!+]+', line)] == []
+    assert '/' not in text.replace('tools/lock.py', '')
+
+
+@pytest.mark.parametrize('name', LOCKS)
+def test_lock_holds_what_is_asked_for(name):
+    held = set(locked_versions(name))
+    if name == 'bench':
+        held |= set(locked_versions('jazzy'))
+    assert requirement_names(ROOT / 'requirements' / f'{name}.in') - held == set()
+
+
+@pytest.mark.parametrize('name', ['jazzy', 'kilted'])
+def test_environment_holds_what_the_package_needs(name):
+    arguments = setup_arguments()
+    asked = arguments['install_requires'] + arguments['extras_require']['test']
+    asked += arguments['extras_require']['record']
+    names = {canonical(re.match(r'[\w.-]+', requirement).group()) for requirement in asked}
+    assert names - set(locked_versions(name)) == set()
+
+
+@pytest.mark.parametrize('name', ['jazzy', 'kilted', 'bench', 'python'])
+def test_each_dependency_says_why(name):
+    lines = (ROOT / 'requirements' / f'{name}.in').read_text(encoding='utf-8').splitlines()
+    blocks = '\n'.join(line for line in lines if not line.startswith('-r ')).split('\n\n')
+    for block in blocks:
+        asked = [line for line in block.splitlines() if not line.startswith('#')]
+        assert not asked or block.startswith('#'), f'{asked[0]} has no comment'
+
+
+# Interfaces.
+
+
+def interface_files():
+    return sorted(
+        path.relative_to(INTERFACES).as_posix()
+        for kind in ('action', 'msg', 'srv')
+        for path in (INTERFACES / kind).iterdir()
+    )
+
+
+def test_cmake_lists_every_interface_file():
+    text = (INTERFACES / 'CMakeLists.txt').read_text(encoding='utf-8')
+    assert re.findall(r'"((?:action|msg|srv)/\w+\.\w+)"', text) == interface_files()
+
+
+def test_cmake_and_package_xml_name_the_same_dependencies():
+    text = (INTERFACES / 'CMakeLists.txt').read_text(encoding='utf-8')
+    found = set(re.findall(r'find_package\((\w+) REQUIRED\)', text))
+    root = manifest(INTERFACES)
+    named = {e.text for tag in ('buildtool_depend', 'depend') for e in root.findall(tag)}
+    assert found == named - {'action_msgs'}  # rosidl finds the packages of actions by itself
+
+
+@pytest.mark.parametrize('file', interface_files())
+def test_every_field_has_a_line_that_fits(file):
+    lines = (INTERFACES / file).read_text(encoding='utf-8').splitlines()
+    assert lines[0].startswith('# ')
+    assert max(map(len, lines)) <= 99
+
+
+EXPECTED_FIELDS = {
+    'msg.RollingPlan': {
+        'header': 'std_msgs/Header',
+        'system': 'string',
+        'model_hash': 'string',
+        'state_names': 'sequence<string>',
+        'control_names': 'sequence<string>',
+        'times': 'sequence<double>',
+        'states': 'sequence<double>',
+        'controls': 'sequence<double>',
+        'interpolation': 'string',
+        'contact_wrenches': 'sequence<geometry_msgs/Wrench>',
+    },
+    'msg.RollingContact': {
+        'header': 'std_msgs/Header',
+        'mode': 'string',
+        'wrench': 'geometry_msgs/Wrench',
+        'gap': 'double',
+        'friction_utilisation': 'double',
+        'spin_utilisation': 'double',
+        'required_friction': 'double',
+        'object_chart': 'string',
+        'hand_chart': 'string',
+    },
+    'action.PlanRolling.Goal': {
+        'system': 'string',
+        'start_names': 'sequence<string>',
+        'start_values': 'sequence<double>',
+        'goal_names': 'sequence<string>',
+        'goal_values': 'sequence<double>',
+        'goal_tolerances': 'sequence<double>',
+        'waypoints': 'sequence<geometry_msgs/PoseStamped>',
+        'keep_out_centers': 'sequence<geometry_msgs/Point>',
+        'keep_out_radii': 'sequence<double>',
+        'horizon': 'double',
+        'time_budget': 'double',
+        'planner_id': 'string',
+    },
+    'action.PlanRolling.Result': {
+        'error_code': 'int32',
+        'error_string': 'string',
+        'plan': 'rolling_interfaces/RollingPlan',
+        'planning_time': 'double',
+    },
+    'action.PlanRolling.Feedback': {
+        'iteration': 'uint32',
+        'segments': 'uint32',
+        'cost': 'double',
+        'violation': 'double',
+        'goal_error': 'double',
+    },
+    'action.ExecutePlan.Goal': {'plan': 'rolling_interfaces/RollingPlan'},
+    'action.ExecutePlan.Result': {
+        'error_code': 'int32',
+        'error_string': 'string',
+        'final_error': 'double',
+        'final_state_names': 'sequence<string>',
+        'final_state_values': 'sequence<double>',
+    },
+    'action.ExecutePlan.Feedback': {
+        'time': 'double',
+        'state_error': 'double',
+        'margin_names': 'sequence<string>',
+        'margin_values': 'sequence<double>',
+    },
+    'srv.CheckPlan.Request': {
+        'system': 'string',
+        'start_names': 'sequence<string>',
+        'start_values': 'sequence<double>',
+        'hand_trajectory': 'trajectory_msgs/MultiDOFJointTrajectory',
+    },
+    'srv.CheckPlan.Response': {
+        'ok': 'boolean',
+        'margin_names': 'sequence<string>',
+        'margins': 'sequence<double>',
+        'first_failure_time': 'double',
+        'reason': 'string',
+    },
+}
+
+ERROR_CODES = [
+    'NONE',
+    'INVALID_GOAL',
+    'INFEASIBLE',
+    'TIMEOUT',
+    'CANCELLED',
+    'NOT_CONVERGED',
+    'PREEMPTED',
+    'INACTIVE',
+    'CONTACT_LOST',
+    'STALE_STATE',
+    'CONTROL_LIMIT',
+    'INTERNAL',
+]
+
+
+def interface(name):
+    """Return the class behind a dotted name such as `msg.RollingPlan`."""
+    module, *attributes = name.split('.')
+    found = import_module(f'rolling_interfaces.{module}')
+    for attribute in attributes:
+        found = getattr(found, attribute)
+    return found
+
+
+@needs_ros
+@pytest.mark.ros
+@pytest.mark.parametrize('name', EXPECTED_FIELDS)
+def test_interface_has_the_documented_fields(name):
+    fields = interface(name).get_fields_and_field_types()
+    assert {k: v for k, v in fields.items() if k != 'check_fields'} == EXPECTED_FIELDS[name]
+
+
+@needs_ros
+@pytest.mark.ros
+@pytest.mark.parametrize('name', ['action.PlanRolling.Result', 'action.ExecutePlan.Result'])
+def test_both_actions_share_the_error_codes(name):
+    result = interface(name)
+    assert [getattr(result, code) for code in ERROR_CODES] == list(range(len(ERROR_CODES)))
+
+
+@needs_ros
+@pytest.mark.ros
+def test_tf_message_has_the_type_hash_of_the_real_one():
+    """The generated tf2_msgs talks to every other ROS 2 program."""
+    installed = Path(import_module('tf2_msgs').__file__).parents
+    path = next(
+        found
+        for parent in installed
+        if (found := parent / 'share/tf2_msgs/msg/TFMessage.json').is_file()
+    )
+    hashes = json.loads(path.read_text(encoding='utf-8'))['type_hashes']
+    assert {entry['type_name']: entry['hash_string'] for entry in hashes}[
+        'tf2_msgs/msg/TFMessage'
+    ] == 'RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087'
+
+
+# The Makefile.
+
+
+@pytest.mark.parametrize('distribution', ['lyrical', 'humble'])
+def test_make_refuses_another_distribution_by_name(distribution):
+    variables = {**os.environ, 'ROS_DISTRO': distribution}
+    result = subprocess.run(
+        ['make', 'setup'],  # noqa: S607
+        cwd=ROOT,
+        env=variables,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode != 0
+    assert f'"{distribution}"' in result.stderr
+    assert 'ROS_DISTRO=jazzy' in result.stderr
