@@ -65,6 +65,7 @@ setup(
         'console_scripts': [
             'rolling = rolling_robotics.cli:main',
             'simulator_node = rolling_dynamics.nodes.simulator_node:main',
+            'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
             'planner_node = rolling_planner.nodes.planner_node:main',
             'controller_node = rolling_controller.nodes.controller_node:main',
             'recorder_node = rolling_robotics.nodes.recorder_node:main',

@@ -7,18 +7,14 @@ contact leaves its envelope.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError, SimulationError
-
-Step = Callable[[NDArray, NDArray, float], NDArray]
+from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +42,10 @@ class Observation:
     margins: dict[str, float]
 
 
-class Plant:
+class Plant(SteppedPlant):
     """State of a contact system that is stepped in real time."""
+
+    system: ContactSystem
 
     def __init__(
         self,
@@ -64,34 +62,18 @@ class Plant:
 
         Parameters
         ----------
-        system
-            The system.
-        params
-            Its parameters p.
-        start
-            State x at the start, units of the state layout.
-        step
-            ``(x, u, dt) -> x``, one fixed step.
+        system, params, start, step, limits
+            See :class:`SteppedPlant`.
         brake_time
             Time constant with which an uncommanded hand comes to rest [s].
-        limits
-            Greatest magnitude of each control, 6 numbers; None for no limit.
 
         """
-        self.system = system
-        self.params = np.asarray(params, dtype=float)
-        self.start = np.array(start, dtype=float)
-        self._step = step
+        super().__init__(system, params, start, step, limits=limits)
         self._brake_time = brake_time
-        self._limits = None if limits is None else np.asarray(limits, dtype=float)
         self._observe = FastFunction(_observation(system))
         self._margin_names = list(system.mode.guards)
         self._velocity = np.r_[system.state.slice('w_WH_H'), system.state.slice('v_WH_H')]
         self._retract = system.retract
-        self.x = self.start.copy()
-        self.u = np.zeros(system.control.size)
-        self.time = 0.0
-        self.fault = ''
         self._seen: NDArray[np.float64] | None = None
 
     def reset(self, *, position: ArrayLike = (0, 0), rotation: ArrayLike = (0, 0, 0)) -> None:
@@ -114,48 +96,11 @@ class Plant:
         layout, d = self.system.tangent, np.zeros(self.system.tangent.size)
         d[layout.slice('contact_h')] = position
         d[layout.slice('d_HO')] = rotation
-        x = np.array(self._retract(self.start, d)).reshape(-1)
-        fault = self._broken(x, np.zeros(self.system.control.size))
-        if fault:
-            self._seen = None
-            raise SimulationError(f'no rolling contact at this start: {fault}')
-        self.x, self.u, self.time, self.fault = x, np.zeros_like(self.u), 0.0, ''
+        self.restart(np.array(self._retract(self.start, d)).reshape(-1))
 
     def brake(self) -> NDArray[np.float64]:
         """Return the control that brings the hand to rest."""
         return self.clipped(-self.x[self._velocity] / self._brake_time)
-
-    def clipped(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the control within the limits."""
-        if self._limits is None:
-            return u
-        return np.minimum(np.maximum(u, -self._limits), self._limits)
-
-    def step(self, u: ArrayLike, dt: float) -> None:
-        """
-        Advance by dt [s] under a constant control; nothing moves once the contact is lost.
-
-        Parameters
-        ----------
-        u
-            alpha_WH_H [rad/s^2], a_WH_H [m/s^2].
-        dt
-            Time [s], positive.
-
-        """
-        u = np.asarray(u, dtype=float)
-        if u.shape != self.u.shape or not math.isfinite(u.sum()):
-            raise ParameterError(f'a control takes {self.u.size} finite numbers, got {u!r}')
-        self.time += dt
-        if self.fault:
-            return
-        self.u = self.clipped(u)
-        x = np.asarray(self._step(self.x, self.u, dt), dtype=float).reshape(-1)
-        if not math.isfinite(x.sum()):
-            self.fault = 'the state is not finite any more'
-            return
-        self.x = x
-        self.fault = self._broken(x, self.u)
 
     def observe(self) -> Observation:
         """Return what can be seen now."""
@@ -170,12 +115,9 @@ class Plant:
             margins=dict(zip(self._margin_names, out[48:], strict=True)),
         )
 
-    def _broken(self, x: NDArray[np.float64], u: NDArray[np.float64]) -> str:
+    def _look(self, x: NDArray[np.float64], u: NDArray[np.float64]) -> dict[str, float]:
         self._seen = self._observe(x, u, self.time, self.params)
-        for name, margin in zip(self._margin_names, self._seen[48:].tolist(), strict=True):
-            if not margin > 0.0:
-                return f'the contact left its envelope: {name} = {margin:.4g}'
-        return ''
+        return dict(zip(self._margin_names, self._seen[48:].tolist(), strict=True))
 
 
 def _observation(system: ContactSystem) -> ca.Function:

@@ -1,0 +1,100 @@
+"""Ball and disk with internal masses as a robot: shell, rails and masses."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.internal_masses.ball import PointMassBall
+from rolling_dynamics.internal_masses.disk import PointMassDisk
+from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
+from rolling_dynamics.robots.shapes import Ball, Curve, Disk, Floor, Shape
+from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
+from rolling_dynamics.rotations import homogeneous
+
+DISK_SHARE = 0.04  # thickness of a disk, of its radius
+MassRobot = PointMassBall | PointMassDisk
+MASS_SHARE = 0.06  # radius of the heaviest mass that is drawn, of the shell's
+
+
+def view(system: MassRobot, p: ArrayLike) -> RobotView:
+    """Return the view of a ball or a disk with parameters p."""
+    values, s = np.asarray(p, dtype=float), system.symbols
+    radius = float(values[system.parameters.slice('radius')][0])
+    centre, velocity, R_WB, places = _spatial(system)
+    symbols = view_symbols(s.x, s.u, s.t, s.p)
+    links = [Link('shell_link', homogeneous(R_WB, centre))]
+    for k, place in enumerate(places, 1):
+        links.append(Link(f'mass_{k}_link', homogeneous(R_WB, centre + R_WB @ place)))
+    rates = s.values.get('theta_rate', ca.SX(0, 1))
+    driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
+    shift, turn = _perturbations(system)
+    return RobotView(
+        system=system,
+        symbols=symbols,
+        radius=radius,
+        centre=centre,
+        velocity=velocity,
+        links=links,
+        joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
+        safe_control=-rates[driven] / symbols.brake_time,
+        shift=shift,
+        turn=turn,
+        shapes=_shapes(system, radius),
+    )
+
+
+def _numbers(system: MassRobot) -> list[int]:
+    """Return which masses have a rail, counted from 1 among all."""
+    return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
+
+
+def _spatial(system: MassRobot) -> tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]]:
+    """Return centre, its velocity, attitude, and the masses in B, all of them spatial."""
+    if not isinstance(system, PointMassDisk):
+        position, velocity = system.centre
+        places = [q.chi for q in system.body.points[1:]]
+        return position, velocity, system.body.R_WB, places
+    c, s = ca.cos(system.body.phi), ca.sin(system.body.phi)
+    R_WB = ca.vertcat(ca.horzcat(c, 0, -s), ca.horzcat(0, 1, 0), ca.horzcat(s, 0, c))  # (A.1)
+    position, velocity = (ca.vertcat(a[0], 0, a[1]) for a in system.centre)
+    places = [ca.vertcat(q.zeta[0], 0, q.zeta[1]) for q in system.body.points[1:]]
+    return position, velocity, R_WB, places
+
+
+def _perturbations(
+    system: MassRobot,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what shifts the robot on the floor and what turns it about its own axes."""
+    if isinstance(system, PointMassDisk):
+        turn = -tangent_columns(system, 'phi', [1], 3)  # phi turns from x to z, against y
+        if system.unilateral:
+            return tangent_columns(system, 'p_WB', [0, 1], 3)[:, [0, 2]], turn
+        return tangent_columns(system, 'p', [0], 2), turn
+    turn = tangent_columns(system, 'd_WB', range(3), 3)
+    if system.unilateral:
+        return tangent_columns(system, 'p_WB', range(3), 3)[:, :2], turn
+    place = 'p' if system.path is None else 'path'
+    return tangent_columns(system, place, range(2), 2), turn
+
+
+def _shapes(system: MassRobot, radius: float) -> list[Shape]:
+    shell: Shape = Ball(name='shell', link='shell_link', radius=radius)
+    if isinstance(system, PointMassDisk):
+        shell = Disk(
+            name='shell',
+            link='shell_link',
+            radius=radius,
+            thickness=DISK_SHARE * radius,
+            axis=(0.0, 1.0, 0.0),
+        )
+    out = [shell, Floor(name='floor', link='odom', side=20 * radius)]
+    heaviest = max((m.mass for m in system.masses), default=0.0)
+    for k, m in enumerate(system.masses, 1):
+        size = MASS_SHARE * radius * (m.mass / heaviest) ** (1 / 3) if heaviest else 0.0
+        size = system.mass_size / 2 or size or MASS_SHARE * radius
+        out.append(Ball(name='mass', link=f'mass_{k}_link', radius=size))
+        if isinstance(m, RailMass):
+            points = m.rail.sample(100)
+            out.append(Curve(name='rail', link='shell_link', points=points, width=0.01 * radius))
+    return out

@@ -1,0 +1,387 @@
+"""
+Base of the simulator nodes: a plant stepped in a thread of its own, in place of the hardware.
+
+A subclass says what a command is, loads the plant, and makes the topics that show it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+import threading
+import time
+from typing import Any, NamedTuple, Protocol
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import RollingError, SimulationError
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import COMMAND, STREAM_WRITER
+from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+STOP_TIMEOUT = 0.8  # for the loop of the plant to end [s]
+LOCKSTEP_TIMEOUT = 0.1  # longest wait for a command in simulated time [s]
+LOCKSTEP_POLL = 2e-4  # [s]
+
+
+class SimulatedPlant(Protocol):
+    """What the node asks of a plant."""
+
+    time: float
+    fault: str
+
+    def step(self, u: NDArray[np.float64], dt: float) -> None:
+        """Advance by dt [s] under a constant control."""
+
+    def brake(self) -> NDArray[np.float64]:
+        """Return the control that brings it to rest."""
+
+    def observe(self) -> Any:
+        """Return what can be seen now."""
+
+    def reset(self, *, position: Sequence[float], rotation: Sequence[float]) -> None:
+        """Go back to the start, shifted and turned."""
+
+
+class PublishedTopics(Protocol):
+    """What the node asks of the topics that show a plant."""
+
+    def state(self, seen: Any, stamp: int) -> None:
+        """Publish the state at a time [ns]; the fast part."""
+
+    def contact(self, seen: Any, stamp: Time) -> None:
+        """Publish what comes at ``contact_rate``."""
+
+    def frames(self, seen: Any, stamp: Time) -> None:
+        """Publish the frames."""
+
+    def markers(self, seen: Any, stamp: Time) -> None:
+        """Publish the markers that move."""
+
+    def contact_state(self, seen: Any, stamp: Time, fault: str) -> None:
+        """Publish mode and margins of the contact."""
+
+    def forget(self) -> None:
+        """Start a new path."""
+
+    def destroy(self) -> None:
+        """Remove the publishers from the node."""
+
+
+class Loaded(NamedTuple):
+    """What ``load`` returns: a title for the log, the plant, and the topics that show it."""
+
+    title: str
+    plant: SimulatedPlant
+    topics: PublishedTopics
+
+
+def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
+    """Return the parameters of every simulator; ``body`` is what a command moves."""
+    return (
+        Parameter(
+            name='scenario_file',
+            default='',
+            read_only=True,
+            text='scenario with bodies, surfaces, friction, start; a path, or a name in config/',
+        ),
+        Parameter(
+            name='rate',
+            default=rate,
+            low=50.0,
+            high=2000.0,
+            unit='Hz',
+            read_only=True,
+            text='steps a second, and messages a second of the states',
+        ),
+        Parameter(
+            name='contact_rate',
+            default=100.0,
+            low=1.0,
+            high=1000.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of contact wrench, joints and the like',
+        ),
+        Parameter(
+            name='tf_rate',
+            default=50.0,
+            low=1.0,
+            high=100.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of the frames',
+        ),
+        Parameter(
+            name='marker_rate',
+            default=20.0,
+            low=1.0,
+            high=60.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of markers and contact state',
+        ),
+        Parameter(
+            name='rate_factor',
+            default=1.0,
+            low=0.01,
+            high=100.0,
+            text='simulated seconds in a second; only with use_sim_time',
+        ),
+        Parameter(
+            name='command_timeout',
+            default=0.05,
+            low=0.002,
+            high=5.0,
+            unit='s',
+            text=f'age of a command beyond which the {body} is braked',
+        ),
+        Parameter(
+            name='brake_time',
+            default=0.1,
+            low=0.01,
+            high=5.0,
+            unit='s',
+            read_only=True,
+            text=f'time constant with which an uncommanded {body} comes to rest',
+        ),
+        Parameter(
+            name='frame_prefix',
+            default='',
+            read_only=True,
+            text='put before every other frame, so that two robots do not collide',
+        ),
+    )
+
+
+class PlantNode(SuiteNode):
+    """
+    Lifecycle node that steps a plant.
+
+    Attributes
+    ----------
+    command_type, command_topic
+        Type and name of the commands.
+    body
+        What a command moves, for messages to people.
+
+    """
+
+    command_type: type
+    command_topic: str
+    body: str
+
+    @abstractmethod
+    def load(self) -> Loaded:
+        """Load the scenario; make the plant, at its start, and its topics."""
+
+    @abstractmethod
+    def read_command(self, message: Any) -> NDArray[np.float64]:
+        """Return the control of a command, or raise RollingError telling why it is refused."""
+
+    def __init__(self, table: Sequence[Parameter]) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('simulator', table)
+        self._lock = threading.Lock()
+        self._loop: PeriodicLoop | None = None
+        self._topics: PublishedTopics | None = None
+        self._plant: SimulatedPlant | None = None
+        self._enabled = True
+        self._refused = ''
+        self._command: tuple[float, NDArray[np.float64]] | None = None
+        self._stale = 0
+        self._answered = 0
+        self._interfaces: list = []
+        self._commands: PolledSubscription | None = None
+
+    # -- life cycle -------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Load the scenario and create topics and services."""
+        title, self._plant, self._topics = self.load()
+        self._dt = 1.0 / self.values['rate']
+        self._sim_time = self.get_parameter('use_sim_time').value
+        self._clock_publisher = (
+            self.create_publisher(Clock, '/clock', STREAM_WRITER) if self._sim_time else None
+        )
+        self._commands = PolledSubscription(self, self.command_type, self.command_topic, COMMAND)
+        self._interfaces = [
+            (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset)),
+            (self.destroy_service, self.create_service(SetBool, '~/enable', self._enable)),
+            (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
+        ]
+        self.get_logger().info(f'{title}: {self.values["rate"]:g} steps a second')
+
+    def activate(self) -> None:
+        """Start to step."""
+        self._ticks = 0
+        self._epoch = 0 if self._sim_time else self.get_clock().now().nanoseconds
+        factor = self.values['rate_factor'] if self._sim_time else 1.0
+        self._every = {
+            'contact': self._decimation('contact_rate'),
+            'tf': self._decimation('tf_rate'),
+            'marker': self._decimation('marker_rate'),
+        }
+        self._loop = PeriodicLoop(
+            self._tick, self._dt / factor, name='plant', on_skip=self._skip, on_fault=self._fail
+        )
+        self._loop.start()
+
+    def _decimation(self, name: str) -> int:
+        return max(1, round(self.values['rate'] / self.values[name]))
+
+    def deactivate(self) -> None:
+        """Stop to step; nothing moves."""
+        if self._loop is not None:
+            if not self._loop.stop(STOP_TIMEOUT):
+                raise SimulationError('the loop of the plant has not ended yet')
+            self._loop = None
+        self._command = None
+
+    def cleanup(self) -> None:
+        """Forget the scenario."""
+        if self._loop is not None:  # it would publish on what is destroyed here
+            raise SimulationError('the loop of the plant has not ended yet')
+        for destroy, entity in self._interfaces:
+            destroy(entity)
+        self._interfaces = []
+        if self._commands is not None:
+            self._commands.destroy()
+            self._commands = None
+        if self._topics is not None:
+            self._topics.destroy()
+            self._topics = None
+        self._plant = None
+
+    # -- stepping ---------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        with self._lock:
+            self._plant.step(self._control(), self._dt)
+            seen, fault = self._plant.observe(), self._plant.fault
+        self._ticks += 1
+        now = self._epoch + round(self._ticks * self._dt * 1e9)
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(Clock(clock=nanoseconds_to_time(now)))
+        self._topics.state(seen, now)
+        if self._sim_time:
+            self._await_command(now)
+        self._publish_slowly(seen, now, fault)
+
+    def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
+        """Publish what is due at a lower rate, each kind in a tick of its own."""
+        topics, every, ticks = self._topics, self._every, self._ticks
+        if ticks % every['contact'] == 0:
+            topics.contact(seen, nanoseconds_to_time(now))
+        if ticks % every['tf'] == 1 % every['tf']:
+            topics.frames(seen, nanoseconds_to_time(now))
+        if ticks % every['marker'] == 2 % every['marker']:
+            stamp = nanoseconds_to_time(now)
+            topics.markers(seen, stamp)
+            topics.contact_state(seen, stamp, fault)
+
+    def _await_command(self, now: int) -> None:
+        """In simulated time, wait for the answer to this state while a controller is at work."""
+        end = time.monotonic() + LOCKSTEP_TIMEOUT
+        while self._answered < now:
+            self._poll()
+            if not self._answered or time.monotonic() > end:
+                self._answered = 0  # nobody answers: go on alone until a command comes
+                return
+            time.sleep(LOCKSTEP_POLL)
+
+    def _poll(self) -> None:
+        for message in self._commands.take():
+            self._take_command(message)
+
+    def _control(self) -> NDArray[np.float64]:
+        self._poll()
+        command = self._command
+        if command is not None and self._enabled:
+            taken, u = command
+            if time.monotonic() - taken <= self.values['command_timeout']:
+                return u
+            self._stale += 1
+            self._command = None
+        return self._plant.brake()
+
+    def _skip(self, seconds: float) -> None:
+        self._epoch += 0 if self._sim_time else round(seconds * 1e9)
+
+    def _fail(self, error: Exception) -> None:
+        with self._lock:
+            self._plant.fault = f'stepping failed: {error}'
+        self.get_logger().error(self._plant.fault)
+
+    # -- inputs -----------------------------------------------------------------------------
+
+    def _take_command(self, message: Any) -> None:
+        try:
+            u = self.read_command(message)
+        except RollingError as error:
+            self._refused = f'command refused: {error}'
+            return
+        self._command = (time.monotonic(), u)
+        self._answered = time_to_nanoseconds(message.header.stamp)
+
+    def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        position = list(self.values['perturbation_position'])
+        rotation = list(self.values['perturbation_rotation'])
+        try:
+            with self._lock:
+                self._plant.reset(position=position, rotation=rotation)
+                self._command = None
+        except RollingError as error:
+            response.success, response.message = False, str(error)
+            return response
+        self._topics.forget()
+        self._stale, self._refused = 0, ''
+        response.success = True
+        response.message = f'at the start, shifted by {position} m and turned by {rotation} rad'
+        return response
+
+    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._enabled = request.data
+        if not request.data:
+            self._command = None
+        response.success = True
+        response.message = 'commands are taken' if request.data else 'commands are not taken'
+        return response
+
+    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._enabled, self._command = False, None
+        response.success = True
+        response.message = f'the {self.body} is braked; ~/enable takes commands again'
+        return response
+
+    # -- health -----------------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """Return contact, commands and punctuality."""
+        if self._plant is None or self._loop is None:
+            return OK, 'not running', {}
+        record = self._loop.read_punctuality()
+        values = {
+            'time [s]': self._plant.time,
+            'enabled': self._enabled,
+            'ticks': record.ticks,
+            'misses': record.misses,
+            'skipped': record.skipped,
+            'worst jitter [s]': record.worst_jitter,
+            'mean work [s]': record.mean_work,
+            'stale commands': self._stale,
+        }
+        if self._plant.fault:
+            return ERROR, self._plant.fault, values
+        if self._refused:
+            message, self._refused = self._refused, ''
+            return WARN, message, values
+        if not self._enabled:
+            return WARN, 'stopped: commands are not taken', values
+        return OK, 'rolling', values

@@ -1,0 +1,99 @@
+"""
+Simulator of a rolling robot in place of the hardware.
+
+It takes controls of a ball, a disk or a sphere that drives itself, and publishes what sensors
+would: its full state, odometry, joints, contact, frames.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.plant_node import Loaded, plant_parameters, PlantNode
+from rolling_dynamics.nodes.process import run_node
+from rolling_dynamics.nodes.robot_model import load_robot
+from rolling_dynamics.nodes.robot_topics import RobotTopics
+from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.simulation import Stepper
+from sensor_msgs.msg import JointState
+
+TABLE = (
+    *plant_parameters('robot', 500.0),
+    Parameter(
+        name='perturbation_position',
+        default=[0.0, 0.0],
+        length=2,
+        low=-10.0,
+        high=10.0,
+        unit='m',
+        text='shift of the robot on the floor at ~/reset',
+    ),
+    Parameter(
+        name='perturbation_rotation',
+        default=[0.0, 0.0, 0.0],
+        length=3,
+        low=-3.2,
+        high=3.2,
+        unit='rad',
+        text='turn of the robot, with all that is in it, about its own axes at ~/reset',
+    ),
+    Parameter(
+        name='world_frame', default='odom', read_only=True, text='name of the frame of the floor'
+    ),
+)
+
+
+class RobotSimulatorNode(PlantNode):
+    """The simulator of a rolling robot."""
+
+    command_type, command_topic, body = JointState, 'robot/control', 'robot'
+
+    def __init__(self) -> None:
+        """Declare the parameters."""
+        super().__init__(TABLE)
+
+    def load(self) -> Loaded:
+        """Load the scenario; make the robot, at its start, and its topics."""
+        model = load_robot(self.values['scenario_file'])
+        plant = RobotPlant(
+            model.view,
+            model.params,
+            model.start,
+            Stepper(model.system, model.params).step,
+            brake_time=self.values['brake_time'],
+            limits=model.control_limits,
+        )
+        plant.reset()
+        self._names = list(model.system.control.names)
+        topics = RobotTopics(
+            self, plant, world=self.values['world_frame'], prefix=self.values['frame_prefix']
+        )
+        return Loaded(model.title, plant, topics)
+
+    def read_command(self, message: JointState) -> NDArray[np.float64]:
+        """Return the control; refuse other names, missing efforts, and what is not finite."""
+        names, effort = list(message.name), message.effort
+        if len(effort) != len(names):
+            raise ParameterError(f'it has {len(effort)} efforts for {len(names)} names')
+        if names != self._names:
+            if sorted(names) != sorted(self._names):
+                raise ParameterError(f'its names are {names}, {self._names} are needed')
+            by_name = dict(zip(names, effort, strict=True))
+            effort = [by_name[name] for name in self._names]
+        if not math.isfinite(sum(effort)):
+            raise ParameterError('it is not finite')
+        return np.array(effort, dtype=float)
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(RobotSimulatorNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

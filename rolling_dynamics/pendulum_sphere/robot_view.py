@@ -1,0 +1,85 @@
+"""The sphere with a pendulum as a robot: shell, rod and disk."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+from numpy.typing import ArrayLike
+from rolling_dynamics.pendulum_sphere.equations import E
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
+from rolling_dynamics.robots.shapes import Ball, Disk, Floor, Rod, Shape
+from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
+
+BRAKE_SHARE = 0.3  # largest torque of the brake, of what holds the pendulum level
+ROD_SHARE = 0.02  # radius of the rod, of the shell's
+DISK_SHARE = 0.04  # thickness of the disk, of the shell's radius
+
+
+def view(system: PendulumSphere, p: ArrayLike) -> RobotView:
+    """Return the view of a sphere with parameters p."""
+    e = system.expressions
+    radius = system.parameters.unpack(p)['shell_radius'][0]
+    symbols = view_symbols(e.x, e.u, e.t, e.p)
+    X_WS, X_WP, _ = system.pose(e.x, e.p)
+    c, s = ca.cos(symbols.yaw), ca.sin(symbols.yaw)
+    n = -X_WP[:3, 2]
+    along, across = c * n[0] + s * n[1], c * n[1] - s * n[0]
+    return RobotView(
+        system=system,
+        symbols=symbols,
+        radius=float(radius),
+        centre=X_WS[:3, 3],
+        velocity=e.params['shell_radius'] * ca.cross(e.values['w_WS_W'], E),  # Eq. (3)
+        links=(
+            Link('shell_link', X_WS),
+            Link('pendulum_link', X_WP),
+        ),
+        joints={  # R_base_pendulum = Rot(y, pitch) Rot(x, roll), but for the turn about its axis
+            'pendulum_pitch_joint': ca.atan2(-along, -n[2]),
+            'pendulum_roll_joint': ca.atan2(across, ca.sqrt(along**2 + n[2] ** 2)),
+        },
+        safe_control=_brake(system, symbols.brake_time),
+        shift=tangent_columns(system, 'contact', range(2), 2),
+        turn=tangent_columns(system, 'd_WS', range(3), 3)
+        + tangent_columns(system, 'd_WP', range(3), 3),
+        shapes=_shapes(system, p),
+    )
+
+
+def _brake(system: PendulumSphere, brake_time: ca.SX) -> ca.SX:
+    """
+    Return the torque that holds the sphere on its slope and resists the motion of the drive.
+
+    The resistance only takes energy out; the rest cancels the slope in the equation of the shell,
+    A dOmega/dt = f - Q, so that the pendulum settles where it holds the sphere.
+    """
+    e = system.expressions
+    apart = e.values['w_WP_W'] - e.values['w_WS_W']
+    arm = e.params['pendulum_mass'] * e.params['pendulum_length']
+    inertia = e.params['pendulum_inertia'] + arm * e.params['pendulum_length']
+    torque = -inertia / brake_time * apart
+    most = BRAKE_SHARE * arm * ca.norm_2(e.params['gravity_W'])
+    hold = e.params['shell_radius'] * ca.cross(
+        E, (e.params['shell_mass'] + e.params['pendulum_mass']) * e.params['gravity_W']
+    )
+    return hold + torque / ca.sqrt(1 + ca.sumsqr(torque) / most**2)
+
+
+def _shapes(system: PendulumSphere, p: ArrayLike) -> list[Shape]:
+    v = {name: float(a[0]) for name, a in system.parameters.unpack(p).items()}
+    radius, down = v['shell_radius'], (0.0, 0.0, -v['pendulum_length'])
+    disk = 2 * math.sqrt(v['pendulum_inertia'] / v['pendulum_mass'])  # i of a thin disk
+    room = math.sqrt(max(radius**2 - v['pendulum_length'] ** 2, 0.0))
+    return [
+        Ball(name='shell', link='shell_link', radius=radius),
+        Rod(name='pendulum', link='pendulum_link', end=down, radius=ROD_SHARE * radius),
+        Disk(
+            name='pendulum',
+            link='pendulum_link',
+            radius=min(disk, 0.98 * room),
+            thickness=DISK_SHARE * radius,
+            centre=down,
+        ),
+        Floor(name='floor', link='odom', side=20 * radius),
+    ]

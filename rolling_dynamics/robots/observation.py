@@ -1,0 +1,114 @@
+"""What can be seen of a robot at one instant, computed by functions compiled once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.robots.view import RobotView
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """
+    What can be seen of a robot at one instant.
+
+    Attributes
+    ----------
+    x
+        State.
+    centre, velocity, acceleration
+        Of the geometric centre, in W [m, m/s, m/s^2].
+    spin
+        Rate of turning about the normal [rad/s]; 0 of a robot that heads where it travels.
+    yaw, yaw_rate
+        Heading of ``base_link`` [rad, rad/s].
+    links
+        Poses of the links in W, in order, shape (n, 4, 4).
+    wrench
+        Torque [N m] and force [N] of the floor on the robot, in W; zeros of a kinematic model.
+    margins
+        Guards of the mode by name: positive inside the envelope.
+
+    """
+
+    x: Array
+    centre: Array
+    velocity: Array
+    acceleration: Array
+    spin: float
+    yaw: float
+    yaw_rate: float
+    links: Array
+    wrench: Array
+    margins: dict[str, float]
+
+
+class Observer:
+    """Evaluates a view. Not for use from two threads at once."""
+
+    def __init__(self, view: RobotView, p: ArrayLike, mode: str) -> None:
+        """Compile what is seen of a robot with parameters p in a mode."""
+        self._p = np.asarray(p, dtype=float)
+        self._names = list(view.system.modes[mode].guards)
+        self._links = len(view.links)
+        motion, joints, brake = compiled(*_functions(view, mode))
+        self._motion, self._joints = FastFunction(motion), FastFunction(joints)
+        self._brake = FastFunction(brake)
+
+    def look(self, x: Array, u: Array, t: float) -> Observation:
+        """Return what is seen; the heading is not known here."""
+        out = self._motion(x, u, t, self._p)
+        links = out[16 : 16 + 16 * self._links].reshape(-1, 4, 4)
+        return Observation(
+            x=x,
+            centre=out[0:3],
+            velocity=out[3:6],
+            acceleration=out[6:9],
+            spin=float(out[9]),
+            yaw=0.0,
+            yaw_rate=0.0,
+            links=links.transpose(0, 2, 1),
+            wrench=out[10:16],
+            margins=dict(zip(self._names, out[16 + 16 * self._links :].tolist(), strict=True)),
+        )
+
+    def joints(self, seen: Observation, u: Array, t: float) -> tuple[Array, Array]:
+        """Return positions and rates of the joints."""
+        out = self._joints(seen.x, u, t, self._p, seen.yaw, seen.yaw_rate)
+        return out[: out.size // 2], out[out.size // 2 :]
+
+    def safe_control(self, x: Array, t: float, brake_time: float) -> Array:
+        """Return the control that brings the robot to rest."""
+        return self._brake(x, t, self._p, brake_time)
+
+
+def _functions(view: RobotView, mode: str) -> tuple[ca.Function, ca.Function, ca.Function]:
+    s, laws = view.symbols, view.system.modes[mode]
+    given = (s.x, s.u, s.t, s.p)
+    xdot = laws.dynamics(*given)
+    wrench = ca.SX.zeros(6) if laws.wrench is None else laws.wrench(*given)
+    out = ca.vertcat(
+        view.centre,
+        view.velocity,
+        ca.jtimes(view.velocity, s.x, xdot),
+        0 if view.spin is None else view.spin,
+        wrench,
+        *(ca.vec(link.X_W) for link in view.links),
+        *(guard(*given) for guard in laws.guards.values()),
+    )
+    rate = ca.SX.sym('yaw_rate')
+    joints = ca.vertcat(*view.joints.values()) if view.joints else ca.SX(0, 1)
+    rates = ca.jtimes(joints, s.x, xdot) + ca.jtimes(joints, s.yaw, rate)
+    return (
+        ca.Function('robot_motion', list(given), [ca.densify(out)]),
+        ca.Function(
+            'robot_joints', [*given, s.yaw, rate], [ca.densify(ca.vertcat(joints, rates))]
+        ),
+        ca.Function('robot_brake', [s.x, s.t, s.p, s.brake_time], [ca.densify(view.safe_control)]),
+    )

@@ -1,0 +1,108 @@
+"""The simulated robot behind the simulator node: a pure ``step(control, dt)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots.heading import Heading
+from rolling_dynamics.robots.observation import Array, Observation, Observer
+from rolling_dynamics.robots.view import RobotView
+from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
+
+SLOW = 1e-3  # radii a second: slower travel counts as rest
+
+
+class RobotPlant(SteppedPlant):
+    """State of a rolling robot that is stepped in real time, and where it heads."""
+
+    def __init__(
+        self,
+        view: RobotView,
+        params: ArrayLike,
+        start: ArrayLike,
+        step: Step,
+        *,
+        brake_time: float = 0.1,
+        limits: ArrayLike | None = None,
+    ) -> None:
+        """
+        Put the robot at its start.
+
+        Parameters
+        ----------
+        view
+            View of the robot.
+        params, start, step, limits
+            See :class:`SteppedPlant`.
+        brake_time
+            Time constant with which an uncommanded robot comes to rest [s].
+
+        """
+        super().__init__(view.system, params, start, step, limits=limits)
+        self.view, self._brake_time = view, brake_time
+        self.mode = next(iter(view.system.modes))
+        self._observer = Observer(view, self.params, self.mode)
+        self._heading = Heading(SLOW * view.radius)
+        self._retract = view.system.retract
+        self._seen = self._observer.look(self.x, self.u, self.time)
+
+    def reset(self, *, position: ArrayLike = (0, 0), rotation: ArrayLike = (0, 0, 0)) -> None:
+        """
+        Go back to the start, or near it.
+
+        Parameters
+        ----------
+        position
+            Shift on the floor, x and y [m].
+        rotation
+            Turn of the robot about its own axes [rad], 3 numbers.
+
+        Raises
+        ------
+        ParameterError
+            This kind of robot cannot be moved so.
+        SimulationError
+            There is no rolling contact at the place asked for.
+
+        """
+        d = np.zeros(self.system.tangent.size)
+        for columns, given, what in (
+            (self.view.shift, position, 'shifted along'),
+            (self.view.turn, rotation, 'turned about'),
+        ):
+            values = np.asarray(given, dtype=float)
+            fixed = np.flatnonzero(~columns.any(axis=0) & (values != 0.0))
+            if fixed.size:
+                raise ParameterError(
+                    f'a {self.system.name} with this state cannot be {what} {"xyz"[fixed[0]]}'
+                )
+            d += columns @ values
+        self.restart(np.array(self._retract(self.start, d)).reshape(-1))
+        self._heading.restart(self._seen.velocity)
+
+    def brake(self) -> Array:
+        """Return the control that brings the robot to rest."""
+        return self.clipped(self._observer.safe_control(self.x, self.time, self._brake_time))
+
+    def _advance(self, begin: float, dt: float) -> None:
+        super()._advance(begin, dt)
+        if self.view.spin is not None:
+            self._heading.spin(self._seen.spin, dt)
+        else:
+            self._heading.travel(self._seen.velocity, self._seen.acceleration)
+
+    def observe(self) -> Observation:
+        """Return what can be seen now."""
+        return replace(self._seen, yaw=self._heading.yaw, yaw_rate=self._heading.rate)
+
+    def joints(self, seen: Observation) -> tuple[Array, Array]:
+        """Return positions and rates of the joints at what was seen last."""
+        return self._observer.joints(seen, self.u, self.time)
+
+    def _look(self, x: Array, u: Array) -> Mapping[str, float]:
+        self._seen = self._observer.look(x, u, self.time)
+        return self._seen.margins

@@ -1,0 +1,141 @@
+"""How a rolling robot looks from outside: the part of it that topics, frames and markers need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.robots.shapes import Shape
+from rolling_dynamics.rolling_system import RollingSystem
+
+
+@dataclass(frozen=True, eq=False)
+class ViewSymbols:
+    """
+    Symbols of a view.
+
+    Attributes
+    ----------
+    x, u, t, p
+        State, control, time and parameters of the system.
+    yaw
+        Heading of ``base_link`` [rad].
+    brake_time
+        Time constant with which an uncommanded robot comes to rest [s].
+
+    """
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    yaw: ca.SX
+    brake_time: ca.SX
+
+
+def view_symbols(x: ca.SX, u: ca.SX, t: ca.SX, p: ca.SX) -> ViewSymbols:
+    """Return the symbols of a system with those that a view adds."""
+    return ViewSymbols(x, u, t, p, ca.SX.sym('yaw'), ca.SX.sym('brake_time'))
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """
+    A body or frame of the robot.
+
+    Attributes
+    ----------
+    name
+        Name of its frame.
+    X_W
+        Its pose in W, 4x4, an expression.
+    parent
+        Name of the frame that it hangs from.
+
+    """
+
+    name: str
+    X_W: ca.SX
+    parent: str = 'base_link'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RobotView:
+    """
+    What one kind of robot shows; expressions in ``symbols``.
+
+    W is the frame of the floor, z its normal; a robot heads along x of ``base_link``.
+
+    Attributes
+    ----------
+    system
+        The system.
+    symbols
+        Symbols of the expressions.
+    radius
+        Radius of what rolls [m].
+    centre, velocity
+        Geometric centre in W [m] and its velocity [m/s], 3 numbers each.
+    spin
+        Rate of turning about the normal [rad/s] of a robot that heads where its spin takes it;
+        None if it heads where it travels.
+    links
+        Its bodies, the shell first.
+    joints
+        Name -> position of a joint [rad or m].
+    safe_control
+        Control that brings it to rest.
+    shift
+        What moves the robot on the floor by (x, y): tangent vectors, shape (tangent.size, 2).
+    turn
+        What turns it about its own axes [rad]: shape (tangent.size, 3).
+    shapes
+        What is drawn.
+
+    """
+
+    system: RollingSystem
+    symbols: ViewSymbols
+    radius: float
+    centre: ca.SX
+    velocity: ca.SX
+    spin: ca.SX | None = None
+    links: Sequence[Link]
+    joints: Mapping[str, ca.SX] = field(default_factory=dict)
+    safe_control: ca.SX
+    shift: NDArray[np.float64]
+    turn: NDArray[np.float64]
+    shapes: Sequence[Shape] = ()
+
+
+def tangent_columns(
+    system: RollingSystem, entry: str, which: Sequence[int], columns: int
+) -> NDArray[np.float64]:
+    """
+    Return unit tangent vectors of one entry.
+
+    Parameters
+    ----------
+    system
+        The system.
+    entry
+        Entry of its tangent layout.
+    which
+        Column in which each component of the entry stands.
+    columns
+        Number of columns; one in which nothing stands is zero.
+
+    Returns
+    -------
+    NDArray
+        Shape (tangent.size, columns).
+
+    """
+    out = np.zeros((system.tangent.size, columns))
+    where = range(system.tangent.size)[system.tangent.slice(entry)]
+    for row, column in zip(where, which, strict=True):
+        out[row, column] = 1.0
+    return out

@@ -1,0 +1,56 @@
+"""The sphere that rolls and spins as a robot: the sphere and the frames of its contact."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.robots.shapes import Ball, Floor
+from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
+from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal
+from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
+
+POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole
+
+
+def view(system: SpinRollingSphere, p: ArrayLike) -> RobotView:
+    """Return the view of a sphere with parameters p."""
+    x, u, t, params = system.symbols
+    radius = float(np.asarray(p, dtype=float)[system.parameters.slice('radius')][0])
+    symbols = view_symbols(x, u, t, params)
+    X_SO, X_SC = system.pose(x, params)
+    w = system.angular_velocity
+    turn = np.zeros((system.tangent.size, 3))  # coordinates have no entry that turns the sphere
+    if 'd_SO' in system.tangent:
+        turn = tangent_columns(system, 'd_SO', range(3), 3)
+    return RobotView(
+        system=system,
+        symbols=symbols,
+        radius=radius,
+        centre=X_SO[:3, 3],
+        velocity=ca.vertcat(contact_velocity(params[0], w), 0),
+        spin=w[2],
+        links=(
+            Link('shell_link', X_SO),
+            Link('contact_plane', X_SC, 'odom'),
+            Link('contact_shell', X_SO @ _contact_frame(X_SO[:3, :3], params[0]), 'shell_link'),
+        ),
+        safe_control=ca.SX.zeros(system.control.size),
+        shift=tangent_columns(system, 'contact_s', range(2), 2),
+        turn=turn,
+        shapes=(
+            Ball(name='shell', link='shell_link', radius=radius),
+            Floor(name='floor', link='odom', side=20 * radius),
+        ),
+    )
+
+
+def _contact_frame(R_SO: ca.SX, radius: ca.SX) -> ca.SX:
+    """Return the Gauss frame of the sphere at the contact, in O; any e_u on a pole."""
+    n = contact_normal(R_SO)
+    across = ca.sqrt(n[0] ** 2 + n[2] ** 2)
+    e_u = ca.vertcat(n[2], 0, -n[0]) / ca.fmax(across, POLE)
+    e_u = ca.if_else(across < POLE, ca.vertcat(-1, 0, 0), e_u)
+    return homogeneous(ca.horzcat(e_u, ca.cross(n, e_u), n), radius * n)
