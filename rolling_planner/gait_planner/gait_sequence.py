@@ -139,7 +139,8 @@ class GaitSequence:
         jump = 1e-7
         edges = np.array([[s.start, s.end] for s in self.steps]).ravel()
         grid = np.arange(0, self.duration, 1 / rate)
-        times = np.unique(np.concatenate([grid, edges, edges - jump, edges + jump]))
+        end = [self.duration]
+        times = np.unique(np.concatenate([grid, edges, edges - jump, edges + jump, end]))
         times = times[(times >= 0) & (times <= self.duration)]
         times = times[np.append(True, np.diff(times) > jump / 4)]
         ref = self.reference(times)

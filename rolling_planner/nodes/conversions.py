@@ -116,10 +116,10 @@ def named_values(what: str, names: Sequence[str], values: Sequence[float]) -> di
 
 
 def whole_entries(
-    what: str, values: Mapping[str, float], layout: Layout, more: Sequence[Entry] = ()
+    what: str, values: Mapping[str, float], entries: Sequence[Entry]
 ) -> dict[str, float | list[float]]:
     """
-    Gather scalar values into the entries of a layout where they are complete.
+    Gather scalar values into entries where they are complete.
 
     Parameters
     ----------
@@ -127,10 +127,8 @@ def whole_entries(
         ``start`` or ``goal``, for the text of errors.
     values
         Value by scalar name.
-    layout
-        Layout of the state.
-    more
-        Entries beside those of the layout that may be named.
+    entries
+        Entries that may be named.
 
     Returns
     -------
@@ -143,7 +141,6 @@ def whole_entries(
         A name is unknown, or only a part of an attitude is given.
 
     """
-    entries = (*layout.entries, *more)
     known = [c for entry in entries for c in entry.components]
     unknown = [name for name in values if name not in known]
     if unknown:
@@ -171,7 +168,7 @@ def start_vector(
 ) -> NDArray[np.float64]:
     """Return the present state with the given values in it, attitudes normalised."""
     x = np.array(present, dtype=float)
-    for name, value in whole_entries('start', values, layout).items():
+    for name, value in whole_entries('start', values, layout.entries).items():
         if name in layout:
             block = np.asarray(value, dtype=float).reshape(-1)
             if layout.entry(name).kind == 'quaternion':

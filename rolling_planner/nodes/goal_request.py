@@ -1,0 +1,143 @@
+"""From a goal of the action ``plan_rolling`` to the job of a worker, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_interfaces.action import PlanRolling
+from rolling_planner.nodes.conversions import named_values, whole_entries
+from rolling_planner.nodes.jobs.system_planner import PlanningModel
+
+
+def goal_job(
+    request: PlanRolling.Goal, model: PlanningModel, options: Mapping[str, Any], world_frame: str
+) -> dict[str, Any]:
+    """
+    Return what a goal adds to the job of planning; the start is read elsewhere.
+
+    Parameters
+    ----------
+    request
+        The goal.
+    model
+        What is planned for.
+    options
+        Options of a goal that names none.
+    world_frame
+        Frame in which waypoints and keep-out circles are given.
+
+    Returns
+    -------
+    dict
+        ``goal``, ``horizon``, ``method``, ``options``, ``waypoints`` and ``keep_out``, see
+        :func:`rolling_planner.nodes.planning_job.work`.
+
+    Raises
+    ------
+    ParameterError
+        An entry makes no sense; the text names it, and what would do.
+
+    """
+    check_system(request.system, model)
+    planner = model.planner
+    values = named_values('goal', request.goal_names, request.goal_values)
+    waypoints = _waypoints(request, model, world_frame)
+    if not (values or len(waypoints) or planner.has_own_goal):
+        names = [c for entry in planner.goal_entries(model.scenario) for c in entry.components]
+        raise ParameterError(f'goal_names is empty; name states of the goal: {", ".join(names)}')
+    _check_method(request.planner_id, model)
+    _check_times(request, model)
+    chosen = dict(options)
+    if request.time_budget > 0.0:
+        chosen['time_budget'] = float(request.time_budget)
+    if len(request.goal_tolerances):
+        given = named_values('goal_tolerances', request.goal_names, request.goal_tolerances)
+        least = min(given.values())
+        if not least > 0.0:
+            raise ParameterError(f'goal_tolerances must be positive, got {least:g}')
+        chosen['goal_tolerance'] = least
+    return {
+        'goal': whole_entries('goal', values, planner.goal_entries(model.scenario)),
+        'horizon': float(request.horizon),
+        'method': request.planner_id,
+        'options': chosen,
+        'waypoints': waypoints,
+        'keep_out': _keep_out(request, model),
+    }
+
+
+def check_system(given: str, model: PlanningModel) -> None:
+    """Raise ParameterError if a request is for another system than that of the scenario."""
+    wanted = model.system.name
+    if given not in ('', wanted):
+        raise ParameterError(
+            f'system must be {wanted!r}, that of the scenario {model.title}, got {given!r}'
+        )
+
+
+def _check_method(given: str, model: PlanningModel) -> None:
+    known = model.planner.methods
+    if given and given not in known:
+        raise ParameterError(
+            f'planner_id must be empty or one of {", ".join(known)}, got {given!r}'
+        )
+
+
+def _check_times(request: PlanRolling.Goal, model: PlanningModel) -> None:
+    may_be_zero = {'horizon': model.planner.finds_duration, 'time_budget': True}
+    for name, zero in may_be_zero.items():
+        value = getattr(request, name)
+        fine = value >= 0.0 if zero else value > 0.0
+        if not (np.isfinite(value) and fine):
+            least = 'zero or positive' if zero else 'positive'
+            raise ParameterError(f'{name} must be {least} and finite [s], got {value!r}')
+
+
+def _waypoints(
+    request: PlanRolling.Goal, model: PlanningModel, world_frame: str
+) -> NDArray[np.float64]:
+    """Return the positions of the waypoints, shape (k, 3) [m]."""
+    if request.waypoints and not model.planner.takes_waypoints:
+        raise ParameterError(
+            f'waypoints are not for the planner of {model.system.name}; leave them empty and plan '
+            'from point to point'
+        )
+    for k, pose in enumerate(request.waypoints):
+        if pose.header.frame_id not in ('', world_frame):
+            raise ParameterError(
+                f'waypoints[{k}]: frame_id must be {world_frame!r}, got {pose.header.frame_id!r}'
+            )
+    places = [w.pose.position for w in request.waypoints]
+    return _finite('waypoints', [[p.x, p.y, p.z] for p in places])
+
+
+def _keep_out(request: PlanRolling.Goal, model: PlanningModel) -> NDArray[np.float64]:
+    """Return x, y and radius of the keep-out circles, shape (k, 3) [m]."""
+    centers, radii = request.keep_out_centers, request.keep_out_radii
+    if len(centers) != len(radii):
+        raise ParameterError(
+            'keep_out_radii must have one number for each of keep_out_centers, got '
+            f'{len(radii)} and {len(centers)}'
+        )
+    if len(radii) and not model.planner.takes_keep_out:
+        raise ParameterError(
+            f'keep_out_centers are not for the planner of {model.system.name}; leave them empty, '
+            'and limit states in the section plan of the scenario'
+        )
+    for k, radius in enumerate(radii):
+        if not radius > 0.0:
+            raise ParameterError(f'keep_out_radii[{k}] must be positive [m], got {radius!r}')
+    circles = [[c.x, c.y, r] for c, r in zip(centers, radii, strict=True)]
+    return _finite('keep_out_centers', circles)
+
+
+def _finite(name: str, rows: list[list[float]]) -> NDArray[np.float64]:
+    out = np.array(rows, dtype=float).reshape(-1, 3)
+    if not np.all(np.isfinite(out)):
+        k = int(np.argmin(np.isfinite(out).all(axis=1)))
+        raise ParameterError(f'{name}[{k}] must be finite [m], got {out[k].tolist()}')
+    return out

@@ -1,0 +1,60 @@
+"""The last plan on latched topics, for those who want to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from nav_msgs.msg import Path
+from rclpy.node import Node
+from rolling_dynamics.nodes.qos import LATCHED, overridable
+from rolling_planner.nodes.conversions import path_message, trajectory_message
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+PATH = 'plan/object_path'
+
+
+class PlanTopics:
+    """``plan/hand`` and ``plan/object``, where a system has such a body, and the path."""
+
+    def __init__(self, node: Node, frame: str, bodies: tuple[str, ...]) -> None:
+        """
+        Create the publishers.
+
+        Parameters
+        ----------
+        node
+            Who publishes.
+        frame
+            Frame of the poses.
+        bodies
+            Names of the bodies of the system.
+
+        """
+        self._node, self._frame = node, frame
+        kinds = {f'plan/{name}': MultiDOFJointTrajectory for name in bodies} | {PATH: Path}
+        self._publishers = {
+            name: node.create_publisher(kind, name, LATCHED, qos_overriding_options=overridable())
+            for name, kind in kinds.items()
+        }
+
+    def publish(self, bodies: Mapping[str, Mapping[str, Any]], stamp: Time) -> None:
+        """Publish the motion of the bodies, as a planner of ``jobs`` returns it."""
+        for name, motion in bodies.items():
+            samples = [
+                {'X': X, 'w': t[:3], 'v': t[3:]}
+                for X, t in zip(motion['X'], motion['twist'], strict=True)
+            ]
+            for sample, command in zip(samples, motion.get('acceleration', ()), strict=False):
+                sample |= {'alpha': command[:3], 'a': command[3:]}
+            self._publishers[f'plan/{name}'].publish(
+                trajectory_message(name, motion['times'].tolist(), samples, stamp, self._frame)
+            )
+        self._publishers[PATH].publish(path_message(bodies['object']['X'], stamp, self._frame))
+
+    def destroy(self) -> None:
+        """Remove the publishers."""
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+        self._publishers = {}

@@ -1,0 +1,93 @@
+"""Parameters of the planner node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
+from rolling_planner.collocation import METHODS
+
+WORK = 'rolling_planner.nodes.planning_job:work'
+
+TABLE = (
+    Parameter(
+        name='scenario_file',
+        default='',
+        read_only=True,
+        text='scenario with bodies, surfaces and limits; a path, or a name in config/',
+    ),
+    Parameter(
+        name='work',
+        default=WORK,
+        read_only=True,
+        text='function that the worker process runs, package.module:name',
+    ),
+    Parameter(
+        name='method',
+        default='hermite_simpson',
+        choices=tuple(METHODS),
+        text='collocation, where a goal names no planner_id',
+    ),
+    Parameter(
+        name='segments', default=25, low=2, high=1600, text='segments of the first, coarsest plan'
+    ),
+    Parameter(
+        name='refinements',
+        default=4,
+        low=0,
+        high=8,
+        text='how often the number of segments may be doubled',
+    ),
+    Parameter(
+        name='goal_tolerance',
+        default=1e-3,
+        low=1e-9,
+        high=10.0,
+        text='greatest goal error of a plan in simulation, where a goal names no tolerances',
+    ),
+    Parameter(
+        name='normal_force_min',
+        default=0.05,
+        low=0.0,
+        high=10.0,
+        text='least normal force as a share of the weight of the object',
+    ),
+    Parameter(
+        name='quiet_ends',
+        default=True,
+        text='whether controls are zero at start and end: a late last command then does little',
+    ),
+    Parameter(
+        name='sample_rate',
+        default=200.0,
+        low=10.0,
+        high=2000.0,
+        unit='Hz',
+        text='samples a second, at least, in the plan of a rolling robot',
+    ),
+    Parameter(
+        name='time_budget',
+        default=30.0,
+        low=0.01,
+        high=3600.0,
+        unit='s',
+        text='planning time where a goal names none',
+    ),
+    Parameter(
+        name='state_timeout',
+        default=1.0,
+        low=0.05,
+        high=10.0,
+        unit='s',
+        text='how long to wait for a state where a goal names no start',
+    ),
+    Parameter(name='world_frame', default='world', read_only=True, text='name of the world frame'),
+)
+
+COLLOCATION = ('method', 'segments', 'refinements', 'normal_force_min', 'quiet_ends')
+OPTIONS = (*COLLOCATION, 'goal_tolerance', 'sample_rate', 'time_budget')
+
+
+def planning_options(values: ParameterTable) -> dict[str, Any]:
+    """Return the values of the parameters that a job of planning takes along."""
+    return {name: values[name] for name in OPTIONS}

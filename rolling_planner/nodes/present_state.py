@@ -1,0 +1,169 @@
+"""The present state of the plant, listened to only while a goal waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast, Protocol
+
+from nav_msgs.msg import Odometry
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.nodes.qos import STREAM_READER
+from rolling_dynamics.nodes.single_goal_server import Goal, resolve
+from rolling_dynamics.nodes.state_source import StateSource
+from rolling_planner.nodes.jobs.system_planner import ODOMETRY, PlanningModel, ROBOT_STATE
+from sensor_msgs.msg import JointState
+
+Array = NDArray[np.float64]
+Take = Callable[[Array], None]
+
+
+class StateStream(Protocol):
+    """
+    Topics from which a state can be had.
+
+    Attributes
+    ----------
+    topics
+        Their names, for the text of an error.
+
+    """
+
+    topics: str
+
+    @property
+    def refused(self) -> str:
+        """Why the last message was of no use, or the empty string."""
+
+    def subscribe(self, node: Node, take: Take) -> list[Any]:
+        """Have ``take`` called with each state; return the subscriptions."""
+
+
+class OdometryStream:
+    """State of an object on a hand, from the odometry of both with equal stamps."""
+
+    topics = 'hand/odometry with object/odometry of equal stamp'
+
+    def __init__(self, model: PlanningModel) -> None:
+        """Compile the conversion."""
+        system = cast('ContactSystem', model.system)
+        start = model.start[system.state.slice('contact_h')]
+        self._measured = Measurements(StateSource(system, model.params, start))
+
+    @property
+    def refused(self) -> str:
+        """Why the last message was of no use."""
+        return self._measured.refused
+
+    def subscribe(self, node: Node, take: Take) -> list[Any]:
+        """Listen to both."""
+
+        def came(data: bytes, *, is_hand: bool) -> None:
+            if self._measured.take(data, is_hand=is_hand):
+                found = self._measured.state()
+                if found is not None:
+                    take(found[1])
+
+        return [
+            node.create_subscription(
+                Odometry, topic, partial(came, is_hand=is_hand), STREAM_READER, raw=True
+            )
+            for topic, is_hand in (('hand/odometry', True), ('object/odometry', False))
+        ]
+
+
+class RobotStateStream:
+    """State of a rolling robot, by name."""
+
+    topics = 'robot/state'
+
+    def __init__(self, model: PlanningModel) -> None:
+        """Take the names from the layout of the state."""
+        self._names = model.system.state.names
+        self._refused = ''
+
+    @property
+    def refused(self) -> str:
+        """Why the last message was of no use."""
+        return self._refused
+
+    def subscribe(self, node: Node, take: Take) -> list[Any]:
+        """Listen."""
+
+        def came(message: JointState) -> None:
+            values = dict(zip(message.name, message.position, strict=False))
+            missing = [name for name in self._names if name not in values]
+            x = np.array([values.get(name, np.nan) for name in self._names])
+            if missing:
+                self._refused = f'robot/state lacks {", ".join(missing)}'
+            elif not np.all(np.isfinite(x)):
+                self._refused = 'robot/state is not finite'
+            else:
+                take(x)
+
+        return [node.create_subscription(JointState, 'robot/state', came, STREAM_READER)]
+
+
+STREAMS: dict[str, Callable[[PlanningModel], StateStream]] = {
+    ODOMETRY: OdometryStream,
+    ROBOT_STATE: RobotStateStream,
+}
+
+
+async def present_state(
+    node: Node, model: PlanningModel, timeout: float, goal: Goal | None
+) -> tuple[Array | None, str]:
+    """
+    Listen for as long as it takes to get one state.
+
+    Parameters
+    ----------
+    node
+        Who listens.
+    model
+        Whose state.
+    timeout
+        Greatest time to wait, by a steady clock [s].
+    goal
+        Whose end ends the waiting; None for no such.
+
+    Returns
+    -------
+    state
+        The state, or None if none came.
+    reason
+        Why not.
+
+    """
+    stream = STREAMS[model.planner.state_stream](model)
+    came: Future = Future()
+
+    def take(x: Array) -> None:
+        if not came.done():
+            came.set_result(x)
+
+    subscriptions = stream.subscribe(node, take)
+    timer = node.create_timer(
+        timeout, lambda: resolve(node, came, None), clock=Clock(clock_type=ClockType.STEADY_TIME)
+    )
+    if goal is not None:
+        goal.on_stop(lambda: resolve(node, came, None))
+    try:
+        found = await came
+    finally:
+        node.destroy_timer(timer)
+        for subscription in subscriptions:
+            node.destroy_subscription(subscription)
+    if found is not None:
+        return found, ''
+    refused = f' ({stream.refused})' if stream.refused else ''
+    return None, (
+        f'no {stream.topics} came within {timeout:g} s{refused}; start the plant, or name the '
+        'start'
+    )
