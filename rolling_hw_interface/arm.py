@@ -99,7 +99,7 @@ class PlanarArm:
             (model.geometry, model.inertial, model.gravity),
             strict=True,
         ):
-            buffer[:] = value
+            buffer[:] = np.asarray(value, dtype=float)
 
     def _evaluate(self, q: ArrayLike, qd: ArrayLike) -> NDArray[np.float64]:
         self._kinematics.inputs[0][:] = q
@@ -132,10 +132,8 @@ class PlanarArm:
         x, z, pitch, vx, vz, w = self._evaluate(q, qd)[:6].tolist()
         c, s = math.cos(pitch), math.sin(pitch)
         half = pitch / 2
-        return np.array(
-            (math.cos(half), 0.0, math.sin(half), 0.0, x, 0.0, z)
-            + (0.0, w, 0.0, c * vx - s * vz, 0.0, s * vx + c * vz)
-        )
+        pose = (math.cos(half), 0.0, math.sin(half), 0.0, x, 0.0, z)
+        return np.array((*pose, 0.0, w, 0.0, c * vx - s * vz, 0.0, s * vx + c * vz))
 
     def joint_acceleration(
         self, q: ArrayLike, qd: ArrayLike, control: ArrayLike
@@ -172,7 +170,8 @@ class PlanarArm:
         alpha, ax, az = (float(np.asarray(control)[k]) for k in (1, 3, 5))
         c, s = math.cos(out[2]), math.sin(out[2])
         wanted = np.array((c * ax + s * az, -s * ax + c * az, alpha))
-        return np.linalg.solve(out[6:15].reshape(3, 3).T, wanted - out[15:18])
+        J = out[6:15].reshape(3, 3).T
+        return np.asarray(np.linalg.solve(J, wanted - out[15:18]), dtype=float)
 
     def hand_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
@@ -201,7 +200,8 @@ class PlanarArm:
 
         """
         f = self._dynamics
-        f.inputs[0][:], f.inputs[1][:], f.inputs[2][:] = q, qd, qdd
+        for buffer, value in zip(f.inputs, (q, qd, qdd), strict=False):
+            buffer[:] = np.asarray(value, dtype=float)
         out = f.evaluate()
         return out[:9].reshape(3, 3).T.copy(), out[9:12].copy(), out[12:15].copy()
 
@@ -235,7 +235,8 @@ class PlanarArm:
         cosine = (dx * dx + dz * dz - a * a - b * b) / (2 * a * b)
         if abs(cosine) > 1.0:
             raise ParameterError(
-                f'the arm does not reach x = {x:.4g} m, z = {z:.4g} m at a pitch of {pitch:.4g} rad'
+                f'the arm does not reach x = {x:.4g} m, z = {z:.4g} m '
+                f'at a pitch of {pitch:.4g} rad'
             )
         q2 = math.copysign(math.acos(cosine), elbow)
         q1 = math.atan2(dz, dx) - math.atan2(b * math.sin(q2), a + b * math.cos(q2))

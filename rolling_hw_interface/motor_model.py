@@ -1,0 +1,104 @@
+"""Numbers of geared motors with current control: what a data sheet and a test bench tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.arm_model import JOINTS
+
+MODES = ('effort', 'velocity', 'position')
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotorModel:
+    """
+    A brushed motor with a harmonic drive on each joint, and its amplifier.
+
+    Attributes
+    ----------
+    gear
+        Turns of the motor for one of the joint.
+    rotor_inertia
+        Of rotor and wave generator [kg m^2], on the motor's side.
+    torque_constant
+        Torque per current [N m/A], on the motor's side.
+    current_limit
+        Greatest current [A].
+    current_bandwidth
+        Of the current loop [Hz].
+    coulomb, viscous
+        Friction on the joint's side [N m], [N m s/rad].
+    ripple
+        Amplitude of the torque ripple of the harmonic drive, twice a turn of the motor, on the
+        joint's side [N m].
+    counts
+        Encoder counts for one turn of the motor.
+    rate
+        Turns of the amplifier's loop in a second [Hz].
+    velocity_gain
+        Of the amplifier's velocity loop [N m s/rad].
+    position_gain
+        Of its position loop [1/s].
+    velocity_bandwidth
+        Of the low pass on the rate that it reports [Hz].
+    command_timeout
+        Age of a command beyond which the amplifier brakes by itself [s].
+
+    """
+
+    gear: tuple[float, ...] = (100.0, 100.0, 50.0)
+    rotor_inertia: tuple[float, ...] = (3e-5, 2e-5, 6e-6)
+    torque_constant: tuple[float, ...] = (0.05, 0.05, 0.03)
+    current_limit: tuple[float, ...] = (14.0, 9.0, 11.0)
+    current_bandwidth: float = 600.0
+    coulomb: tuple[float, ...] = (1.5, 1.0, 0.3)
+    viscous: tuple[float, ...] = (0.8, 0.5, 0.1)
+    ripple: tuple[float, ...] = (0.3, 0.2, 0.05)
+    counts: tuple[float, ...] = (4000.0, 4000.0, 4000.0)
+    rate: float = 4000.0
+    velocity_gain: tuple[float, ...] = (150.0, 80.0, 12.0)
+    position_gain: tuple[float, ...] = (60.0, 60.0, 60.0)
+    velocity_bandwidth: float = 150.0
+    command_timeout: float = 0.02
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no motor has."""
+        may_be_zero = ('rotor_inertia', 'coulomb', 'viscous', 'ripple')
+        for name in self.__dataclass_fields__:
+            given = getattr(self, name)
+            value = np.atleast_1d(np.asarray(given, dtype=float))
+            size = JOINTS if isinstance(given, tuple | list) else 1
+            if value.shape != (size,) or not np.all(np.isfinite(value)):
+                raise ParameterError(
+                    f'motors: {name} takes {size} finite numbers, got {value.tolist()}'
+                )
+            if value.min() < 0 or (value.min() == 0 and name not in may_be_zero):
+                kind = 'zero or positive' if name in may_be_zero else 'positive'
+                raise ParameterError(f'motors: {name} must be {kind}, got {value.tolist()}')
+
+    @property
+    def reflected_inertia(self) -> NDArray[np.float64]:
+        """Inertia of the rotors as the joints feel it [kg m^2], shape (3,)."""
+        return np.array([n * n * j for n, j in zip(self.gear, self.rotor_inertia, strict=True)])
+
+    @property
+    def torque_per_current(self) -> NDArray[np.float64]:
+        """Joint torque per current [N m/A], shape (3,)."""
+        return np.array([n * k for n, k in zip(self.gear, self.torque_constant, strict=True)])
+
+    @property
+    def torque_limit(self) -> NDArray[np.float64]:
+        """Greatest joint torque [N m], shape (3,)."""
+        limits = zip(self.torque_per_current, self.current_limit, strict=True)
+        return np.array([k * i for k, i in limits])
+
+    @property
+    def resolution(self) -> NDArray[np.float64]:
+        """Joint angle of one encoder count [rad], shape (3,)."""
+        return np.array(
+            [2 * math.pi / (n * c) for n, c in zip(self.gear, self.counts, strict=True)]
+        )
