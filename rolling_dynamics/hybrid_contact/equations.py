@@ -1,0 +1,279 @@
+"""
+Equations of a convex body on or above a moving plate, in every state of the contact.
+
+Rolling is :func:`rolling_dynamics.contact.rolling_dynamics.rolling_motion`; sliding and flight are
+Newton's and Euler's equations with the contact force that Coulomb's law gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import casadi as ca
+from rolling_dynamics.contact.attitude_representation import AttitudeRepresentation
+from rolling_dynamics.contact.rolling_dynamics import (
+    ContactGeometry,
+    HandMotion,
+    inverse_symmetric,
+    rolling_motion,
+)
+from rolling_dynamics.hybrid_contact.placement import BodyVectors
+from rolling_dynamics.surfaces.plane import Plane
+from rolling_dynamics.surfaces.surface import Surface
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scene:
+    """
+    A body and a plate at a state, as expressions in H; the plate is z = 0 of H.
+
+    Attributes
+    ----------
+    body
+        Placement and motion.
+    contact
+        Geometry of the contact, for the body's lowest point.
+    hand
+        Motion of the hand.
+    gap
+        Height of the lowest point above the plate [m].
+    v_contact
+        Velocity of the body's point there relative to the plate [m/s]; the last component is the
+        rate of the gap.
+    mass, inertia_O, gravity_H
+        Of the body [kg], [kg m^2] in O, and gravity in H [m/s^2].
+    resistance
+        Torque of rolling resistance on the body over -w_HO_H along the plate [N m s].
+
+    """
+
+    body: BodyVectors
+    contact: ContactGeometry
+    hand: HandMotion
+    gap: ca.SX
+    v_contact: ca.SX
+    mass: ca.SX
+    inertia_O: ca.SX
+    gravity_H: ca.SX
+    resistance: ca.SX
+
+    @property
+    def J(self) -> ca.SX:
+        """Inertia about the centre of mass, in H [kg m^2]."""
+        R = self.contact.R_HO
+        return R @ self.inertia_O @ R.T
+
+    @property
+    def rolling_torque(self) -> ca.SX:
+        """Torque of rolling resistance, in H [N m]."""
+        w = self.body.w_HO_H
+        return -self.resistance * ca.vertcat(w[0], w[1], 0)
+
+
+class Accelerations(NamedTuple):
+    """Rates of the components of w_HO_H and v_HO_H [rad/s^2], [m/s^2]."""
+
+    w: ca.SX
+    v: ca.SX
+
+
+class ContactMotion(NamedTuple):
+    """
+    Motion in one state of the contact.
+
+    ``margin`` is positive where friction lets the equations determine the normal force.
+    """
+
+    accelerations: Accelerations
+    force_H: ca.SX  # of the plate on the body [N]
+    torque_H: ca.SX  # at the contact point [N m]
+    margin: ca.SX
+
+
+def scene(
+    surface: Surface,
+    dimensions: ca.SX,
+    body: BodyVectors,
+    hand: HandMotion,
+    *,
+    mass: ca.SX,
+    inertia_O: ca.SX,
+    gravity_H: ca.SX,
+    resistance: ca.SX,
+) -> Scene:
+    """Return body and plate at a state; see :class:`Scene`."""
+    values = {'q_HO': body.q_HO, 'contact_h': ca.SX.zeros(2), 'w_HO_H': body.w_HO_H}
+    touching = AttitudeRepresentation().evaluate(values, surface, Plane(), dimensions, ca.SX(0, 1))
+    lowest = body.p_HO_H + touching.geometry.r_OC
+    contact = replace(touching.geometry, p_HC=ca.vertcat(lowest[0:2], 0))
+    return Scene(
+        body=body,
+        contact=contact,
+        hand=hand,
+        gap=lowest[2],
+        v_contact=body.v_HO_H + ca.cross(body.w_HO_H, contact.r_OC),
+        mass=mass,
+        inertia_O=inertia_O,
+        gravity_H=gravity_H,
+        resistance=resistance,
+    )
+
+
+def flight(s: Scene) -> Accelerations:
+    """Return the motion without contact."""
+    R = s.contact.R_HO
+    w_O = R.T @ (s.hand.w + s.body.w_HO_H)
+    turn = R @ (-inverse_symmetric(s.inertia_O) @ ca.cross(w_O, s.inertia_O @ w_O))
+    return Accelerations(turn - _carried_turn(s), s.gravity_H - _carried(s))
+
+
+def answer(s: Scene, force_H: ca.SX, torque_H: ca.SX) -> Accelerations:
+    """Return what a force [N] and a torque [N m] at the contact add; alike for impulses."""
+    R = s.contact.R_HO
+    moment = ca.cross(s.contact.r_OC, force_H) + torque_H
+    turn = R @ (inverse_symmetric(s.inertia_O) @ (R.T @ moment))
+    return Accelerations(turn, force_H / s.mass)
+
+
+def of_contact(s: Scene, a: Accelerations) -> ca.SX:
+    """Return the part of the contact point's acceleration that is linear in the motion's."""
+    return a.v + ca.cross(a.w, s.contact.r_OC)
+
+
+def contact_bias(s: Scene) -> ca.SX:
+    """Return the rate of v_contact [m/s^2] at zero rates of the velocities."""
+    w = s.body.w_HO_H
+    return ca.cross(w, ca.cross(w, s.contact.r_OC) + s.contact.v_C)
+
+
+def rolling(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool) -> ContactMotion:
+    """
+    Return the motion without slip.
+
+    Parameters
+    ----------
+    s
+        Body and plate.
+    mu_spin
+        Coefficient of spin friction [m].
+    spin_direction
+        Sign of the spin that friction opposes, 0 where there is no spin friction; of no meaning
+        in pure rolling.
+    pure
+        Whether the contact holds the spin.
+
+    """
+    friction = 'pure_rolling' if pure else 'rolling'
+    free = rolling_motion(
+        s.contact,
+        s.hand,
+        s.body.w_HO_H,
+        mass=s.mass,
+        inertia_O=s.inertia_O,
+        gravity_H=s.gravity_H,
+        friction=friction,
+    )
+    # a torque at the contact turns the body about it and changes the force by -m alpha x r
+    r, n = s.contact.r_OC, s.contact.frame[:, 2]
+    compliance = inverse_symmetric(contact_inertia(s))
+    turn, turn_n = compliance @ s.rolling_torque, compliance @ n
+    force_n = -s.mass * ca.cross(turn_n, r)
+    if pure:
+        added = -ca.dot(n, turn) / ca.dot(n, turn_n)  # the spin stays held
+        margin = ca.SX(1)
+    else:  # tau = -s mu_spin f_z, and f_z depends on tau
+        margin = 1 + spin_direction * mu_spin * ca.dot(n, force_n)
+        lift = ca.dot(n, free.force_H - s.mass * ca.cross(turn, r))
+        added = -spin_direction * mu_spin * lift / margin
+    turn += added * turn_n
+    force = free.force_H - s.mass * ca.cross(turn, r)
+    a = Accelerations(free.w_HO_rate + turn, s.gravity_H + force / s.mass - _carried(s))
+    torque = s.rolling_torque + n * (free.spin_torque + added)
+    return ContactMotion(a, force, torque, margin)
+
+
+def sliding(
+    s: Scene, mu: ca.SX, mu_spin: ca.SX, spin_direction: ca.SX, slip: ca.SX, *, held: bool
+) -> ContactMotion:
+    """
+    Return the motion in which the body slides on the plate.
+
+    Parameters
+    ----------
+    s
+        Body and plate.
+    mu, mu_spin
+        Kinetic coefficient of friction, and that of spin friction [m].
+    spin_direction
+        See :func:`rolling`.
+    slip
+        Direction of slip along the plate, a unit vector of 3 entries.
+    held
+        Whether the contact holds the spin.
+
+    Returns
+    -------
+    ContactMotion
+        ``margin`` is what multiplies the normal force in the acceleration of the gap, times the
+        mass; where it is not positive, the configuration is one of Painleve's.
+
+    """
+    n = s.contact.frame[:, 2]
+    free, rest = flight(s), answer(s, ca.SX.zeros(3), s.rolling_torque)
+    start = Accelerations(free.w + rest.w, free.v + rest.v)
+    unit_force = n - mu * slip
+    if held:
+        by_torque = answer(s, ca.SX.zeros(3), n)
+        by_force = answer(s, unit_force, ca.SX.zeros(3))
+        # n . w_HO' = 0: tau = offset + slope N
+        grip = ca.dot(n, by_torque.w)
+        offset, slope = -ca.dot(n, start.w) / grip, -ca.dot(n, by_force.w) / grip
+    else:
+        offset, slope = ca.SX(0), -spin_direction * mu_spin
+    constant, unit = answer(s, ca.SX.zeros(3), offset * n), answer(s, unit_force, slope * n)
+    start = Accelerations(start.w + constant.w, start.v + constant.v)
+    lift = ca.dot(n, of_contact(s, start) + contact_bias(s))
+    coefficient = ca.dot(n, of_contact(s, unit))
+    N = -lift / coefficient
+    a = Accelerations(start.w + N * unit.w, start.v + N * unit.v)
+    torque = s.rolling_torque + n * (offset + slope * N)
+    return ContactMotion(a, N * unit_force, torque, coefficient * s.mass)
+
+
+def contact_inertia(s: Scene) -> ca.SX:
+    """Return J_c = J + m (|r|^2 I - r r^T) about the contact point, in H [kg m^2]."""
+    r = s.contact.r_OC
+    return s.J + s.mass * (ca.sumsqr(r) * ca.SX.eye(3) - r @ r.T)
+
+
+def contact_mobility(s: Scene) -> ca.SX:
+    """Return W, 3x3 [1/kg]: an impulse P at the contact changes v_contact by W P."""
+    return ca.horzcat(
+        *(of_contact(s, answer(s, e, ca.SX.zeros(3))) for e in ca.horzsplit(ca.SX.eye(3)))
+    )
+
+
+def sticking_impact(s: Scene) -> tuple[Accelerations, ca.SX]:
+    """
+    Return the velocities w_HO_H, v_HO_H after an impact that leaves no motion at the contact.
+
+    Also its impulse [N s]. With r from the contact to the centre, J_c w+ = J w- + m r x v-,
+    velocities relative to the hand.
+    """
+    r = -s.contact.r_OC
+    momentum = s.J @ s.body.w_HO_H + s.mass * ca.cross(r, s.body.v_HO_H)
+    w = inverse_symmetric(contact_inertia(s)) @ momentum
+    v = ca.cross(w, r)
+    return Accelerations(w, v), s.mass * (v - s.body.v_HO_H)
+
+
+def _carried_turn(s: Scene) -> ca.SX:
+    """Return what a body that only follows the hand's turning would have in w_HO_H's rate."""
+    return s.hand.alpha + ca.cross(s.hand.w, s.body.w_HO_H)
+
+
+def _carried(s: Scene) -> ca.SX:
+    """Return the acceleration of the centre of mass in W that is not the rate of v_HO_H, in H."""
+    h, p, v = s.hand, s.body.p_HO_H, s.body.v_HO_H
+    return h.a + ca.cross(h.alpha, p) + ca.cross(h.w, ca.cross(h.w, p) + 2 * v)

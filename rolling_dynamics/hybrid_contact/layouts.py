@@ -1,0 +1,43 @@
+"""Parameters of a body on a plate that may slide and leave it."""
+
+from __future__ import annotations
+
+from rolling_dynamics.contact.layouts import FAR
+from rolling_dynamics.layout import Entry, Layout, vector_entry
+from rolling_dynamics.surfaces.surface import Surface
+
+INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))
+
+
+def parameter_layout(surface: Surface) -> Layout:
+    """Return the layout of p; ``spin_direction`` is set by the hybrid run, not by the user."""
+    return Layout(
+        (
+            Entry('mass', ('mass',), 'kg', text='mass of the object'),
+            Entry('inertia', INERTIA, 'kg m^2', 'O', text='about the centre of mass'),
+            vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
+            Entry('mu', ('mu',), '', text='coefficient of static friction'),
+            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
+            Entry('mu_spin', ('mu_spin',), 'm', text='coefficient of spin friction'),
+            Entry(
+                'rolling_resistance',
+                ('rolling_resistance',),
+                'N m s/rad',
+                text='torque against rolling over the rate of rolling',
+            ),
+            Entry(
+                'spin_direction',
+                ('spin_direction',),
+                '',
+                text='sign of the spin that friction opposes, 0 for none',
+            ),
+            Entry('object_surface', tuple(f'object_{n}' for n in surface.values), 'm'),
+            Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'm', 'hand'),
+        ),
+        defaults={
+            'rolling_resistance': (0.0,),
+            'spin_direction': (0.0,),
+            'object_surface': tuple(surface.values.values()),
+            'hand_edges': (-FAR, FAR, -FAR, FAR),
+        },
+    )

@@ -1,0 +1,166 @@
+"""The modes of a body on a plate: rates, wrench, guards and constraints of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+from rolling_dynamics.contact.friction import contact_margins
+from rolling_dynamics.contact.rolling_dynamics import HandMotion
+from rolling_dynamics.hybrid_contact.equations import (
+    Accelerations,
+    ContactMotion,
+    flight,
+    rolling,
+    Scene,
+    scene,
+    sliding,
+)
+from rolling_dynamics.hybrid_contact.placement import Placement
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.surfaces.surface import Surface
+
+CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping')
+PLANAR_MODES = ('rolling', 'slipping', 'separated')
+CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
+SPIN_CREEP = 1e-7  # rad/s, the same for spin
+STILL = 1e-14  # m/s: keeps the direction of no slip a number
+
+
+@dataclass(frozen=True, eq=False)
+class HybridExpressions:
+    """Symbols of the equations, and body and plate at a state."""
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    params: Mapping[str, ca.SX]
+    placement: Placement
+    scene: Scene
+
+    def with_velocities(self, w_HO_H: ca.SX, v_HO_H: ca.SX) -> ca.SX:
+        """Return the state with other velocities of the object."""
+        return self.changed(w_HO_H=w_HO_H, v_HO_H=v_HO_H)
+
+    def changed(self, **entries: ca.SX) -> ca.SX:
+        """Return the state with other vectors in place of some."""
+        return self.placement.replaced(self.x, entries)
+
+
+@dataclass(frozen=True, eq=False)
+class ModeEquations:
+    """Rates of the state, wrench (tau, f) on the object at the contact in H, and guards."""
+
+    xdot: ca.SX
+    wrench: ca.SX
+    guards: Mapping[str, ca.SX]
+
+
+def expressions_of(
+    surface: Surface, placement: Placement, parameters: Layout
+) -> HybridExpressions:
+    """Return symbols, and body and plate, of a surface and a kind of state."""
+    x, u = ca.SX.sym('x', placement.state.size), ca.SX.sym('u', placement.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', parameters.size)
+    params = {e.name: p[parameters.slice(e.name)] for e in parameters.entries}
+    body = placement.vectors(x)
+    alpha, a = placement.accelerations(u)
+    j = params['inertia']
+    inertia = ca.vertcat(
+        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
+    )
+    s = scene(
+        surface,
+        params['object_surface'],
+        body,
+        HandMotion(w=body.w_WH_H, alpha=alpha, a=a),
+        mass=params['mass'],
+        inertia_O=inertia,
+        gravity_H=rotation_matrix(body.q_WH).T @ params['gravity_W'],
+        resistance=params['rolling_resistance'],
+    )
+    return HybridExpressions(x, u, t, p, params, placement, s)
+
+
+def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
+    """Return the equations of a mode."""
+    s = e.scene
+    if mode == 'separated':
+        return ModeEquations(_rates(e, flight(s)), ca.SX.zeros(6), {'gap': s.gap})
+    motion = _contact_motion(mode, e)
+    wrench = ca.vertcat(motion.torque_H, motion.force_H)
+    return ModeEquations(_rates(e, motion.accelerations), wrench, _guards(mode, e, motion, wrench))
+
+
+def _contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
+    s, q = e.scene, e.params
+    held = mode.startswith('pure') or e.placement.planar
+    spin = q['mu_spin'], q['spin_direction']
+    if mode.endswith('rolling'):
+        # in the plane there is no spin to hold, and rolling without it is the simpler equation
+        return rolling(s, *spin, pure=held and not e.placement.planar)
+    v = s.v_contact
+    direction = ca.vertcat(v[0:2], 0) / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
+    return sliding(s, q['mu_kinetic'], *spin, direction, held=held and not e.placement.planar)
+
+
+def _guards(
+    mode: str, e: HybridExpressions, motion: ContactMotion, wrench: ca.SX
+) -> dict[str, ca.SX]:
+    """Return what is positive within a mode of contact."""
+    s, q = e.scene, e.params
+    margins = contact_margins(wrench, q['mu'], q['mu_spin'])
+    point, edges = s.contact.p_HC, q['hand_edges']
+    inside = [point[0] - edges[0], edges[1] - point[0]]
+    if not e.placement.planar:
+        inside += [point[1] - edges[2], edges[3] - point[1]]
+    guards = {'edge': ca.mmin(ca.vertcat(*inside)), 'normal_force': margins.normal_force}
+    if mode.endswith('rolling'):
+        guards['friction'] = margins.friction
+    else:
+        v = s.v_contact
+        guards['slip'] = ca.sqrt(v[0] ** 2 + v[1] ** 2) - CREEP
+    if not mode.startswith('pure'):
+        if mode == 'slipping' or not e.placement.planar:
+            guards['painleve'] = motion.margin
+        if not e.placement.planar:
+            sign, w = q['spin_direction'], s.body.w_HO_H[2]
+            guards['spin'] = ca.if_else(sign == 0, 1.0, sign * w - SPIN_CREEP)
+    else:
+        guards['spin'] = margins.spin
+        if mode == 'pure_slipping':
+            guards['painleve'] = motion.margin
+    return guards
+
+
+def projected(mode: str, e: HybridExpressions) -> ca.SX:
+    """Return the state on the constraints of a mode."""
+    s, b = e.scene, e.scene.body
+    fixed = {name: getattr(b, name) / ca.norm_2(getattr(b, name)) for name in ('q_WH', 'q_HO')}
+    if mode == 'separated':
+        return e.changed(**fixed)
+    fixed['p_HO_H'] = b.p_HO_H - ca.vertcat(0, 0, s.gap)
+    w, v = b.w_HO_H, b.v_HO_H
+    if mode.startswith('pure'):
+        w = ca.vertcat(w[0:2], 0)
+    if mode.endswith('rolling'):
+        v = -ca.cross(w, s.contact.r_OC)
+    else:
+        v -= ca.vertcat(0, 0, (v + ca.cross(w, s.contact.r_OC))[2])
+    return e.changed(w_HO_H=w, v_HO_H=v, **fixed)
+
+
+def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
+    s, b = e.scene, e.scene.body
+    rates = {
+        'p_WH': rotation_matrix(b.q_WH) @ b.v_WH_H,
+        'p_HO_H': b.v_HO_H,
+        'w_WH_H': s.hand.alpha,
+        'v_WH_H': s.hand.a - ca.cross(b.w_WH_H, b.v_WH_H),
+        'w_HO_H': a.w,
+        'v_HO_H': a.v,
+    }
+    return e.placement.rates_of(b, rates)

@@ -1,0 +1,292 @@
+"""A smooth convex body on a moving plate, as a rolling system of several modes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+import hashlib
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
+from rolling_dynamics.contact.layouts import FAR, GRAVITY
+from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.hybrid_contact.equations import (
+    answer,
+    contact_bias,
+    contact_mobility,
+    flight,
+    of_contact,
+    Scene,
+    sliding,
+    sticking_impact,
+)
+from rolling_dynamics.hybrid_contact.layouts import parameter_layout
+from rolling_dynamics.hybrid_contact.mode_equations import (
+    CONTACT_MODES,
+    expressions_of,
+    HybridExpressions,
+    mode_equations,
+    ModeEquations,
+    PLANAR_MODES,
+    projected,
+)
+from rolling_dynamics.hybrid_contact.placement import PlanarPlacement, SpatialPlacement
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rolling_system import Mode
+from rolling_dynamics.rotations import homogeneous, rotation_matrix
+from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
+
+Array = NDArray[np.float64]
+
+
+class HybridContactSystem:
+    """
+    A convex body that rolls, slides, flies and lands on a plate whose acceleration is the control.
+
+    The plate is z = 0 of the hand frame H. Modes: ``rolling``, ``pure_rolling``, ``slipping``,
+    ``pure_slipping`` (sliding without spin) and ``separated``; in the plane there is no spin, and
+    the modes are ``rolling``, ``slipping`` and ``separated``.
+
+    Attributes
+    ----------
+    object_surface
+        Surface of the body in the frame of its centre of mass; it has a support function.
+    planar
+        Whether all motion is in the plane x-z, with 12 states and 3 controls; else 26 and 6.
+
+    """
+
+    name = 'hybrid_contact'
+    independent_variable = 'time'
+
+    def __init__(self, object_surface: Surface, *, planar: bool = False) -> None:
+        """
+        Build the system.
+
+        Raises
+        ------
+        SurfaceError
+            The surface has no support function, or the other body touches it from inside.
+
+        """
+        if object_surface.support is None or object_surface.side != 'outside':
+            raise SurfaceError(
+                f'hybrid contact needs a convex body with a support function, touched from '
+                f'outside; {object_surface.name!r} is none (Sphere and Ellipsoid are)'
+            )
+        self.object_surface, self.planar = object_surface, planar
+        self.placement = PlanarPlacement() if planar else SpatialPlacement()
+        self.state: Layout = self.placement.state
+        self.control: Layout = self.placement.control
+        self.parameters = parameter_layout(object_surface)
+        self.tangent = tangent_layout(self.state)
+
+    def pack_parameters(
+        self,
+        *,
+        mass: float,
+        inertia: ArrayLike,
+        gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
+        mu: float = 1.0,
+        mu_kinetic: float | None = None,
+        mu_spin: float = 0.0,
+        rolling_resistance: float = 0.0,
+        edges: ArrayLike = (-FAR, FAR, -FAR, FAR),
+    ) -> Array:
+        """
+        Return the vector p.
+
+        Parameters
+        ----------
+        mass, inertia, gravity_W, mu, mu_spin
+            As of :meth:`ContactSystem.pack_parameters`.
+        mu_kinetic
+            Coefficient of kinetic friction; mu if None.
+        rolling_resistance
+            Torque against rolling over the rate of rolling [N m s/rad].
+        edges
+            Least and greatest x and y of the plate in H [m].
+
+        Raises
+        ------
+        ParameterError
+            A value that no body has.
+
+        """
+        kinetic = mu if mu_kinetic is None else mu_kinetic
+        coefficients = {
+            'mu': mu,
+            'mu_kinetic': kinetic,
+            'mu_spin': mu_spin,
+            'rolling_resistance': rolling_resistance,
+        }
+        for name, value in coefficients.items():
+            if not (np.isfinite(value) and value >= 0):
+                raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
+        if kinetic > mu:
+            raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
+        given = np.asarray(edges, dtype=float)
+        if given.shape != (4,) or not (given[0] < given[1] and given[2] < given[3]):
+            raise ParameterError(
+                f'edges takes x_min < x_max, y_min < y_max [m], got {given.tolist()}'
+            )
+        J = checked_inertia(inertia)
+        return self.parameters.pack(
+            mass=checked_mass(mass),
+            inertia=[J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
+            gravity_W=gravity_W,
+            hand_edges=given,
+            **coefficients,
+        )
+
+    @cached_property
+    def expressions(self) -> HybridExpressions:
+        """Symbols, and body and plate at a state."""
+        return expressions_of(self.object_surface, self.placement, self.parameters)
+
+    @property
+    def scene(self) -> Scene:
+        """Body and plate at a state, as expressions."""
+        return self.expressions.scene
+
+    @cached_property
+    def equations(self) -> Mapping[str, ModeEquations]:
+        """The equations of each mode, written once."""
+        names = PLANAR_MODES if self.planar else (*CONTACT_MODES, 'separated')
+        return {name: mode_equations(name, self.expressions) for name in names}
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
+        e = self.expressions
+        return ca.Function(
+            name, [e.x, e.u, e.t, e.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
+        )
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Modes of motion by name."""
+        return {
+            name: Mode(
+                dynamics=self.function('dynamics', e.xdot),
+                wrench=self.function('wrench', e.wrench),
+                guards={key: self.function(key, g) for key, g in e.guards.items()},
+            )
+            for name, e in self.equations.items()
+        }
+
+    @cached_property
+    def projections(self) -> Mapping[str, ca.Function]:
+        """``(x, p) -> x`` on the constraints of each mode: contact, rolling, spin, unit norms."""
+        e = self.expressions
+        return {
+            name: ca.Function(
+                'projection', [e.x, e.p], [ca.densify(projected(name, e))], ['x', 'p'], ['y']
+            )
+            for name in self.equations
+        }
+
+    @cached_property
+    def touch(self) -> ca.Function:
+        """``(x, p) -> gap [m], v_contact in H [m/s], p_HC [m], spin [rad/s]``."""
+        e, s = self.expressions, self.scene
+        return ca.Function(
+            'touch',
+            [e.x, e.p],
+            [s.gap, s.v_contact, s.contact.p_HC, s.body.w_HO_H[2]],
+            ['x', 'p'],
+            ['gap', 'v_contact', 'p_HC', 'spin'],
+        )
+
+    @cached_property
+    def impact(self) -> ca.Function:
+        """``(x, p) -> x after an impact that sticks, its impulse in H [N s], W [1/kg]``."""
+        e, s = self.expressions, self.scene
+        after, impulse = sticking_impact(s)
+        return ca.Function(
+            'impact', [e.x, e.p], [e.with_velocities(*after), impulse, contact_mobility(s)]
+        )
+
+    @cached_property
+    def kicked(self) -> ca.Function:
+        """``(x, p, P) -> x`` after an impulse in H [N s] on the body at the contact."""
+        e, s, P = self.expressions, self.scene, ca.SX.sym('P', 3)
+        jump = answer(s, P, ca.SX.zeros(3))
+        after = e.with_velocities(s.body.w_HO_H + jump.w, s.body.v_HO_H + jump.v)
+        return ca.Function('kicked', [e.x, e.p, P], [after])
+
+    @cached_property
+    def slip_onset(self) -> ca.Function:
+        """``(x, u, t, p, direction (2)) -> acceleration of slip, normal force, margin``."""
+        e, s, d = self.expressions, self.scene, ca.SX.sym('direction', 2)
+        q = e.params
+        motion = sliding(
+            s,
+            q['mu_kinetic'],
+            q['mu_spin'],
+            q['spin_direction'],
+            ca.vertcat(d, 0),
+            held=False,
+        )
+        slip = of_contact(s, motion.accelerations) + contact_bias(s)
+        return ca.Function(
+            'slip_onset', [e.x, e.u, e.t, e.p, d], [slip[0:2], motion.force_H[2], motion.margin]
+        )
+
+    @cached_property
+    def free_lift(self) -> ca.Function:
+        """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
+        s = self.scene
+        return self.function('free_lift', (of_contact(s, flight(s)) + contact_bias(s))[2])
+
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """Energy of the object in the world [J]."""
+        s, e = self.scene, self.expressions
+        b, R = s.body, rotation_matrix(s.body.q_WH)
+        v = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
+        w_O = s.contact.R_HO.T @ (b.w_WH_H + b.w_HO_H)
+        height = -ca.dot(e.params['gravity_W'], b.p_WH + R @ b.p_HO_H)
+        energy = s.mass * ca.sumsqr(v) / 2 + ca.dot(w_O, s.inertia_O @ w_O) / 2 + s.mass * height
+        return {'energy': self.function('energy', energy)}
+
+    def hand_power(self, mode: str) -> ca.Function:
+        """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
+        s, e = self.scene, self.equations[mode]
+        v_hand = s.body.v_WH_H + ca.cross(s.body.w_WH_H, s.contact.p_HC)
+        power = ca.dot(e.wrench[3:6], v_hand) + ca.dot(e.wrench[0:3], s.body.w_WH_H)
+        return self.function('hand_power', power)
+
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> X_WH, X_WO`` homogeneous matrices; names hand, object."""
+        e, b = self.expressions, self.scene.body
+        R = rotation_matrix(b.q_WH)
+        return ca.Function(
+            'pose',
+            [e.x, e.p],
+            [
+                homogeneous(R, b.p_WH),
+                homogeneous(R @ self.scene.contact.R_HO, b.p_WH + R @ b.p_HO_H),
+            ],
+            ['x', 'p'],
+            ['hand', 'object'],
+        )
+
+    @cached_property
+    def retract(self) -> ca.Function:
+        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
+        return retraction(self.state, self.tangent)
+
+    @cached_property
+    def difference(self) -> ca.Function:
+        """``(x, y) -> d`` with ``retract(y, d) = x``."""
+        return difference(self.state)
+
+    @cached_property
+    def model_hash(self) -> str:
+        """Content hash of the equations."""
+        parts = [f.serialize() for m in self.modes.values() for f in (m.dynamics, m.wrench) if f]
+        return hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]
