@@ -74,7 +74,7 @@ def simulate_dae(
         The solver failed: with a fixed component, where that component vanishes.
 
     """
-    u = as_control(control, ball.control.size)
+    u = as_control(control, ball.control.size, ball.state.size)
     cuts = np.unique(
         np.concatenate(
             [

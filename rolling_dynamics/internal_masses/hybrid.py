@@ -74,7 +74,8 @@ class _Runner:
         tolerance: tuple[float, float],
     ) -> None:
         self.system, self.p, self.sliding, self.tolerance = system, p, sliding, tolerance
-        self.given, self.control = control, as_control(control, system.control.size)
+        self.given = control
+        self.control = as_control(control, system.control.size, system.state.size)
         self.phases: list[Phase] = []
         self.events: list[Event] = []
         total = p[system.parameters.slice('mass')][0]

@@ -53,8 +53,8 @@ class Control:
 
     @property
     def simplest(self) -> ControlLike:
-        """The form that is simulated fastest: held, samples, or this function of (t, x)."""
+        """The form that is simulated fastest: held, samples, or the function of (x, t)."""
         held = self.held
         if held is not None:
             return held
-        return self if self.samples is None else self.samples
+        return self.function if self.samples is None else self.samples

@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.simulation.control import Piece
+from rolling_dynamics.simulation.control import StepControl
 from rolling_dynamics.simulation.dormand_prince import (
+    INSTANTS,
     interpolation_weights,
     POWER,
     SAMPLES,
     step_function,
     StepOutputs,
 )
+from rolling_dynamics.simulation.piece import Piece
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
+ROWS = 256  # steps that are kept in one piece of memory
 
 
 class Kept(NamedTuple):
@@ -30,6 +33,7 @@ class Kept(NamedTuple):
     lengths: NDArray[np.float64]  # (N,)
     states: NDArray[np.float64]  # (N, n) at the starts
     dense: NDArray[np.float64]  # (N, 7, n)
+    corrections: NDArray[np.float64]  # (N, entries)
 
     def interpolate(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the states at times, shape (M, n)."""
@@ -41,16 +45,20 @@ class Kept(NamedTuple):
 
 class CompiledSolver:
     """
-    Steps of the Dormand-Prince method of order 8 under a piecewise linear control.
+    Steps of the Dormand-Prince method of order 8 under a control that is known over a step.
+
+    A step is one call of one function, and one copy of what it returns.
 
     Attributes
     ----------
-    t, x
-        Time [s] and state at the end of the last step; on the constraints.
-    correction
-        How much the last step moved each entry of the state back to its constraint.
-    lowest
-        Bound below what each guard, less its level, came to in the last step.
+    t
+        Time at the end of the last step [s].
+    clear
+        Whether no guard came down to its level in the last step.
+    next_step
+        Length of the next step [s].
+    kept
+        Number of steps kept for dense output.
 
     """
 
@@ -58,7 +66,7 @@ class CompiledSolver:
         self,
         system: RollingSystem,
         functions: tuple[ca.Function, ca.Function],
-        guards: int,
+        control: StepControl,
         p: NDArray[np.float64],
         tolerance: tuple[float, float],
         levels: NDArray[np.float64],
@@ -74,8 +82,8 @@ class CompiledSolver:
             The system.
         functions
             The step, and the dynamics.
-        guards
-            Number of guards.
+        control
+            What drives it.
         p
             Parameters.
         tolerance
@@ -90,77 +98,86 @@ class CompiledSolver:
         """
         n = system.state.size
         self._n, self._tolerance, self._max_step = n, tolerance, max_step
-        self._step, self._dynamics = (FastFunction(f) for f in functions)
-        (
-            self._x_in,
-            self._rate_in,
-            self._u_in,
-            self._slope_in,
-            self._t_in,
-            self._h_in,
-            p_in,
-            tolerance_in,
-            self._levels_in,
-        ) = self._step.inputs
-        p_in[:], tolerance_in[:], self._levels_in[:] = p, tolerance, levels
-        self._p = p
-        out, where = self._step.output, StepOutputs(n, len(system.state.entries), guards).slices
-        self._x_out, self._rate_out = out[where['x']], out[where['rate']]
-        self._error_out, self._dense_out = out[where['error']], out[where['dense']]
-        self.correction, self.lowest = out[where['correction']], out[where['lowest']]
-        self.t, self.t_old, self.h, self.next_step = 0.0, 0.0, 0.0, first_step
-        self.x, self._rate = np.zeros(n), np.zeros(n)
-        self._piece = Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
-        self._forget()
+        step, self._dynamics = (FastFunction(f) for f in functions)
+        self._evaluate, self._out, self._inputs = step.evaluate, step.output, step.inputs
+        self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
+        self._levels = step.inputs[8]
+        step.inputs[6][:], step.inputs[7][:], self._levels[:] = p, tolerance, levels
+        self._p, self._control = p, control
+        where = StepOutputs(n, len(system.state.entries)).slices
+        self._where, self._state_part = where, where['state']
+        self._error, self._least = where['error'].start, where['least'].start
+        self.t, self.h, self.next_step, self.clear = 0.0, 0.0, first_step, False
+        self._state, self._begun, self._end = np.zeros(2 * n), np.zeros(n), 0.0
+        self._t_old, self._piece = 0.0, Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
+        self._blocks = [np.empty((ROWS, self._out.size))]
+        self._free = 0  # row of the last block for the next step
+        self._row = self._blocks[0][0]
+        self._clocks: list[tuple[float, float]] = []
+        self.kept = 0
+
+    @property
+    def x(self) -> NDArray[np.float64]:
+        """State at the end of the last step, on the constraints."""
+        return self._state[: self._n].copy()
 
     def begin(self, t: float, x: NDArray[np.float64], piece: Piece) -> None:
         """Start at a state, under the control of a piece; a known step length is kept."""
-        self.t, self.x, self._piece = t, np.array(x), piece
-        self._rate = self._derivative(t, self.x)
-        if not np.all(np.isfinite(self._rate)):
+        self.t, self._piece, self._end = t, piece, piece.end
+        rate = self._dynamics(x, self._control.at(piece, t, x), t, self._p)
+        if not np.all(np.isfinite(rate)):
             raise SimulationError(f'the rate of the state is not finite at t = {t:.9g} s')
+        self._state = np.concatenate([x, rate])
+        if not self.kept:
+            self._begun = self._state[: self._n]
+        self._u[:], self._slope[:] = piece.value, piece.slope
+        self._held = not piece.slope.any()
         if not self.next_step:
             self.next_step = min(self._first_step(), self._max_step)
 
-    def control(self, t: float, _x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the control at a time within the piece."""
-        return self._piece.value + self._piece.slope * (t - self._piece.start)
+        return self._control.at(self._piece, t, x)
 
-    def _derivative(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._dynamics(x, self.control(t), t, self._p)
+    def _try(self, h: float) -> None:
+        """Evaluate a step of a length from what stands in the inputs."""
+        self._h[0] = h
+        if self._control.curved:
+            self._curved[:] = self._control.over(self._t[0] + INSTANTS * h)
+        self._evaluate()
 
     def advance(self) -> None:
         """Take one step that keeps the tolerance, at most to the end of the piece."""
-        left = self._piece.end - self.t
-        least = 10 * abs(math.nextafter(self.t, math.inf) - self.t)
+        left = self._end - self.t
         h, rejected = self.next_step, False
-        self._x_in[:], self._rate_in[:], self._t_in[0] = self.x, self._rate, self.t
-        self._u_in[:], self._slope_in[:] = self.control(self.t), self._piece.slope
+        self._start[:], self._t[0] = self._state, self.t
+        if not self._held:
+            self._u[:] = self._piece.value + self._piece.slope * (self.t - self._piece.start)
         while True:
             last = h >= left * (1 - 1e-9)
             taken = left if last else h
-            self._h_in[0] = taken
-            self._step.evaluate()
-            error = self._error_out[0]
+            self._try(taken)
+            error = self._out.item(self._error)
             if error < 1:  # False where it is not a number
                 break
-            if taken <= least:
+            if taken <= 10 * abs(math.nextafter(self.t, math.inf) - self.t):
                 self._fail(taken)
             factor = SAFETY * error**EXPONENT if math.isfinite(error) else LEAST_FACTOR
             h, rejected = taken * max(LEAST_FACTOR, factor), True
         factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
         grown = taken * min(1.0 if rejected else GREATEST_FACTOR, factor)
         self.next_step = min(max(grown, h) if last and not rejected else grown, self._max_step)
-        self._accept(taken, last)
+        self._t_old = self.t
+        self._accept(taken, self._end if last else self.t + taken)
 
-    def _accept(self, h: float, last: bool) -> None:
-        self.t_old, self._x_old, self._rate_old, self.h = self.t, self.x, self._rate, h
-        self.t = self._piece.end if last else self.t + h
-        self.x, self._rate = self._x_out.copy(), self._rate_out.copy()
-        self.dense = self._dense_out.copy()
+    def _accept(self, h: float, t: float) -> None:
+        row = self._row
+        row[:] = self._out
+        self.t, self.h, self._state = t, h, row[self._state_part]
+        self.clear = row.item(self._least) > 0
 
     def _fail(self, h: float) -> None:
-        if not np.all(np.isfinite(self._rate_out)):
+        if not np.all(np.isfinite(self._out[self._state_part])):
             reason = 'the rate of the state is no longer finite'
         else:
             reason = 'the step length fell to rounding; the motion is singular there'
@@ -168,67 +185,65 @@ class CompiledSolver:
 
     def set_levels(self, levels: NDArray[np.float64]) -> None:
         """Change what the guards fall through."""
-        self._levels_in[:] = levels
+        self._levels[:] = levels
 
     def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return times and states, evenly spaced over the last step."""
         theta = np.linspace(0, 1, SAMPLES + 1)
-        F = self.dense.reshape(POWER, self._n)
-        return self.t_old + theta * self.h, self._x_old + interpolation_weights(theta) @ F
+        F = self._row[self._where['dense']].reshape(POWER, self._n)
+        states = self._start[: self._n] + interpolation_weights(theta) @ F
+        return self._t_old + theta * self.h, states
 
     def state_within(self, t: float) -> NDArray[np.float64]:
         """Return the state at a time within the last step, by a step of its own."""
-        self._redo(t - self.t_old)
-        return self._x_out.copy()
+        self._try(t - self._t_old)
+        return self._out[: self._n].copy()
 
     def truncate(self, t: float) -> None:
         """End the last step at an earlier time."""
         if t >= self.t:
             return
-        h = t - self.t_old
+        h = t - self._t_old
         if h <= 0:
-            self.t, self.x, self._rate, self.h = self.t_old, self._x_old, self._rate_old, 0.0
+            self.t, self.h, self._state = self._t_old, 0.0, self._start.copy()
             return
-        self._redo(h)
-        self.t, self._rate = self.t_old, self._rate_old
-        self.x = self._x_old
-        self._accept(h, last=False)
-        self.t = t
-
-    def _redo(self, h: float) -> None:
-        self._x_in[:], self._rate_in[:] = self._x_old, self._rate_old
-        self._t_in[0], self._h_in[0] = self.t_old, h
-        self._u_in[:], self._slope_in[:] = self.control(self.t_old), self._piece.slope
-        self._step.evaluate()
-
-    def _forget(self) -> None:
-        self._kept: list[tuple[float, float, NDArray[np.float64], NDArray[np.float64]]] = []
+        self._try(h)
+        self._accept(h, t)
 
     def keep(self) -> None:
         """Keep the last step for dense output."""
         if self.h > 0:
-            self._kept.append((self.t_old, self.h, self._x_old, self.dense))
+            self._clocks.append((self._t_old, self.h))
+            self.kept += 1
+            self._free += 1
+            if self._free == ROWS:
+                self._blocks.append(np.empty((ROWS, self._out.size)))
+                self._free = 0
+            self._row = self._blocks[-1][self._free]
 
     def collect(self) -> Kept:
         """Return the steps kept since the last call."""
-        t, h, x, dense = zip(*self._kept, strict=True)
-        n = self._n
-        self._forget()
-        return Kept(np.array(t), np.array(h), np.array(x), np.array(dense).reshape(-1, POWER, n))
-
-    @property
-    def kept(self) -> int:
-        """Number of steps kept."""
-        return len(self._kept)
+        rows = np.concatenate(self._blocks)[: self.kept]
+        times = np.array(self._clocks)
+        ends = rows[:, : self._n]
+        starts = np.vstack([self._begun, ends[:-1]])
+        self._state = self._state.copy()
+        self._begun = self._state[: self._n]
+        self._blocks, self._clocks = [self._blocks[0]], []
+        self._free, self.kept, self._row = 0, 0, self._blocks[0][0]
+        dense = rows[:, self._where['dense']].reshape(-1, POWER, self._n)
+        corrections = rows[:, self._where['correction']]
+        return Kept(times[:, 0], times[:, 1], starts, dense, corrections)
 
     def _first_step(self) -> float:
         """Return a first step length, Hairer et al., Section II.4."""
-        x, f, span = self.x, self._rate, self._piece.end - self.t
+        x, f, span = self._state[: self._n], self._state[self._n :], self._end - self.t
         scale = self._tolerance[1] + self._tolerance[0] * np.abs(x)
         d0, d1 = _rms(x / scale), _rms(f / scale)
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
         h0 = min(h0, span)
-        f1 = self._derivative(self.t, x + h0 * f)
+        ahead = x + h0 * f
+        f1 = self._dynamics(ahead, self.control(self.t, ahead), self.t, self._p)
         d2 = _rms((f1 - f) / scale) / h0
         if not math.isfinite(d2):
             return h0 * 1e-3

@@ -1,44 +1,44 @@
-"""Controls of a simulation: held, piecewise linear in time, or any function of time and state."""
+"""Controls of a simulation: held, piecewise linear in time, a formula, or any function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import inspect
 from itertools import pairwise
+from typing import Protocol
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.formula import Formula
+from rolling_dynamics.simulation.piece import Piece
 
 Samples = tuple[ArrayLike, ArrayLike]
-ControlLike = ArrayLike | Samples | Callable[..., ArrayLike] | None
+ControlLike = ArrayLike | Samples | ca.Function | Callable[..., ArrayLike] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """
-    A stretch of time in which the control is a straight line in time.
+class StepControl(Protocol):
+    """What a compiled step knows of the control."""
 
-    Attributes
-    ----------
-    start, end
-        Times [s].
-    value
-        Control at ``start``.
-    slope
-        Its rate.
+    @property
+    def curved(self) -> bool:
+        """Whether there is more to it within a piece than a straight line."""
+        ...
 
-    """
+    def at(self, piece: Piece, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control at a time within a piece."""
+        ...
 
-    start: float
-    end: float
-    value: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what it is beside the line of its piece, at times one after the other."""
+        ...
 
 
 class PiecewiseLinear:
     """Control given by samples; held before the first and after the last, jumps allowed."""
+
+    curved = False
 
     def __init__(self, times: ArrayLike, values: ArrayLike, size: int) -> None:
         """
@@ -89,6 +89,14 @@ class PiecewiseLinear:
         s = np.clip(np.where(length > 0, s, 1.0), 0.0, 1.0)[:, None]
         return np.asarray((1 - s) * self.values[k] + s * self.values[k + 1])
 
+    def at(self, piece: Piece, t: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control at a time within a piece."""
+        return piece.value + piece.slope * (t - piece.start)
+
+    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return zeros: the pieces tell everything."""
+        return np.zeros(times.size * self.values.shape[1])
+
     def pieces(self, start: float, end: float) -> list[Piece]:
         """Return the straight pieces between two times."""
         inner = np.unique(self.times[(self.times > start) & (self.times < end)])
@@ -128,18 +136,25 @@ class Feedback:
         values = [self(float(t), x) for t, x in zip(times, states, strict=True)]
         return np.array(values).reshape(-1, self._size)
 
+    def pieces(self, start: float, end: float) -> list[Piece]:
+        """Return the whole time as one piece."""
+        zero = np.zeros(self._size)
+        return [Piece(start, end, zero, zero)]
 
-def as_control(control: ControlLike, size: int) -> PiecewiseLinear | Feedback:
+
+def as_control(
+    control: ControlLike, size: int, states: int
+) -> PiecewiseLinear | Formula | Feedback:
     """
-    Return a control of any accepted kind in one of two forms.
+    Return a control of any accepted kind in one of three forms.
 
     Parameters
     ----------
     control
-        An array of shape (size,), held; ``(times, values)``, piecewise linear; a function of t or
-        of (t, x); None for zero.
-    size
-        Length of the control.
+        An array of shape (size,), held; ``(times, values)``, piecewise linear; a casadi.Function
+        ``(x, t) -> u``; a Python function of t or of (t, x); None for zero.
+    size, states
+        Lengths of the control and of the state.
 
     Raises
     ------
@@ -147,8 +162,12 @@ def as_control(control: ControlLike, size: int) -> PiecewiseLinear | Feedback:
         The shape is wrong or a value is not finite.
 
     """
+    if isinstance(control, ca.Function):
+        return Formula(control, states, size)
+    if isinstance(control, PiecewiseLinear | Formula):
+        return control
     if callable(control):
-        return control if isinstance(control, PiecewiseLinear) else Feedback(control, size)
+        return Feedback(control, size)
     if control is None:
         return PiecewiseLinear([0.0], np.zeros((1, size)), size)
     if isinstance(control, tuple) and len(control) == 2 and np.ndim(control[1]) == 2:

@@ -9,6 +9,7 @@ Section II.10).
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,9 @@ from scipy.integrate import DOP853
 POWER = 7  # terms of the dense output
 SAMPLES = 8  # parts of a step at whose borders the guards are looked at
 _STAGES = len(DOP853.C)
+_GUARDED = np.linspace(0, 1, SAMPLES + 1)
+# parts of a step at which the control is needed: the stages, dense output, guards
+INSTANTS = np.concatenate([DOP853.C[1:], [1.0], DOP853.C_EXTRA, _GUARDED])
 
 
 def interpolation_weights(theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -35,15 +39,14 @@ def interpolation_weights(theta: NDArray[np.float64]) -> NDArray[np.float64]:
 class StepOutputs:
     """Where the parts of a step's output stand, for a state of n numbers."""
 
-    def __init__(self, n: int, entries: int, guards: int) -> None:
+    def __init__(self, n: int, entries: int) -> None:
         """Lay the parts one after the other."""
         sizes = {
-            'x': n,
-            'rate': n,
+            'state': 2 * n,  # x and its rate
             'error': 1,
+            'least': 1,
             'correction': entries,
             'dense': POWER * n,
-            'lowest': guards,
         }
         start = 0
         self.slices: dict[str, slice] = {}
@@ -70,37 +73,47 @@ def step_function(
     Returns
     -------
     casadi.Function
-        ``(x, rate, u, slope, t, h, p, tolerance, levels) -> out`` with the control u + slope s at
-        t + s; ``tolerance`` is (rtol, atol), ``levels`` what the guards fall through.
+        ``(state, u, slope, curved, t, h, p, tolerance, levels) -> out``; ``state`` is x and its
+        rate. The control at the part c_k = INSTANTS[k] of the step is u + slope c_k h + column k
+        of ``curved``; ``tolerance`` is (rtol, atol), ``levels`` what the guards fall through.
 
     """
     n, m = system.state.size, system.control.size
-    x, rate = ca.MX.sym('x', n), ca.MX.sym('rate', n)
+    state = ca.MX.sym('state', 2 * n)
+    x, rate = state[:n], state[n:]
     u, slope = ca.MX.sym('u', m), ca.MX.sym('slope', m)
+    curved = ca.MX.sym('curved', m, INSTANTS.size)
     t, h = ca.MX.sym('t'), ca.MX.sym('h')
     p, tolerance = ca.MX.sym('p', system.parameters.size), ca.MX.sym('tolerance', 2)
     levels = ca.MX.sym('levels', guards.numel_out(0) if guards is not None else 0)
+    columns, instants = iter(ca.horzsplit(curved)), iter(INSTANTS)
 
-    def f(c: float, state: ca.MX) -> ca.MX:
-        return dynamics(state, u + slope * (c * h), t + c * h, p)
+    def at_next(function: ca.Function, state: ca.MX) -> ca.MX:
+        s = next(instants) * h
+        return function(state, u + slope * s + next(columns), t + s, p)
 
     K = [rate]
     for s in range(1, _STAGES):
-        K.append(f(DOP853.C[s], x + h * _combine(DOP853.A[s][:s], K)))
+        K.append(at_next(dynamics, x + h * _combine(DOP853.A[s][:s], K)))
     free = x + h * _combine(DOP853.B, K)
     y = projection(system)(free, p)
-    K.append(f(1.0, y))
+    K.append(at_next(dynamics, y))
     error = _error_norm(x, y, K, h, tolerance)
-    for a, c in zip(DOP853.A_EXTRA, DOP853.C_EXTRA, strict=True):
-        K.append(f(c, x + h * _combine(a[: len(K)], K)))
+    for a in DOP853.A_EXTRA:
+        K.append(at_next(dynamics, x + h * _combine(a[: len(K)], K)))
     delta = y - x
     F = [delta, h * K[0] - delta, 2 * delta - h * (K[_STAGES] + K[0])]
     F += [h * _combine(row, K) for row in DOP853.D]
-    parts = [y, K[_STAGES], error, _corrections(system, y - free), *F]
+    least = ca.MX(math.inf)
     if guards is not None:
-        parts.append(_lowest(guards, x, F, u, slope, t, h, p) - levels)
+        weights = interpolation_weights(_GUARDED)
+        samples = [at_next(guards, x + _combine(w, F) if k else x) for k, w in enumerate(weights)]
+        least = ca.mmin(_bound_below()(ca.horzcat(*samples).T).T - levels)
+    parts = [y, K[_STAGES], error, least, _corrections(system, y - free), *F]
     return ca.Function(
-        'dop853_step', [x, rate, u, slope, t, h, p, tolerance, levels], [ca.vertcat(*parts)]
+        'dop853_step',
+        [state, u, slope, curved, t, h, p, tolerance, levels],
+        [ca.vertcat(*parts)],
     )
 
 
@@ -123,25 +136,6 @@ def _corrections(system: RollingSystem, change: ca.MX) -> ca.MX:
     return ca.vertcat(
         *(ca.norm_2(change[system.state.slice(e.name)]) for e in system.state.entries)
     )
-
-
-def _lowest(
-    guards: ca.Function,
-    x: ca.MX,
-    F: Sequence[ca.MX],
-    u: ca.MX,
-    slope: ca.MX,
-    t: ca.MX,
-    h: ca.MX,
-    p: ca.MX,
-) -> ca.MX:
-    """Return a bound below what each guard comes to in the step."""
-    weights = interpolation_weights(np.linspace(0, 1, SAMPLES + 1))
-    values = []
-    for k, w in enumerate(weights):
-        s = k / SAMPLES * h
-        values.append(guards(x + _combine(w, F) if k else x, u + slope * s, t + s, p))
-    return _bound_below()(ca.horzcat(*values).T).T
 
 
 def _bound_below() -> ca.Function:

@@ -45,8 +45,8 @@ class Solver(Protocol):
     """What the search for events knows of an integrator."""
 
     @property
-    def lowest(self) -> NDArray[np.float64] | None:
-        """Return a bound below what each guard came to in the last step, if it is known."""
+    def clear(self) -> bool:
+        """Tell whether it is known that no guard came down to its level in the last step."""
         ...
 
     def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -87,7 +87,7 @@ class GuardWatch:
 
         """
         self._guards, self._p, self.levels = guards, p, levels
-        self.inside = np.ones(levels.size, dtype=bool)
+        self.inside = [True] * levels.size
 
     def values(
         self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]
@@ -99,15 +99,13 @@ class GuardWatch:
 
     def begin(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.intp]:
         """Look at the guards at a start; return those that are below their levels there."""
-        self.inside = ~(self.values(t, x, u) < -NOISE)
-        return np.flatnonzero(~self.inside)
+        below = self.values(t, x, u) < -NOISE
+        self.inside = (~below).tolist()
+        return np.flatnonzero(below)
 
     def search(self, solver: Solver) -> list[tuple[float, int]]:
         """Return time and index of every fall in the last step, in order of time."""
-        if self._guards is None:
-            return []
-        lowest = solver.lowest
-        if lowest is not None and lowest.min() > 0 and self.inside.all():
+        if self._guards is None or (solver.clear and False not in self.inside):
             return []
         times, states = solver.samples()
         table = np.array(
@@ -126,7 +124,7 @@ class GuardWatch:
         for j in range(SAMPLES):
             a, b = values[j], values[j + 1]
             if not self.inside[k]:
-                self.inside[k] = b > NOISE
+                self.inside[k] = bool(b > NOISE)
             elif b < -NOISE:
                 found.append(self._root(solver, k, times[j], times[j + 1]))
                 self.inside[k] = False

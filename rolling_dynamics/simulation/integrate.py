@@ -51,7 +51,8 @@ def simulate(
         State at the start, shape (state.size,).
     control
         An array, held; ``(times, values)``, piecewise linear, whose times are borders of steps;
-        a function of t, or of t and x; None for zero.
+        a casadi.Function ``(x, t) -> u``; a Python function of t, or of t and x, by far the
+        slowest; None for zero.
     duration
         Time to simulate [s], positive.
     t_eval
@@ -59,7 +60,8 @@ def simulate(
     rtol, atol
         Relative and absolute tolerance of a step.
     method
-        ``DOP853``, which is compiled unless the control is a function, or another of SciPy's.
+        ``DOP853``, which is compiled unless the control is a Python function, or another of
+        SciPy's.
     events
         Guard -> ``stop``, ``record`` or ``ignore``; or the guards that stop, the others being
         recorded. If None, all of them stop; guards that are not named stop.
@@ -125,7 +127,8 @@ def simulate(
     )
     if hasattr(system, 'check_state'):
         system.check_state(p, x0)
-    run = Run(system, p, as_control(control, system.control.size), settings, times)
+    driven = as_control(control, system.control.size, system.state.size)
+    run = Run(system, p, driven, settings, times)
     return run.trajectory(start, x0, start + duration)
 
 

@@ -33,6 +33,8 @@ class Machine:
         ``(x, p) -> x`` on the constraints.
     resets
         Jumps of the mode.
+    law
+        Feedback law that is compiled in; None for none.
 
     """
 
@@ -43,6 +45,7 @@ class Machine:
     charts: int
     projection: ca.Function
     resets: Mapping[str, ca.Function]
+    law: ca.Function | None = None
 
 
 _machines: weakref.WeakKeyDictionary[RollingSystem, dict[str, Machine]] = (
@@ -50,22 +53,56 @@ _machines: weakref.WeakKeyDictionary[RollingSystem, dict[str, Machine]] = (
 )
 
 
-def machine_of(system: RollingSystem, mode: str, extra: Mapping[str, ca.Function]) -> Machine:
-    """Return the compiled functions; those without further guards are kept with the system."""
+def machine_of(
+    system: RollingSystem,
+    mode: str,
+    extra: Mapping[str, ca.Function],
+    law: ca.Function | None = None,
+) -> Machine:
+    """
+    Return the compiled functions; those of the system alone are kept with it.
+
+    Parameters
+    ----------
+    system, mode
+        The system and its mode of motion.
+    extra
+        Further guards.
+    law
+        Feedback law ``(x, t) -> u`` that takes the place of the control; None for none.
+
+    """
     known = _machines.setdefault(system, {})
-    if not extra and mode in known:
-        return known[mode]
+    key = mode if law is None else f'{mode} with a law'  # of laws, the last one is kept
+    if not extra and key in known and _same(known[key].law, law):
+        return known[key]
     this = system.modes[mode]
     guards = guard_set(system, this, extra)
     machine = Machine(
         system=system,
-        step=compile_step(system, this.dynamics, guards.function),
+        step=compile_step(
+            system, closed(this.dynamics, law), guards.function and closed(guards.function, law)
+        ),
         guards=guards.function,
         names=guards.names,
         charts=len(chart_guards(system)),
         projection=projection(system),
         resets=this.resets,
+        law=law,
     )
     if not extra:
-        known[mode] = machine
+        known[key] = machine
     return machine
+
+
+def _same(a: ca.Function | None, b: ca.Function | None) -> bool:
+    """Tell whether two laws are one object of CasADi."""
+    return (a is None and b is None) or (a is not None and b is not None and hash(a) == hash(b))
+
+
+def closed(function: ca.Function, law: ca.Function | None) -> ca.Function:
+    """Return a function ``(x, u, t, p)`` with a law in the place of its control."""
+    if law is None:
+        return function
+    x, u, t, p = (ca.MX.sym('xutp'[k], function.numel_in(k)) for k in range(4))
+    return ca.Function(function.name(), [x, u, t, p], [function(x, law(x, t), t, p)])

@@ -51,9 +51,7 @@ class Recorder:
         """Take the solver's last step."""
         solver.keep()
         self.steps += 1
-        np.maximum(self._largest, solver.correction, out=self._largest)
-        self._total += solver.correction
-        if not self._dense and solver.kept >= BLOCK:
+        if solver.kept >= BLOCK and not self._dense:
             self._write(solver, solver.t, last=False)
 
     def close(self, solver: Solver) -> None:
@@ -64,6 +62,8 @@ class Recorder:
     def _write(self, solver: Solver, end: float, *, last: bool) -> None:
         """Write output before a time, and at it if it is the last."""
         kept = solver.collect()
+        np.maximum(self._largest, kept.corrections.max(axis=0), out=self._largest)
+        self._total += kept.corrections.sum(axis=0)
         self._extend(end, kept.interpolate if self._dense else None)
         if self._t_eval is None:
             times = kept.times

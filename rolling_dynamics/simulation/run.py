@@ -13,10 +13,12 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
-from rolling_dynamics.simulation.control import Feedback, Piece, PiecewiseLinear
+from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear
 from rolling_dynamics.simulation.events import Event, GuardWatch
+from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.guards import atlas_of
 from rolling_dynamics.simulation.machine import Machine, machine_of
+from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import ScipySolver
 from rolling_dynamics.simulation.trajectory import Trajectory
@@ -51,7 +53,7 @@ class Run:
         self,
         system: RollingSystem,
         p: NDArray[np.float64],
-        control: PiecewiseLinear | Feedback,
+        control: PiecewiseLinear | Formula | Feedback,
         settings: Settings,
         t_eval: NDArray[np.float64] | None,
     ) -> None:
@@ -67,12 +69,7 @@ class Run:
         """Return the motion from x0 between two times."""
         self._mount(self._given, start, x0)
         x = np.array(self._machine.projection(x0, self._p)).ravel()
-        if isinstance(self._control, PiecewiseLinear):
-            pieces = self._control.pieces(start, end)
-        else:
-            zero = np.zeros(self._given.control.size)
-            pieces = [Piece(start, end, zero, zero)]
-        t = start
+        t, pieces = start, self._control.pieces(start, end)
         x = self._start_charts(t, x)
         self._first_look(t, x)
         for piece in pieces:
@@ -88,13 +85,15 @@ class Run:
         if self._stopped:
             return t, x
         self._solver.begin(t, x, piece)
+        report = self._settings.on_progress
         while self._solver.t < piece.end and not self._stopped:
             solver = self._solver
             solver.advance()
-            self._handle(self._watch.search(solver), piece)
+            hits = self._watch.search(solver)
+            if hits:
+                self._handle(hits, piece)
             if solver is self._solver:
                 self._recorder.step(solver)
-            report = self._settings.on_progress
             if report and self._recorder.steps % PROGRESS == 0 and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
         return self._solver.t, self._solver.x
@@ -186,14 +185,16 @@ class Run:
     def _mount(self, system: RollingSystem, t: float, x: NDArray[np.float64]) -> None:
         """Set up solver and guards for a system on its charts, from a state on them."""
         s = self._settings
-        self._machine: Machine = machine_of(system, s.mode, s.extra)
+        control = None if s.method != 'DOP853' else self._control
+        law = control.function if isinstance(control, Formula) and control.closes_loop else None
+        self._machine: Machine = machine_of(system, s.mode, s.extra, law)
         levels = self._levels(x)
         self._watch = GuardWatch(self._guard_function(), self._p, levels)
-        if isinstance(self._control, PiecewiseLinear) and s.method == 'DOP853':
+        if isinstance(control, PiecewiseLinear | Formula):
             self._solver: CompiledSolver | ScipySolver = CompiledSolver(
                 system,
                 self._machine.step,
-                levels.size,
+                control,
                 self._p,
                 (s.rtol, s.atol),
                 levels,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.simulation.control import Piece
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
+from rolling_dynamics.simulation.piece import Piece
 from scipy.integrate import DenseOutput, DOP853, LSODA, OdeSolver, Radau, RK23, RK45
 
 METHODS: dict[str, type[OdeSolver]] = {
@@ -28,10 +28,11 @@ HAS_MEMORY = (LSODA,)  # holds past states, so that the last one cannot be moved
 class Pieces:
     """Dense output as SciPy gives it, step by step."""
 
-    def __init__(self, steps: list[tuple[float, DenseOutput]]) -> None:
-        """Take the steps, each with its start."""
-        self.times = np.array([t for t, _ in steps])
-        self._steps = [dense for _, dense in steps]
+    def __init__(self, steps: list[tuple[float, DenseOutput, NDArray[np.float64]]]) -> None:
+        """Take the steps, each with its start and what moved the state to its constraints."""
+        self.times = np.array([t for t, _, _ in steps])
+        self._steps = [dense for _, dense, _ in steps]
+        self.corrections = np.array([correction for _, _, correction in steps])
 
     def interpolate(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the states at times, shape (M, n)."""
@@ -47,14 +48,12 @@ class ScipySolver:
     ----------
     t, x
         Time [s] and state at the end of the last step; on the constraints.
-    correction
-        How far each entry of the state was off its constraint after the last step.
-    lowest
-        None: the guards have to be looked at.
+    clear
+        False: the guards have to be looked at.
 
     """
 
-    lowest = None
+    clear = False
 
     def __init__(
         self,
@@ -98,10 +97,10 @@ class ScipySolver:
         self._dynamics.inputs[3][:] = p
         self._projection.inputs[1][:] = p
         self._control, self._entries = control, system.state
-        self.correction = np.zeros(len(system.state.entries))
+        self._correction = np.zeros(len(system.state.entries))
         self.t = self.t_old = self.h = 0.0
         self.x = np.zeros(system.state.size)
-        self._kept: list[tuple[float, DenseOutput]] = []
+        self._kept: list[tuple[float, DenseOutput, NDArray[np.float64]]] = []
         self.next_step = first_step
 
     def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -164,7 +163,7 @@ class ScipySolver:
         if not np.all(np.isfinite(projected)):
             raise SimulationError(f'the state is no longer finite at t = {self.t:.9g} s')
         for k, entry in enumerate(self._entries.entries):
-            self.correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
+            self._correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
         if isinstance(solver, HAS_MEMORY):
             self.x = solver.y.copy()  # the distance from the constraints is told and left
         else:
@@ -194,7 +193,7 @@ class ScipySolver:
     def keep(self) -> None:
         """Keep the last step for dense output."""
         if self.h > 0:
-            self._kept.append((self.t_old, self.dense))
+            self._kept.append((self.t_old, self.dense, self._correction.copy()))
 
     def collect(self) -> Pieces:
         """Return the steps kept since the last call."""

@@ -27,6 +27,8 @@ class SteppedPlant(ABC):
         Present state, control in force, and time since the start [s].
     fault
         Why nothing moves any more; empty while it does.
+    broken
+        Name of the guard that fell below zero; empty while there is none.
 
     """
 
@@ -64,7 +66,7 @@ class SteppedPlant(ABC):
         self.x = self.start.copy()
         self.u = np.zeros(system.control.size)
         self.time = 0.0
-        self.fault = ''
+        self.fault = self.broken = ''
 
     @abstractmethod
     def _look(self, x: Array, u: Array) -> Mapping[str, float]:
@@ -74,10 +76,10 @@ class SteppedPlant(ABC):
         """Go on from a state at time zero, or raise SimulationError if it is not rolling there."""
         u, before = np.zeros_like(self.u), self.time
         self.time = 0.0
-        fault = self._broken(x, u)
+        fault = self._judge(x, u)
         if fault:
             self.time = before
-            self._look(self.x, self.u)
+            self._judge(self.x, self.u)
             raise SimulationError(f'no rolling contact at this start: {fault}')
         self.x, self.u, self.fault = x, u, ''
 
@@ -117,10 +119,13 @@ class SteppedPlant(ABC):
             self.fault = 'the state is not finite any more'
             return
         self.x = x
-        self.fault = self._broken(x, self.u)
+        self.fault = self._judge(x, self.u)
 
-    def _broken(self, x: Array, u: Array) -> str:
+    def _judge(self, x: Array, u: Array) -> str:
+        """Return what is wrong with a state, and keep the name of the guard."""
+        self.broken = ''
         for name, margin in self._look(x, u).items():
             if not margin > 0.0:
+                self.broken = name
                 return f'the contact left its envelope: {name} = {margin:.4g}'
         return ''
