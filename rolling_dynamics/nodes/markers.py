@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.nodes.conversions import list_to_point
+from rolling_dynamics.nodes.conversions import list_to_point, vector_to_list
 from rolling_dynamics.surfaces import Surface
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -30,7 +30,11 @@ def colour(rgba: Sequence[float]) -> ColorRGBA:
 
 
 def surface_marker(
-    surface: Surface, frame: str, number: int, colours: Sequence[Sequence[float]]
+    surface: Surface,
+    frame: str,
+    number: int,
+    colours: Sequence[Sequence[float]],
+    extent: float = EXTENT,
 ) -> Marker:
     """
     Return a mesh of the first chart of a surface.
@@ -45,13 +49,15 @@ def surface_marker(
         Id of the marker.
     colours
         Two colours of the chequer, r, g, b, a.
+    extent
+        Half the size of what is drawn of an unbounded chart [m or chart unit].
 
     """
     marker = Marker(ns='surface', id=number, type=Marker.TRIANGLE_LIST, frame_locked=True)
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    corners = _grid(surface)
+    corners = _grid(surface, extent)
     points = [[list_to_point(p) for p in row] for row in corners]
     for i in range(GRID):
         for j in range(GRID):
@@ -62,10 +68,10 @@ def surface_marker(
     return marker
 
 
-def _grid(surface: Surface) -> NDArray[np.float64]:
+def _grid(surface: Surface, extent: float) -> NDArray[np.float64]:
     axes = []
     for (low, high), period in zip(surface.chart.bounds, surface.chart.periods, strict=True):
-        width = period or 2 * EXTENT
+        width = period or 2 * extent
         unbounded = -width / 2 if not math.isfinite(high) else high - width
         start = low if math.isfinite(low) else unbounded
         end = high if math.isfinite(high) else start + width
@@ -80,15 +86,35 @@ def _grid(surface: Surface) -> NDArray[np.float64]:
 class ContactMarkers:
     """The markers that move: contact point, its path over the hand, contact force."""
 
-    def __init__(self, hand_frame: str, contact_frame: str) -> None:
-        """Draw in these frames."""
+    def __init__(
+        self,
+        hand_frame: str,
+        contact_frame: str,
+        *,
+        size: float = 1.0,
+        newtons_per_metre: float = NEWTONS_PER_METRE,
+    ) -> None:
+        """
+        Draw in these frames.
+
+        Parameters
+        ----------
+        hand_frame, contact_frame
+            Frames of the path, and of point and force.
+        size
+            Factor of the widths; 1 suits a body of some centimetres.
+        newtons_per_metre
+            Force of which the arrow is one metre long [N].
+
+        """
+        self._newtons_per_metre = newtons_per_metre
         self._path: deque[Point] = deque(maxlen=PATH_LENGTH)
         self._trail = self._marker(0, Marker.LINE_STRIP, hand_frame, (0.1, 0.1, 0.1, 1.0))
-        self._trail.scale.x = 0.002
+        self._trail.scale.x = 0.002 * size
         self._dot = self._marker(1, Marker.SPHERE, contact_frame, (0.8, 0.1, 0.1, 1.0))
-        self._dot.scale.x = self._dot.scale.y = self._dot.scale.z = 0.008
+        self._dot.scale.x = self._dot.scale.y = self._dot.scale.z = 0.008 * size
         self._arrow = self._marker(2, Marker.ARROW, contact_frame, (0.1, 0.6, 0.2, 1.0))
-        self._arrow.scale.x, self._arrow.scale.y = 0.004, 0.008
+        self._arrow.scale.x, self._arrow.scale.y = 0.004 * size, 0.008 * size
 
     @staticmethod
     def _marker(number: int, kind: int, frame: str, rgba: Sequence[float]) -> Marker:
@@ -101,8 +127,14 @@ class ContactMarkers:
         """Start a new path."""
         self._path.clear()
 
+    def _moved(self, p_HC: NDArray[np.float64]) -> bool:
+        """Tell whether a point lies apart from the last one of the path, as far as is seen."""
+        if not self._path:
+            return True
+        return math.dist(p_HC, vector_to_list(self._path[-1])) > 0.5 * self._trail.scale.x
+
     def update(
-        self, stamp: Time, p_HC: NDArray[np.float64], force_Ch: NDArray[np.float64]
+        self, stamp: Time, p_HC: NDArray[np.float64], force_Ch: NDArray[np.float64] | None
     ) -> MarkerArray:
         """
         Return the markers of an instant.
@@ -114,16 +146,17 @@ class ContactMarkers:
         p_HC
             Contact point in the hand [m].
         force_Ch
-            Force on the object in the contact frame of the hand [N].
+            Force on the object in the contact frame of the hand [N]; None where it is not known.
 
         """
-        self._path.append(list_to_point(p_HC))
-        self._trail.points = list(self._path)
-        self._arrow.points = [
-            list_to_point((0.0, 0.0, 0.0)),
-            list_to_point(force_Ch / NEWTONS_PER_METRE),
-        ]
-        markers = [self._dot, self._arrow] + ([self._trail] if len(self._path) > 1 else [])
+        if self._moved(p_HC):
+            self._path.append(list_to_point(p_HC.tolist()))
+            self._trail.points = list(self._path)
+        markers = [self._dot] + ([self._trail] if len(self._path) > 1 else [])
+        if force_Ch is not None:
+            tip = list_to_point((force_Ch / self._newtons_per_metre).tolist())
+            self._arrow.points = [list_to_point((0.0, 0.0, 0.0)), tip]
+            markers.append(self._arrow)
         for marker in markers:
             marker.header.stamp = stamp
         return MarkerArray(markers=markers)

@@ -377,6 +377,7 @@ class PlantNode(SuiteNode):
             'mean work [s]': record.mean_work,
             'stale commands': self._stale,
         }
+        values |= {f'margin {k}': float(v) for k, v in self._plant.observe().margins.items()}
         if self._plant.fault:
             return ERROR, self._plant.fault, values
         if self._refused:

@@ -162,9 +162,9 @@ class PlantTopics:
         message = RollingContact(wrench=array_to_wrench(seen.wrench))
         message.header.stamp, message.header.frame_id = stamp, self._contact_h
         message.mode = self._mode(fault)
-        message.required_friction = _ratio(tangential, normal)
-        message.friction_utilisation = _ratio(tangential, self._mu * normal)
-        message.spin_utilisation = _ratio(spin, self._mu_spin * normal) if self._pure else 0.0
+        message.required_friction = ratio(tangential, normal)
+        message.friction_utilisation = ratio(tangential, self._mu * normal)
+        message.spin_utilisation = ratio(spin, self._mu_spin * normal) if self._pure else 0.0
         message.object_chart, message.hand_chart = self._view.charts
         self._state.publish(message)
 
@@ -198,5 +198,6 @@ class PlantTopics:
         self._marker_publisher.publish(self._markers.update(stamp, p_HC, seen.wrench[3:6]))
 
 
-def _ratio(a: float, b: float) -> float:
+def ratio(a: float, b: float) -> float:
+    """Return a / b of what is carried over what holds; infinite where nothing holds."""
     return a / b if b > 0.0 else (0.0 if a == 0.0 else float('inf'))

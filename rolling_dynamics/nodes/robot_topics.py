@@ -6,21 +6,27 @@ import math
 from typing import Any
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rolling_dynamics.nodes.conversions import (
+    array_to_wrench,
     matrix_to_transform,
     nanoseconds_to_time,
 )
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.qos import overridable, STREAM_WRITER
+from rolling_dynamics.nodes.plant_topics import ratio
+from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable, STREAM_WRITER
+from rolling_dynamics.nodes.robot_markers import RobotMarkers
 from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.plant import RobotPlant
+from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
 
 
 def yaw_matrix(yaw: float, position: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,6 +64,17 @@ class RobotTopics:
         self._odometry = self._stream(Odometry, 'odom')
         self._encode = OdometryEncoder(world, f'{prefix}base_link').encode
         self._tf = self._stream(TFMessage, '/tf')
+        self._joints = self._stream(JointState, 'joint_states') if view.joints else None
+        seen = plant.observe()
+        self._mu = _friction(plant)
+        self._wrench = self._contact_state = None
+        if plant.has_wrench:
+            self._wrench = self._stream(WrenchStamped, 'contact/wrench')
+            self._contact_state = self._publisher(RollingContact, 'contact/state', EVENT)
+        force = float(seen.wrench[5]) if plant.has_wrench else None
+        self._drawn = RobotMarkers(view, self._frame, force)
+        self._markers = self._stream(MarkerArray, '~/markers')
+        self._publisher(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
 
     def _stream(self, kind: type, name: str) -> Any:
         return self._publisher(kind, name, STREAM_WRITER)
@@ -75,6 +92,7 @@ class RobotTopics:
 
     def forget(self) -> None:
         """Start a new path of the contact point."""
+        self._drawn.forget()
 
     def state(self, seen: Observation, stamp: int) -> None:
         """Publish the full state at a time [ns]; the fast part."""
@@ -91,20 +109,40 @@ class RobotTopics:
 
     def contact(self, seen: Observation, stamp: Time) -> None:
         """Publish joints and contact wrench."""
+        if self._joints is not None:
+            position, rate = self._plant.joints(seen)
+            joints = JointState(name=[f'{self._prefix}{n}' for n in self._plant.view.joints])
+            joints.header.stamp = stamp
+            joints.position, joints.velocity = position.tolist(), rate.tolist()
+            self._joints.publish(joints)
+        if self._wrench is not None:
+            message = WrenchStamped(wrench=array_to_wrench(_in_base(seen)))
+            message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+            self._wrench.publish(message)
 
-    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:
+    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:  # noqa: ARG002
         """Publish mode and margins of the contact."""
+        if self._contact_state is None:
+            return
+        wrench = _in_base(seen)
+        tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
+        message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
+        message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+        message.gap = max(float(seen.centre[2]) - self._plant.view.radius, 0.0)
+        message.required_friction = ratio(tangential, normal)
+        message.friction_utilisation = ratio(tangential, self._mu * normal)
+        self._contact_state.publish(message)
 
     def frames(self, seen: Observation, stamp: Time) -> None:
         """Publish the frames."""
         x, y, z = seen.centre.tolist()
-        poses = {self._world: np.eye(4)}
+        poses = {'odom': np.eye(4)}
         poses['base_footprint'] = yaw_matrix(seen.yaw, np.array([x, y, 0.0]))
         poses['base_link'] = yaw_matrix(seen.yaw, np.array([x, y, z]))
-        links = [('base_footprint', self._world), ('base_link', 'base_footprint')]
+        links = [('base_footprint', 'odom'), ('base_link', 'base_footprint')]
         for link, X_W in zip(self._plant.view.links, seen.links, strict=True):
             poses[link.name] = X_W
-            links.append((link.name, self._world if link.parent == 'odom' else link.parent))
+            links.append((link.name, link.parent))
         self._tf.publish(
             TFMessage(
                 transforms=[
@@ -120,7 +158,22 @@ class RobotTopics:
         )
 
     def _frame(self, name: str) -> str:
-        return name if name == self._world else f'{self._prefix}{name}'
+        return self._world if name in ('odom', self._world) else f'{self._prefix}{name}'
 
     def markers(self, seen: Observation, stamp: Time) -> None:
-        """Publish the markers that move."""
+        """Publish the markers."""
+        x, y, z = seen.centre.tolist()
+        contact = np.array([x, y, max(z - self._plant.view.radius, 0.0)])
+        self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
+
+
+def _in_base(seen: Observation) -> NDArray[np.float64]:
+    """Return the wrench in the axes of ``base_footprint``, torque and force."""
+    R = yaw_matrix(seen.yaw, np.zeros(3))[:3, :3]
+    return np.concatenate([R.T @ seen.wrench[:3], R.T @ seen.wrench[3:]])
+
+
+def _friction(plant: RobotPlant) -> float:
+    """Return the coefficient of static friction; infinite where the model has none."""
+    layout = plant.system.parameters
+    return float(plant.params[layout.slice('mu')][0]) if 'mu' in layout else math.inf

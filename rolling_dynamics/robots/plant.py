@@ -13,6 +13,7 @@ from rolling_dynamics.robots.observation import Array, Observation, Observer
 from rolling_dynamics.robots.view import RobotView
 from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
 
+BROKEN = {'friction': 'slipping', 'normal_force': 'separated'}  # mode after a guard
 SLOW = 1e-3  # radii a second: slower travel counts as rest
 
 
@@ -94,6 +95,18 @@ class RobotPlant(SteppedPlant):
             self._heading.spin(self._seen.spin, dt)
         else:
             self._heading.travel(self._seen.velocity, self._seen.acceleration)
+
+    @property
+    def has_wrench(self) -> bool:
+        """Whether the model knows the forces of contact; a kinematic one does not."""
+        return self.system.modes[self.mode].wrench is not None
+
+    @property
+    def contact_mode(self) -> str:
+        """``rolling``, ``slipping``, ``separated``; ``stopped`` at an end that is no slip."""
+        if not self.fault:
+            return 'rolling'
+        return BROKEN.get(self.broken, 'stopped')
 
     def observe(self) -> Observation:
         """Return what can be seen now."""

@@ -1,0 +1,155 @@
+"""Markers of a rolling robot: its parts in their true shapes, its path and the contact force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.nodes.conversions import list_to_point, matrix_to_pose
+from rolling_dynamics.nodes.markers import (
+    colour,
+    ContactMarkers,
+    HAND_COLOURS,
+    surface_marker,
+)
+from rolling_dynamics.robots import Ball, Curve, Disk, Floor, RobotView, Rod, Shape
+from rolling_dynamics.surfaces import Plane, Sphere
+from visualization_msgs.msg import Marker, MarkerArray
+
+COLOURS = {
+    'shell': (0.85, 0.75, 0.55, 0.15),
+    'rail': (0.35, 0.45, 0.60, 1.0),
+    'mass': (0.75, 0.20, 0.15, 1.0),
+    'pendulum': (0.20, 0.35, 0.60, 1.0),
+}
+OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
+SHELL_CHEQUER = ((0.90, 0.45, 0.15, 0.45), (0.98, 0.85, 0.60, 0.25))  # what is inside is seen
+PATH_WIDTH = 0.02  # of the path, of the robot's radius
+MARKER_WIDTH = 0.002  # of the path of ContactMarkers at size 1 [m]
+RIM = 0.98  # of the shell's radius: its chequer lies below its sphere
+
+
+class RobotMarkers:
+    """Draws one robot."""
+
+    def __init__(
+        self, view: RobotView, frame: Callable[[str], str], normal_force: float | None
+    ) -> None:
+        """
+        Prepare the markers.
+
+        Parameters
+        ----------
+        view
+            The robot.
+        frame
+            Full name of a frame of the view.
+        normal_force
+            Of the robot at its start [N], drawn as long as its radius; None of a kinematic model.
+
+        """
+        self._view, self._frame = view, frame
+        self._force = normal_force is not None
+        self._parts = [
+            m for k, shape in enumerate(view.shapes) if (m := self._part(shape, k)) is not None
+        ]
+        self._contact = ContactMarkers(
+            frame('odom'),
+            frame('base_footprint'),
+            size=PATH_WIDTH * view.radius / MARKER_WIDTH,
+            newtons_per_metre=(normal_force or 1.0) / view.radius,
+        )
+        self.forget = self._contact.forget
+
+    def _part(self, shape: Shape, number: int) -> Marker | None:
+        """Return the marker of a shape, or None of one that is drawn as a surface alone."""
+        if type(shape) not in FILLED:
+            return None
+        marker = Marker(ns=shape.name, id=number, frame_locked=True)
+        marker.header.frame_id = self._frame(shape.link)
+        marker.color = colour(COLOURS.get(shape.name, OTHER_COLOUR))
+        marker.pose.orientation.w = 1.0
+        FILLED[type(shape)](marker, shape)
+        return marker
+
+    def surfaces(self) -> MarkerArray:
+        """Return meshes of what rolls and of the floor, which do not change."""
+        markers = []
+        for number, shape in enumerate(self._view.shapes):
+            frame = self._frame(shape.link)
+            if isinstance(shape, Floor):
+                size = shape.side / 2
+                markers.append(surface_marker(Plane(), frame, number, HAND_COLOURS, size))
+            elif isinstance(shape, Ball) and shape.name == 'shell':
+                ball = Sphere(RIM * shape.radius)
+                markers.append(surface_marker(ball, frame, number, SHELL_CHEQUER))
+        return MarkerArray(markers=markers)
+
+    def update(
+        self, stamp: Time, contact: NDArray[np.float64], force: NDArray[np.float64]
+    ) -> MarkerArray:
+        """
+        Return the markers of an instant.
+
+        Parameters
+        ----------
+        stamp
+            Time of the instant.
+        contact
+            Contact point on the floor [m].
+        force
+            Of the floor on the robot, in ``base_footprint`` [N].
+
+        """
+        out = self._contact.update(stamp, contact, force if self._force else None)
+        for marker in self._parts:
+            marker.header.stamp = stamp
+        out.markers = [*self._parts, *out.markers]
+        return out
+
+
+def _fill_ball(marker: Marker, shape: Ball) -> None:
+    marker.type = Marker.SPHERE
+    marker.scale.x = marker.scale.y = marker.scale.z = 2 * shape.radius
+
+
+def _fill_disk(marker: Marker, shape: Disk) -> None:
+    marker.type = Marker.CYLINDER
+    marker.pose = _pose_along(shape.axis, shape.centre)
+    marker.scale.x = marker.scale.y = 2 * shape.radius
+    marker.scale.z = shape.thickness
+
+
+def _fill_rod(marker: Marker, shape: Rod) -> None:
+    start, end = np.asarray(shape.start), np.asarray(shape.end)
+    marker.type = Marker.CYLINDER
+    marker.pose = _pose_along(end - start, (start + end) / 2)
+    marker.scale.x = marker.scale.y = 2 * shape.radius
+    marker.scale.z = float(np.linalg.norm(end - start))
+
+
+def _fill_curve(marker: Marker, shape: Curve) -> None:
+    marker.type = Marker.LINE_STRIP
+    marker.scale.x = shape.width
+    marker.points = [list_to_point(p) for p in shape.points.tolist()]
+
+
+FILLED: dict[type[Shape], Callable] = {
+    Ball: _fill_ball,
+    Disk: _fill_disk,
+    Rod: _fill_rod,
+    Curve: _fill_curve,
+}
+
+
+def _pose_along(axis: Sequence[float], middle: Sequence[float]) -> Pose:
+    """Return a pose whose z axis points along a direction."""
+    z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+    x /= np.linalg.norm(x)
+    X = np.eye(4)
+    X[:3, :3], X[:3, 3] = np.column_stack([x, np.cross(z, x), z]), middle
+    return matrix_to_pose(X)
