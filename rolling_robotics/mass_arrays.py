@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import casadi as ca
 import numpy as np
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import FreeMass
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, layout_series, Series, vector
 
@@ -39,4 +43,26 @@ def mass_arrays(
     arrays['centre_of_mass_B'] = vector(
         mean[:, size:], 'm', 'B', 'centre of mass of the whole over the geometric centre', axes
     )
+    return arrays | _free_masses(system, trajectory)
+
+
+def _free_masses(
+    system: PointMassBall | PointMassDisk, trajectory: Trajectory
+) -> dict[str, Series]:
+    """Return where masses on trajectories of their own are, which the pose at t = 0 is not."""
+    arrays = {}
+    for k, mass in enumerate(system.masses, 1):
+        if not isinstance(mass, FreeMass):
+            continue
+        place = along(trajectory, partial(_place, k))
+        arrays[f'mass_{k}_position'] = vector(place, 'm', 'W', f'origin of mass_{k}')
     return arrays
+
+
+def _place(number: int, system: PointMassBall | PointMassDisk) -> ca.Function:
+    """Return ``(x, u, t, p) -> position`` of a free mass in W."""
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    shell = system.pose(x, p)[0]
+    place = shell[:3, 3] + shell[:3, :3] @ system.masses[number - 1].position(t)
+    return ca.Function('place', [x, u, t, p], [ca.densify(place)])

@@ -13,8 +13,9 @@ from rolling_robotics.figures.contact import contact_figure
 from rolling_robotics.figures.energy import energy_figure
 from rolling_robotics.figures.paths import paths_figure
 from rolling_robotics.figures.states import states_figure
-from rolling_robotics.figures.style import Arrays, STYLE
+from rolling_robotics.figures.style import STYLE
 from rolling_robotics.figures.world import world_figure
+from rolling_robotics.result_arrays import Arrays
 
 mpl.use('Agg')
 

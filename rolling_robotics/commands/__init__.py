@@ -5,7 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Protocol
 
-from rolling_robotics.commands import check, controllability, demo, plan, plot, reproduce, simulate
+from rolling_robotics.commands import (
+    animate,
+    check,
+    controllability,
+    demo,
+    plan,
+    plot,
+    reproduce,
+    simulate,
+)
 
 
 class Command(Protocol):
@@ -35,6 +44,7 @@ COMMANDS: dict[str, Command] = {
     'simulate': simulate,
     'plan': plan,
     'plot': plot,
+    'animate': animate,
     'check': check,
     'demo': demo,
     'reproduce': reproduce,

@@ -5,17 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import (
-    Arrays,
-    COLOURS,
-    GREY,
-    legend,
-    LIMIT,
-    lines,
-    room,
-    Values,
-    WIDTH,
-)
+from rolling_robotics.figures.style import COLOURS, GREY, legend, LIMIT, lines, room, WIDTH
+from rolling_robotics.result_arrays import Arrays, Values
 
 
 def contact_figure(arrays: Arrays) -> Figure | None:

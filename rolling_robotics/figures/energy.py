@@ -5,7 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import Arrays, COLOURS, Values, WIDTH
+from rolling_robotics.figures.style import COLOURS, WIDTH
+from rolling_robotics.result_arrays import Arrays, Values
 
 TITLES = {'energy': 'Energy of the object', 'spin': 'Relative spin about the normal'}
 CONSTANT = 1e-6  # relative change below which only the change is drawn

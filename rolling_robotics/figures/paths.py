@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_robotics.figures.style import Arrays, COLOURS, GREY, Values, WIDTH
+from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.scene.meshes import drawn_box, surface_points
 
 MESH = 49  # lines of a surface along each coordinate
-FAR = 1e5  # an edge beyond this is none
 
 
 def paths_figure(arrays: Arrays) -> Figure | None:
@@ -33,7 +34,7 @@ def paths_figure(arrays: Arrays) -> Figure | None:
         _plane(left, arrays)
     else:
         left = figure.add_subplot(1, 2, 1, projection='3d')
-        box = _box(system.hand_surface, arrays['contact_h'], _edges(arrays))
+        box = drawn_box(system.hand_surface, arrays['contact_h'], _edges(arrays))
         left.view_init(elev=35, azim=-60)
         _space(left, system.hand_surface, arrays['p_HC'], arrays['contact_h'], box)
     left.set_title('Path over the hand, in H')
@@ -41,7 +42,7 @@ def paths_figure(arrays: Arrays) -> Figure | None:
     points, contact_o = arrays['p_OC'], arrays['contact_o']
     middle = points.mean(axis=0)
     right.view_init(elev=18, azim=math.degrees(math.atan2(middle[1], middle[0])) + 15)
-    box = _box(system.object_surface, contact_o, None)
+    box = drawn_box(system.object_surface, contact_o, None)
     _space(right, system.object_surface, points, contact_o, box)
     right.set_title('Path over the object, in O')
     entries = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
@@ -102,34 +103,13 @@ def _plane(axes: Axes, arrays: Arrays) -> None:
         axes.plot(*corners, color=GREY, linewidth=1, label='edge')
 
 
-def _box(surface: Surface, path: Values, edges: Values | None) -> Values:
-    """Return least and greatest u and v of the part of a surface that is drawn."""
-    low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
-    pad = 0.25 * np.maximum(high - low, np.max(high - low) / 2 + 1e-3)
-    box = np.array([low - pad, high + pad])
-    for k, (bounds, period) in enumerate(
-        zip(surface.chart.bounds, surface.chart.periods, strict=True)
-    ):
-        if period:
-            start = box[:, k].mean() - period / 2
-            box[:, k] = start, start + period
-        elif math.isfinite(bounds[0]) and math.isfinite(bounds[1]):
-            box[:, k] = bounds
-        if edges is not None and np.abs(edges[2 * k : 2 * k + 2]).max() < FAR:
-            box[:, k] = edges[2 * k : 2 * k + 2]
-    return box
-
-
 def _space(axes: Axes3D, surface: Surface, points: Values, path: Values, box: Values) -> None:
     """Draw a surface in space with a path on it."""
     if surface.side == 'inside':  # a dish: only what is near the path, or it hides the path
         low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
         pad = 0.35 * np.max(high - low) + 0.05
         box = np.array([low - pad, high + pad])
-    uv = np.linspace(box[0], box[1], MESH)
-    grid = np.stack(np.meshgrid(uv[:, 0], uv[:, 1], indexing='ij'), axis=-1).reshape(-1, 2)
-    f = surface.numeric().map(len(grid))
-    xyz = np.array(f(grid.T, surface.parameter_values)[0]).T.reshape(MESH, MESH, 3)
+    xyz = surface_points(surface, box, MESH)
     axes.plot_surface(
         *np.moveaxis(xyz, 2, 0),
         color='#e9e4d8',

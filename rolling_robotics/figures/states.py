@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import Arrays, limit_lines, lines, room, Values, WIDTH
+from rolling_robotics.figures.style import limit_lines, lines, room, WIDTH
+from rolling_robotics.result_arrays import Arrays, Values
 from transforms3d.euler import quat2euler
 
 XYZ = ('$x$', '$y$', '$z$')

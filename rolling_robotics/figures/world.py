@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import Arrays, COLOURS, DASHES, GREY, WIDTH
+from rolling_robotics.figures.style import COLOURS, DASHES, GREY, WIDTH
+from rolling_robotics.result_arrays import Arrays
 
 VIEWS = ((0, 1, 'From above, in W'), (0, 2, 'From the side, in W'))
 

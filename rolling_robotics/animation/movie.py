@@ -1,0 +1,231 @@
+"""Pictures of a scene over time, written as GIF or MP4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+import math
+from pathlib import Path
+import shutil
+import subprocess
+import tempfile
+from typing import IO
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.animation.painter import Camera, extent, Painter
+from rolling_robotics.figures.style import COLOURS, DASHES, GREY, STYLE
+from rolling_robotics.scene.scene import Scene, Strip
+
+DPI = 100
+STRIP_HEIGHT = 95  # px
+COLOURS_OF_GIF = 96
+DEFAULT_CAMERA = Camera(math.radians(-60), math.radians(28))
+HEAD = 24  # px of the line above the scene
+Picture = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shot:
+    """
+    How a scene is shown.
+
+    Attributes
+    ----------
+    rate
+        Pictures a second.
+    speed
+        Time of the scene in a second of the picture [s or m].
+    at
+        Time of a still picture; that in the middle if None.
+    width
+        Of the picture [px]; its height follows from the scene, the strips come below.
+    camera
+        Where it is seen from.
+    strips
+        Whether curves over time are drawn below.
+
+    """
+
+    rate: float = 20.0
+    speed: float = 1.0
+    at: float | None = None
+    width: int = 640
+    camera: Camera = field(default_factory=lambda: DEFAULT_CAMERA)
+    strips: bool = True
+
+    def times(self, scene: Scene) -> NDArray[np.float64]:
+        """Return the times of the pictures."""
+        start, end = scene.times[0], scene.times[-1]
+        count = max(2, 1 + round((end - start) / self.speed * self.rate))
+        return np.linspace(start, end, count)
+
+
+def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Picture]:
+    """Yield the pictures, or the still one, each of shape (rows, columns, 3)."""
+    shown = scene.resampled(shot.times(scene))
+    strips = scene.strips if shot.strips else ()
+    low, high = extent(shown, shot.camera)
+    height = shot.width * min(max((high - low)[1] / (high - low)[0], 0.3), 0.75) + HEAD
+    rows = int(height) + STRIP_HEIGHT * len(strips)
+    with mpl.rc_context({**STYLE, 'figure.constrained_layout.use': False}):
+        figure = Figure(figsize=(shot.width / DPI, rows / DPI), dpi=DPI)
+        canvas = FigureCanvasAgg(figure)
+        share = int(height) / rows
+        axes = figure.add_axes((0.0, 1 - share, 1.0, share - HEAD / rows))
+        painter = Painter(axes, shown, shot.camera)
+        clock = figure.text(0.015, 1 - 6 / rows, '', va='top', fontsize=9)
+        cursors = []
+        for k, strip in enumerate(strips):
+            top = 1 - share - k * STRIP_HEIGHT / rows
+            box = (0.10, top - 0.80 * STRIP_HEIGHT / rows, 0.87, 0.55 * STRIP_HEIGHT / rows)
+            cursors.append(_strip(figure.add_axes(box), scene, strip))
+        for k in [_index(shown, shot)] if still else range(len(shown.times)):
+            t = shown.times[k]
+            painter.draw(k)
+            clock.set_text(f'{scene.title.replace("_", " ")}   {t:.2f} {scene.time_unit}')
+            for cursor in cursors:
+                cursor.set_xdata([t, t])
+            canvas.draw()  # type: ignore[no-untyped-call]
+            yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[no-untyped-call]
+
+
+def _index(scene: Scene, shot: Shot) -> int:
+    """Return the number of the still picture."""
+    if shot.at is None:
+        return len(scene.times) // 2
+    if not scene.times[0] <= shot.at <= scene.times[-1]:
+        raise ParameterError(
+            f'--at: must lie between {scene.times[0]:g} and {scene.times[-1]:g} '
+            f'{scene.time_unit}, got {shot.at:g}'
+        )
+    return int(np.argmin(np.abs(scene.times - shot.at)))
+
+
+def _strip(axes: Axes, scene: Scene, strip: Strip) -> mpl.lines.Line2D:
+    """Draw the curves of a strip; return the line that shows the time."""
+    for k, (name, values) in enumerate(strip.curves.items()):
+        axes.plot(
+            scene.times,
+            values,
+            color=COLOURS[k % len(COLOURS)],
+            linestyle=DASHES[k % len(DASHES)],
+            label=name,
+            linewidth=1.2,
+        )
+    if strip.limit is not None:
+        axes.axhline(strip.limit, color='black', linewidth=0.8, linestyle='--')
+    axes.set_title(f'{strip.title} [{strip.unit}]' if strip.unit else strip.title, fontsize=8)
+    if 1 < len(strip.curves) <= 6:
+        axes.legend(
+            loc='lower right', bbox_to_anchor=(1.01, 0.95), ncols=len(strip.curves), fontsize=7
+        )
+    axes.tick_params(labelsize=7)
+    axes.margins(x=0, y=0.15)
+    return axes.axvline(scene.times[0], color=GREY, linewidth=1.0)
+
+
+def write_movie(
+    scene: Scene, shot: Shot, path: Path, on_picture: Callable[[int, int], None]
+) -> int:
+    """
+    Write a moving picture and return the number of its pictures.
+
+    Parameters
+    ----------
+    scene, shot
+        What is shown, and how.
+    path
+        ``*.gif`` or ``*.mp4``, or ``*.png`` for a still picture.
+    on_picture
+        Called with the number of pictures that are drawn, and of all.
+
+    Raises
+    ------
+    ParameterError
+        The format is another, ffmpeg is missing or failed, or the file cannot be written.
+
+    """
+    if path.suffix not in WRITERS:
+        raise ParameterError(f'--out: a file *.gif, *.mp4 or *.png is needed, got {str(path)!r}')
+    if path.suffix == '.mp4' and shutil.which('ffmpeg') is None:
+        raise ParameterError(
+            f'--out: {path.name} needs ffmpeg, which is not installed (Debian: apt-get install '
+            'ffmpeg); a *.gif needs nothing more'
+        )
+    total = 1 if path.suffix == '.png' else len(shot.times(scene))
+
+    def counted() -> Iterator[Picture]:
+        for k, picture in enumerate(pictures(scene, shot, still=path.suffix == '.png')):
+            on_picture(k, total)
+            yield picture
+
+    partial = path.with_name(f'.{path.stem}.partial{path.suffix}')
+    try:
+        WRITERS[path.suffix](counted(), shot.rate, partial)
+        partial.replace(path)
+    except OSError as e:
+        raise ParameterError(f'{path}: cannot be written: {e.strerror}') from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return total
+
+
+def _write_gif(frames: Iterator[Picture], rate: float, path: Path) -> None:
+    images = [Image.fromarray(picture) for picture in frames]
+    sample = np.concatenate([np.asarray(i)[::4] for i in images[:: max(1, len(images) // 6)]])
+    palette = Image.fromarray(sample).quantize(COLOURS_OF_GIF, method=Image.Quantize.MEDIANCUT)
+    small = [i.quantize(palette=palette, dither=Image.Dither.NONE) for i in images]
+    small[0].save(
+        path,
+        format='GIF',
+        save_all=True,
+        append_images=small[1:],
+        duration=round(1000 / rate),
+        loop=0,
+        optimize=True,
+        disposal=1,
+    )
+
+
+def _write_mp4(frames: Iterator[Picture], rate: float, path: Path) -> None:
+    first = next(frames)
+    rows, columns = (n - n % 2 for n in first.shape[:2])  # the codec wants even numbers
+    command = ['ffmpeg', '-y', '-loglevel', 'error', '-f', 'rawvideo', '-pix_fmt', 'rgb24']
+    command += ['-s', f'{columns}x{rows}', '-r', f'{rate:g}', '-i', '-', '-an']
+    command += ['-vcodec', 'libx264', '-pix_fmt', 'yuv420p', '-movflags', '+faststart', str(path)]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log)  # noqa: S603
+        pipe: IO[bytes] | None = process.stdin
+        try:
+            for picture in chain((first,), frames):
+                if pipe is not None:
+                    pipe.write(np.ascontiguousarray(picture[:rows, :columns]).tobytes())
+        except BrokenPipeError:
+            pass  # it says why below
+        finally:
+            if pipe is not None:
+                pipe.close()
+            status = process.wait()
+        log.seek(0)
+        said = log.read().decode(errors='replace').strip()
+    if status:
+        raise ParameterError(f'{path.name}: ffmpeg ended with status {status}: {said[-300:]}')
+
+
+def _write_png(frames: Iterator[Picture], _rate: float, path: Path) -> None:
+    Image.fromarray(next(frames)).save(path, format='PNG', optimize=True)
+
+
+WRITERS: dict[str, Callable[[Iterator[Picture], float, Path], None]] = {
+    '.gif': _write_gif,
+    '.mp4': _write_mp4,
+    '.png': _write_png,
+}

@@ -1,0 +1,253 @@
+"""
+Drawing a scene with depth: polygons from back to front on ordinary axes.
+
+An orthographic camera looks at the scene; every face and every piece of a line is projected,
+sorted by its distance from the camera, and drawn. The ground comes first, then lines on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+import math
+
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+import numpy as np
+from rolling_robotics.scene.scene import (
+    Body,
+    Frame,
+    GROUND,
+    Line,
+    Mesh,
+    rotation_matrices,
+    Scene,
+    Values,
+)
+
+GHOST_OPACITY = 0.13
+SEEN_THROUGH = 0.22  # opacity of a line behind a body
+GHOST_COLOUR = (0.0, 0.62, 0.45)
+CONE = (0.8, 0.47, 0.65)
+FORCE = (0.0, 0.35, 0.25)
+AXES = ((0.84, 0.1, 0.1), (0.1, 0.55, 0.1), (0.1, 0.2, 0.8))
+LIGHT = np.array([0.35, -0.45, 0.82])
+TURN = np.linspace(0, 2 * np.pi, 17)
+LIFT = 1e-3  # lines on a surface are drawn as if this much nearer, in sizes of the scene
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An orthographic camera: direction from which it looks [rad]."""
+
+    azimuth: float
+    elevation: float
+
+    @property
+    def rotation(self) -> Values:
+        """Rows: right, up, and towards the camera, in the world."""
+        a, e = self.azimuth, self.elevation
+        back = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
+        right = np.array([-math.sin(a), math.cos(a), 0.0])
+        return np.array([right, np.cross(back, right), back])
+
+
+@dataclass
+class _Pile:
+    """Polygons of one instant, to be sorted."""
+
+    corners: list[Values]
+    depths: list[Values]
+    faces: list[Values]
+    edges: list[Values]
+    widths: list[Values]
+
+    def add(
+        self, corners: Values, colours: Values, edges: Values, width: float, lift: float
+    ) -> None:
+        """Add polygons: corners as the camera sees them (M, 4, 3), colours (M, 4)."""
+        self.corners.append(corners[:, :, :2])
+        self.depths.append(corners[:, :, 2].mean(axis=1) + lift)
+        self.faces.append(colours)
+        self.edges.append(edges)
+        self.widths.append(np.full(len(corners), width))
+
+
+def extent(scene: Scene, camera: Camera) -> tuple[Values, Values]:
+    """Return least and greatest place of everything on the picture, shape (2,) each [m]."""
+    points = []
+    for body in scene.bodies:
+        if not body.meshes:
+            continue
+        vertices = np.vstack([m.vertices for m in body.meshes])
+        steps = np.unique(np.linspace(0, len(body.position) - 1, 60).astype(int))
+        turned = rotation_matrices(body.attitude[steps])
+        world = np.einsum('tij,nj->tni', turned, vertices) + body.position[steps][:, None]
+        points.append((world @ camera.rotation.T)[:, :, :2].reshape(-1, 2))
+    every = np.vstack(points)
+    low, high = every.min(axis=0), every.max(axis=0)
+    pad = 0.02 * np.max(high - low)
+    return low - pad, high + pad
+
+
+class Painter:
+    """Draws instants of a scene on axes."""
+
+    def __init__(self, axes: Axes, scene: Scene, camera: Camera) -> None:
+        """
+        Prepare the axes.
+
+        Parameters
+        ----------
+        axes
+            Where to draw.
+        scene
+            What to draw, at the times of the pictures.
+        camera
+            From where.
+
+        """
+        self._axes, self._scene, self._camera = axes, scene, camera
+        self._drawn: list[PolyCollection] = []
+        low, high = extent(scene, camera)
+        self._size = float(np.max(high - low))
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
+        axes.set_aspect('equal')
+        axes.axis('off')
+
+    def draw(self, k: int) -> None:
+        """Draw an instant in place of the one before."""
+        for old in self._drawn:
+            old.remove()
+        self._drawn = []
+        ground, marks, above = self._pile(), self._pile(), self._pile()
+        for body in self._scene.bodies:
+            if body.layer == GROUND:
+                self._add_body(ground, marks, body, k)
+            else:
+                self._add_body(above, above, body, k)
+        for ghost in self._scene.ghosts:
+            self._add_body(above, above, ghost, k, ghost=True)
+        self._add_traces(marks, above, k)
+        self._add_contact(above, k)
+        for order, pile in enumerate((ground, marks, above)):
+            self._show(pile, order + 1)
+        self._show(marks, 4, opacity=SEEN_THROUGH)
+
+    @staticmethod
+    def _pile() -> _Pile:
+        return _Pile([], [], [], [], [])
+
+    def _show(self, pile: _Pile, order: int, *, opacity: float | None = None) -> None:
+        if not pile.corners:
+            return
+        by_depth = np.argsort(np.concatenate(pile.depths), kind='stable')
+        collection = PolyCollection(
+            list(np.concatenate(pile.corners)[by_depth]),
+            facecolors='none' if opacity else np.concatenate(pile.faces)[by_depth],
+            edgecolors=np.concatenate(pile.edges)[by_depth],
+            linewidths=np.concatenate(pile.widths)[by_depth],
+            zorder=order,
+            alpha=opacity,
+        )
+        self._axes.add_collection(collection, autolim=False)
+        self._drawn.append(collection)
+
+    def _seen(self, points: Values, position: Values, attitude: Values) -> Values:
+        """Return points of a body as the camera sees them."""
+        R = rotation_matrices(attitude[None])[0]
+        seen: Values = (points @ R.T + position) @ self._camera.rotation.T
+        return seen
+
+    def _add_body(
+        self, faces: _Pile, lines: _Pile, body: Body, k: int, *, ghost: bool = False
+    ) -> None:
+        position, attitude = body.position[k], body.attitude[k]
+        for mesh in body.meshes:
+            self._add_mesh(faces, mesh, self._seen(mesh.vertices, position, attitude), ghost=ghost)
+        for line in body.lines:
+            self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0)
+
+    def _add_mesh(self, pile: _Pile, mesh: Mesh, seen: Values, *, ghost: bool) -> None:
+        corners = seen[mesh.faces]
+        normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        towards = normals[:, 2]
+        opacity = GHOST_OPACITY if ghost else mesh.opacity
+        hides = mesh.closed and opacity == 1
+        shown = (
+            towards > -1e-9 if hides or (mesh.closed and ghost) else np.ones(len(towards), bool)
+        )
+        light = normals @ (self._camera.rotation @ LIGHT)
+        shade = 0.62 + 0.38 * np.clip(np.where(towards < 0, -light, light), 0, 1)
+        colours = np.asarray(GHOST_COLOUR)[None] if ghost else mesh.colours
+        rgba = np.column_stack([colours * shade[:, None], np.full(len(shade), opacity)])[shown]
+        # an opaque face covers the seam to its neighbour, a transparent one would double there
+        edges = rgba if opacity == 1 else np.zeros_like(rgba)
+        pile.add(corners[shown], rgba, edges, 0.4, 0.0)
+
+    def _add_line(self, pile: _Pile, line: Line, seen: Values, lift: float) -> None:
+        if len(seen) < 2:
+            return
+        pieces = np.stack([seen[:-1], seen[1:], seen[1:], seen[:-1]], axis=1)
+        pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
+        rgba = np.tile([*line.colour, 1.0], (len(pieces), 1))
+        pile.add(pieces, np.zeros_like(rgba), rgba, line.width, lift)
+
+    def _add_traces(self, marks: _Pile, above: _Pile, k: int) -> None:
+        for trace in self._scene.traces:
+            line = Line(points=trace.points[: k + 1], colour=trace.colour, width=1.8)
+            if not trace.body:
+                self._add_line(marks, line, line.points @ self._camera.rotation.T, 0.0)
+                continue
+            body = self._scene.body(trace.body)
+            seen = self._seen(line.points, body.position[k], body.attitude[k])
+            if body.layer == GROUND:
+                self._add_line(marks, line, seen, 0.0)
+                continue
+            if all(m.opacity == 1 for m in body.meshes):
+                seen = np.where(self._behind(seen, body, k)[:, None], np.nan, seen)
+            self._add_line(above, line, seen, LIFT * self._size)
+
+    def _behind(self, seen: Values, body: Body, k: int) -> Values:
+        """Tell which points of a convex body face away from the camera."""
+        centre = self._camera.rotation @ body.position[k]
+        hidden: Values = seen[:, 2] < centre[2]
+        return hidden
+
+    def _add_contact(self, pile: _Pile, k: int) -> None:
+        scene, near = self._scene, 10 * self._size
+        for frame in scene.frames:
+            if np.isfinite(frame.attitude[k]).all():
+                self._add_frame(pile, frame, k, near)
+        if scene.wrench is None or not scene.frames:
+            return
+        frame, wrench = scene.frames[0], scene.wrench
+        force = wrench.force[k] * wrench.scale
+        if not np.isfinite(force).all() or force[2] <= 0:
+            return
+        rim = np.column_stack(
+            [
+                wrench.mu[k] * force[2] * np.cos(TURN),
+                wrench.mu[k] * force[2] * np.sin(TURN),
+                np.full(len(TURN), force[2]),
+            ]
+        )
+        sides = np.array([[np.zeros(3), a, b, b] for a, b in pairwise(rim)])
+        seen = self._seen(sides.reshape(-1, 3), frame.position[k], frame.attitude[k])
+        rgba = np.tile([*CONE, 0.10], (len(sides), 1))
+        pile.add(seen.reshape(-1, 4, 3), rgba, np.zeros_like(rgba), 0.0, near)
+        for points, colour, width in (
+            (rim, CONE, 1.2),
+            (np.array([np.zeros(3), force]), FORCE, 2.6),
+        ):
+            line = Line(points=points, colour=colour, width=width)
+            seen = self._seen(points, frame.position[k], frame.attitude[k])
+            self._add_line(pile, line, seen, near)
+
+    def _add_frame(self, pile: _Pile, frame: Frame, k: int, near: float) -> None:
+        for axis in range(3):
+            points = np.array([np.zeros(3), 0.05 * self._size * np.eye(3)[axis]])
+            seen = self._seen(points, frame.position[k], frame.attitude[k])
+            self._add_line(pile, Line(points=points, colour=AXES[axis], width=1.4), seen, near)

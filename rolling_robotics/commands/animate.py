@@ -1,0 +1,78 @@
+"""`rolling animate`: a moving picture of a result."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = 'draw a moving picture of a simulation or a plan'
+DESCRIPTION = """\
+Draw a result file as a GIF, as an MP4 where ffmpeg is installed, or as one PNG: the bodies with
+their surfaces, contact frames, the contact's path on both surfaces, the contact force inside its
+friction cone, and margins below. A plan's end, or another plan's motion, is shown as a ghost."""
+EXAMPLE = """\
+  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling animate plate.json --out plate.gif --speed 2
+  rolling animate plate.json --out plate.png --at 1.5"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('file', metavar='FILE.json', type=Path, help='result file')
+    parser.add_argument(
+        '--out',
+        metavar='FILE',
+        type=Path,
+        required=True,
+        help='*.gif, *.mp4 or *.png',
+    )
+    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
+    parser.add_argument('--rate', type=float, default=20, help='pictures a second, 20')
+    parser.add_argument('--speed', type=float, default=1, help='times as fast as it was, 1')
+    parser.add_argument('--width', type=int, default=640, help='width in pixels, 640')
+    parser.add_argument('--at', type=float, metavar='TIME', help='time of a *.png, the middle')
+    parser.add_argument('--azimuth', type=float, default=-60, help='of the viewer in degrees, -60')
+    parser.add_argument('--elevation', type=float, default=28, help='of the viewer in degrees, 28')
+    parser.add_argument(
+        '--no-strips', action='store_true', help='leave out the curves below the picture'
+    )
+
+
+def run(args: Namespace) -> int:
+    """Draw."""
+    import math  # noqa: PLC0415  (--help stays fast)
+
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_robotics.animation.movie import Shot, write_movie, WRITERS  # noqa: PLC0415
+    from rolling_robotics.animation.painter import Camera  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, read_result  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
+
+    for name, low, high in (
+        ('rate', 1, 100),
+        ('speed', 1e-3, 1e3),
+        ('width', 100, 4000),
+        ('elevation', -90, 90),
+    ):
+        value = getattr(args, name)
+        if not low <= value <= high:
+            raise ParameterError(f'--{name}: must lie between {low:g} and {high:g}, got {value:g}')
+    known = args.out.suffix if args.out.suffix in WRITERS else '.gif'
+    out = checked_output(args.out, known)
+    result = read_result(args.file)
+    scene = scene_of(result, read_result(args.plan) if args.plan else None)
+    shot = Shot(
+        rate=args.rate,
+        speed=args.speed,
+        width=args.width,
+        at=args.at,
+        camera=Camera(math.radians(args.azimuth), math.radians(args.elevation)),
+        strips=not args.no_strips,
+    )
+    with Progress(f'drawing {args.file.name}') as progress:
+        count = write_movie(
+            scene, shot, out, lambda k, n: progress.say(f'picture {k} of {n}', k / n)
+        )
+    print(f'{count} pictures written to {out}')
+    return 0

@@ -1,0 +1,149 @@
+"""Meshes of surfaces and of simple bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+from rolling_dynamics.surfaces.surface import Surface
+from rolling_robotics.scene.scene import Colour, Mesh, Values
+
+CELLS = 24  # of a mesh along each direction
+CHEQUER = 3  # cells of a square of the pattern that shows the rolling
+FAR = 1e5  # an edge beyond this is none
+OBJECT: tuple[Colour, Colour] = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))
+HAND: tuple[Colour, Colour] = ((0.80, 0.84, 0.88), (0.87, 0.90, 0.93))
+SHELL: tuple[Colour, Colour] = ((0.34, 0.71, 0.91), (0.75, 0.88, 0.96))
+INNER: tuple[Colour, Colour] = ((0.84, 0.37, 0.0), (0.84, 0.37, 0.0))
+
+
+def drawn_box(surface: Surface, path: Values, edges: Values | None = None) -> Values:
+    """
+    Return least and greatest u and v of the part of a surface that is drawn, shape (2, 2).
+
+    Parameters
+    ----------
+    surface
+        The surface; a periodic or bounded coordinate is drawn whole.
+    path
+        Path over it, chart coordinates, shape (N, 2); an unbounded one is drawn around it.
+    edges
+        Edges u_min, u_max, v_min, v_max of a hand, if it has any.
+
+    """
+    low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
+    pad = 0.25 * np.maximum(high - low, np.max(high - low) / 2 + 1e-3)
+    box: Values = np.array([low - pad, high + pad])
+    for k, (bounds, period) in enumerate(
+        zip(surface.chart.bounds, surface.chart.periods, strict=True)
+    ):
+        if period:
+            start = box[:, k].mean() - period / 2
+            box[:, k] = start, start + period
+        elif math.isfinite(bounds[0]) and math.isfinite(bounds[1]):
+            box[:, k] = bounds
+        if edges is not None and np.abs(edges[2 * k : 2 * k + 2]).max() < FAR:
+            box[:, k] = edges[2 * k : 2 * k + 2]
+    return box
+
+
+def surface_points(surface: Surface, box: Values, count: int) -> Values:
+    """Return points of the first chart on a grid over a box, shape (count, count, 3) [m]."""
+    uv = np.linspace(box[0], box[1], count)
+    grid = np.stack(np.meshgrid(uv[:, 0], uv[:, 1], indexing='ij'), axis=-1).reshape(-1, 2)
+    f = surface.numeric().map(len(grid))
+    return np.array(f(grid.T, surface.parameter_values)[0]).T.reshape(count, count, 3)
+
+
+def surface_mesh(
+    surface: Surface,
+    box: Values,
+    colours: Sequence[Colour],
+    *,
+    opacity: float = 1.0,
+    closed: bool = True,
+) -> Mesh:
+    """Return the mesh of the part of a surface over a box of its first chart."""
+    return grid_mesh(
+        surface_points(surface, box, CELLS + 1),
+        colours,
+        inward=surface.side == 'inside',
+        opacity=opacity,
+        closed=closed,
+    )
+
+
+def grid_mesh(
+    points: Values,
+    colours: Sequence[Colour],
+    *,
+    inward: bool = False,
+    opacity: float = 1.0,
+    closed: bool = True,
+) -> Mesh:
+    """Return the mesh of a grid of points, shape (n, m, 3), chequered in two colours."""
+    n, m = points.shape[0] - 1, points.shape[1] - 1
+    i, j = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(m), indexing='ij'))
+    corner = i * (m + 1) + j
+    faces = np.column_stack([corner, corner + m + 1, corner + m + 2, corner + 1])
+    which = (i // CHEQUER + j // CHEQUER) % 2
+    return Mesh(
+        vertices=points.reshape(-1, 3),
+        faces=faces[:, ::-1] if inward else faces,
+        colours=np.asarray(colours, dtype=float)[which],
+        opacity=opacity,
+        closed=closed,
+    )
+
+
+def sphere_mesh(
+    radius: float, colours: Sequence[Colour], *, opacity: float = 1.0, cells: int = CELLS
+) -> Mesh:
+    """Return a sphere about the origin."""
+    u, v = np.meshgrid(
+        np.linspace(0, np.pi, cells + 1), np.linspace(0, 2 * np.pi, cells + 1), indexing='ij'
+    )
+    points = radius * np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], axis=-1)
+    return grid_mesh(points, colours, opacity=opacity)
+
+
+def cylinder_mesh(
+    radius: float, half_height: float, colours: Sequence[Colour], *, opacity: float = 1.0
+) -> Mesh:
+    """Return a cylinder about the origin with its axis along z, closed by two disks."""
+    v = np.linspace(0, 2 * np.pi, CELLS + 1)
+    r, z = (np.array(a) for a in ([0, 1, 1, 0], [1, 1, -1, -1]))
+    points = np.stack(
+        [
+            radius * np.outer(r, np.cos(v)),
+            radius * np.outer(r, np.sin(v)),
+            half_height * np.outer(z, np.ones_like(v)),
+        ],
+        axis=-1,
+    )
+    return grid_mesh(points, colours, opacity=opacity)
+
+
+def floor_mesh(low: Values, high: Values, cell: float) -> Mesh:
+    """Return the floor z = 0 over a rectangle, in square cells whose corners stay in place."""
+    a, b = np.floor(low / cell), np.ceil(high / cell)
+    x, y = (cell * np.arange(a[k], b[k] + 1) for k in (0, 1))
+    points = np.stack([*np.meshgrid(x, y, indexing='ij'), np.zeros((len(x), len(y)))], axis=-1)
+    mesh = grid_mesh(points, HAND, closed=False)
+    i, j = np.meshgrid(np.arange(a[0], b[0]), np.arange(a[1], b[1]), indexing='ij')
+    which = (i + j).ravel().astype(int) % 2
+    return Mesh(
+        vertices=mesh.vertices, faces=mesh.faces, colours=np.asarray(HAND)[which], closed=False
+    )
+
+
+def moved_mesh(mesh: Mesh, rotation: Values, shift: Values) -> Mesh:
+    """Return a mesh turned and shifted in its body."""
+    return Mesh(
+        vertices=mesh.vertices @ rotation.T + shift,
+        faces=mesh.faces,
+        colours=mesh.colours,
+        opacity=mesh.opacity,
+        closed=mesh.closed,
+    )

@@ -1,0 +1,85 @@
+"""Scene of a sphere that rolls and spins on a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from rolling_dynamics.scenario import Scenario
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.scene.meshes import OBJECT, sphere_mesh
+from rolling_robotics.scene.parts import cross, floor_body, ON_BODY, on_body, ON_GROUND
+from rolling_robotics.scene.scene import (
+    Body,
+    Frame,
+    Line,
+    rotation_matrices,
+    Scene,
+    Strip,
+    Trace,
+)
+
+
+def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
+    """
+    Return sphere, plane, the contact's path on both, and the inputs.
+
+    Parameters
+    ----------
+    scenario
+        Of the system ``spin_rolling_sphere``; the model is kinematic, there is no force.
+    arrays
+        What was simulated.
+
+    """
+    radius = arrays.parameter('radius')
+    attitude, contact = arrays['object_attitude'], arrays['contact_position']
+    over_time = scenario.system.independent_variable == 'time'
+    return Scene(
+        title=scenario.name,
+        system=scenario.system.name,
+        times=arrays.time,
+        time_unit='s' if over_time else 'm',
+        bodies=(
+            floor_body(contact, radius, _marks(scenario, radius)),
+            Body(
+                name='object',
+                position=arrays['object_position'],
+                attitude=attitude,
+                meshes=(sphere_mesh(radius, OBJECT),),
+            ),
+        ),
+        frames=(Frame(name='contact', position=contact, attitude=arrays['contact_attitude']),),
+        traces=(
+            Trace(name='on the plane', body='', points=contact, colour=ON_GROUND),
+            Trace(
+                name='on the sphere',
+                body='object',
+                points=on_body(rotation_matrices(attitude), radius),
+                colour=ON_BODY,
+            ),
+        ),
+        strips=_inputs(scenario, arrays),
+    )
+
+
+def _inputs(scenario: Scenario, arrays: Arrays) -> tuple[Strip, ...]:
+    curves: dict[str, Values] = {}
+    units = set()
+    for name in (e.name for e in scenario.system.control.entries if e.name in arrays):
+        values = arrays[name].reshape(len(arrays.time), -1)
+        units.add(arrays.unit(name))
+        curves |= dict(zip(arrays.components(name), values.T, strict=True))
+    return (Strip(title='inputs', unit=', '.join(sorted(units)), curves=curves),)
+
+
+def _marks(scenario: Scenario, radius: float) -> tuple[Line, ...]:
+    """Return the goal of a plan, and the rectangle that it may not leave."""
+    if 'plan' not in scenario.raw:
+        return ()
+    problem = read_spin_rolling_problem(scenario)
+    marks: list[Line] = [*cross((problem.goal.u_s, problem.goal.v_s), radius / 5)]
+    u, v = problem.region.u_bounds, problem.region.v_bounds
+    if np.all(np.isfinite([u, v])):
+        corners = [(u[i], v[j], 0.0) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))]
+        marks.append(Line(points=np.array(corners), width=1.6))
+    return tuple(marks)

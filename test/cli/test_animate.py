@@ -1,0 +1,121 @@
+"""`rolling animate`: pictures on which the ball is where it is, in every format."""
+
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from rolling_robotics.animation.movie import pictures, Shot
+from rolling_robotics.animation.painter import Camera, extent
+from rolling_robotics.files import read_result
+from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.meshes import OBJECT
+import yaml
+
+
+@pytest.fixture(scope='module')
+def result(scenarios, tmp_path_factory):
+    from rolling_robotics.cli import main
+
+    folder = tmp_path_factory.mktemp('animate')
+    document = yaml.safe_load((scenarios / 'spin_rolling_ball.yaml').read_text())
+    document |= {'name': 'ball', 'inputs': {'angular_velocity': [0, 3, 0]}}  # along x
+    (folder / 'scenario.yaml').write_text(yaml.safe_dump(document | {'duration': 1}))
+    assert main(['simulate', str(folder / 'scenario.yaml'), '--out', str(folder / 'r.json')]) == 0
+    return folder / 'r.json'
+
+
+def place_of_ball(picture):
+    """Return the mean column and row of the pixels in the deep colour of the ball."""
+    rgb = picture.astype(float) / 255
+    like = rgb / np.maximum(rgb.sum(axis=2, keepdims=True), 1e-9)
+    wanted = np.array(OBJECT[0]) / sum(OBJECT[0])
+    rows, columns = np.nonzero(np.abs(like - wanted).sum(axis=2) < 0.03)
+    assert len(rows) > 500
+    return columns.mean(), rows.mean()
+
+
+def test_ball_moves_over_the_picture_as_it_rolls(result):
+    """Seen from the side, 0.9 m along x are as many pixels as the scale of the picture says."""
+    scene, camera = scene_of(read_result(result)), Camera(-np.pi / 2, 0.3)
+    shot = Shot(rate=2, camera=camera, strips=False, width=400)
+    first, _, last = (place_of_ball(p) for p in pictures(scene, shot))
+    low, high = extent(scene, camera)
+    expected = 0.9 * 400 / (high - low)[0]
+    assert last[0] - first[0] == pytest.approx(expected, rel=0.06)
+    assert abs(last[1] - first[1]) < 3
+
+
+def test_gif_has_every_picture_and_lasts_as_long_as_the_motion(rolling, result, tmp_path):
+    out = tmp_path / 'ball.gif'
+    ended = rolling('animate', result, '--out', out, '--rate', 5, '--width', 300)
+    assert ended.status == 0
+    assert ended.out == f'6 pictures written to {out}\n'
+    with Image.open(out) as image:
+        assert (image.n_frames, image.info['duration'], image.info['loop']) == (6, 200, 0)
+        assert image.width == 300
+        first = np.asarray(image.convert('RGB')).astype(int)
+        image.seek(5)
+        last = np.asarray(image.convert('RGB')).astype(int)
+    assert (np.abs(first - last).sum(axis=2) > 60).mean() > 0.02
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['ball.gif']
+
+
+def test_png_is_one_picture_at_a_time(rolling, result, tmp_path):
+    seen = []
+    for at in (0, 1):
+        out = tmp_path / f'{at}.png'
+        done = rolling('animate', result, '--out', out, '--at', at, '--no-strips', '--width', 300)
+        assert done.status == 0
+        seen.append(place_of_ball(np.asarray(Image.open(out))))
+    assert seen[1][0] > seen[0][0] + 20
+    ended = rolling('animate', result, '--out', tmp_path / 'late.png', '--at', 7)
+    assert (ended.status, '--at: must lie between 0 and 1 s' in ended.err) == (2, True)
+
+
+@pytest.mark.skipif(shutil.which('ffmpeg') is None, reason='ffmpeg is not installed')
+def test_mp4(rolling, result, tmp_path):
+    out = tmp_path / 'ball.mp4'
+    assert rolling('animate', result, '--out', out, '--rate', 4, '--width', 301).status == 0
+    assert out.read_bytes()[4:8] == b'ftyp'
+
+
+def test_mp4_without_ffmpeg_says_what_to_do(rolling, result, tmp_path, monkeypatch):
+    monkeypatch.setenv('PATH', str(tmp_path))
+    ended = rolling('animate', result, '--out', tmp_path / 'ball.mp4')
+    assert (ended.status, 'ffmpeg' in ended.err, '*.gif' in ended.err) == (2, True, True)
+
+
+def test_an_ffmpeg_that_fails_is_quoted_and_leaves_nothing(rolling, result, tmp_path, monkeypatch):
+    tool = tmp_path / 'ffmpeg'
+    tool.write_text('#!/bin/sh\necho no codec here >&2\nexit 3\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:/usr/bin:/bin')
+    ended = rolling('animate', result, '--out', tmp_path / 'ball.mp4', '--rate', 2)
+    assert (ended.status, 'no codec here' in ended.err) == (2, True)
+    assert [p.name for p in tmp_path.iterdir()] == ['ffmpeg']
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        (['--rate', '0'], '--rate: must lie between'),
+        (['--speed', '-1'], '--speed: must lie between'),
+        (['--width', '5'], '--width: must lie between'),
+        (['--out', 'ball.webm'], 'a file *.gif is needed'),
+    ],
+)
+def test_bad_options(rolling, result, tmp_path, options, words):
+    ended = rolling('animate', result, '--out', tmp_path / 'ball.gif', *options)
+    assert (ended.status, words in ended.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_leaves_no_half_picture(rolling, result, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('rolling_robotics.animation.movie.Painter.draw', stop)
+    ended = rolling('animate', result, '--out', tmp_path / 'ball.gif')
+    assert (ended.status, 'nothing was written' in ended.err) == (130, True)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,146 @@
+"""A scene shows what was simulated: the contact is one point of both bodies, wherever it is."""
+
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.files import read_result
+from rolling_robotics.result_arrays import Arrays
+from rolling_robotics.scene.build import BUILDERS, scene_of
+from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
+from rolling_robotics.scene.scene import GROUND, resample, resample_attitude, rotation_matrices
+
+
+def in_world(scene, trace):
+    """Return the points of a trace in the world at the time at which each was passed."""
+    if not trace.body:
+        return trace.points
+    body = scene.body(trace.body)
+    turned = np.einsum('tij,tj->ti', rotation_matrices(body.attitude), trace.points)
+    return turned + body.position
+
+
+def test_every_system_is_shown(results):
+    shown = {read_result(path)['system'] for path in results.values()}
+    assert shown == set(BUILDERS)
+
+
+def test_contact_lies_on_both_bodies_and_at_the_contact_frame(scene):
+    size = np.ptp(scene.bodies[1].meshes[0].vertices)
+    assert len(scene.traces) == 2
+    for trace in scene.traces:
+        error = in_world(scene, trace) - scene.frames[0].position
+        assert np.abs(error).max() < 1e-9 * size
+
+
+def test_contact_runs_over_the_drawn_surface(scene):
+    """No vertex of the object is below the contact along its normal, one is near it."""
+    if scene.system != 'contact':
+        pytest.skip('the others have a sphere or a disk, tested by its radius')
+    body, normal = scene.body('object'), rotation_matrices(scene.frames[0].attitude)[:, :, 2]
+    vertices = np.einsum('tij,nj->tni', rotation_matrices(body.attitude), body.meshes[0].vertices)
+    height = np.einsum(
+        'tni,ti->tn', vertices + (body.position - scene.frames[0].position)[:, None], normal
+    )
+    size = np.ptp(body.meshes[0].vertices)
+    assert height.min() > -1e-9 * size
+    assert height.min(axis=1).max() < 0.02 * size
+
+
+def test_both_contact_frames_share_origin_and_are_turned_about_the_normal(scene):
+    if scene.system != 'contact':
+        pytest.skip('one contact frame')
+    hand, obj = (rotation_matrices(f.attitude) for f in scene.frames)
+    assert np.nanmax(np.abs(hand[:, :, 2] + obj[:, :, 2])) < 1e-9  # normals are opposite
+    assert np.isfinite(obj).all(axis=(1, 2)).any()
+
+
+def test_bodies_move_as_in_the_result(scene, result):
+    arrays = Arrays(result)
+    for body in scene.bodies:
+        if body.name != 'floor':
+            assert np.array_equal(body.position, arrays[f'{body.name}_position'])
+    assert scene.wrench is None or np.array_equal(scene.wrench.force, arrays['f_contact'])
+
+
+def test_mass_on_a_trajectory_of_its_own_is_where_its_formula_says(results):
+    scene = scene_of(read_result(results['point_mass_wind']))
+    shell, mass, t = scene.body('shell'), scene.body('mass_3'), scene.times
+    chi = np.column_stack([0.05 * np.sin(2 * t), 0.05 * np.cos(2 * t), np.full_like(t, -0.2)])
+    turned = np.einsum('tij,tj->ti', rotation_matrices(shell.attitude), chi)
+    assert np.abs(mass.position - shell.position - turned).max() < 1e-9
+
+
+@pytest.mark.parametrize('mesh', [sphere_mesh(2.0, [(0, 0, 0), (1, 1, 1)])], ids=['sphere'])
+def test_faces_look_outward(mesh):
+    corners = mesh.vertices[mesh.faces]
+    normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+    assert (np.einsum('ij,ij->i', normals, corners.mean(axis=1)) > 0).all()
+    assert np.allclose(np.linalg.norm(mesh.vertices, axis=1), 2)
+    assert mesh.triangles.shape == (2 * len(mesh.faces), 3)
+
+
+def test_cylinder_is_closed_and_looks_outward():
+    mesh = cylinder_mesh(2.0, 0.5, [(0, 0, 0), (1, 1, 1)])
+    triangles = mesh.vertices[mesh.triangles]
+    volume = np.einsum(
+        'ij,ij->i', triangles[:, 0], np.cross(triangles[:, 1], triangles[:, 2])
+    ).sum()
+    assert volume / 6 == pytest.approx(np.pi * 4 * 1.0, rel=0.02)
+
+
+def test_every_solid_mesh_has_a_positive_volume(scene):
+    for body in scene.bodies:
+        for mesh in body.meshes:
+            if body.layer == GROUND:
+                continue
+            a, b, c = np.moveaxis(mesh.vertices[mesh.triangles], 1, 0)
+            assert np.einsum('ij,ij->i', a, np.cross(b, c)).sum() > 0, body.name
+
+
+def test_resampling_keeps_the_samples_and_the_attitudes_unit(scene):
+    shown = scene.resampled(scene.times)
+    for before, after in zip(scene.bodies, shown.bodies, strict=True):
+        assert np.abs(before.position - after.position).max() < 1e-12
+        same = np.abs(np.sum(before.attitude * after.attitude, axis=1))
+        assert same == pytest.approx(np.ones_like(same))
+    between = scene.resampled(scene.times[:-1] + 0.3 * np.diff(scene.times))
+    norm = np.linalg.norm(between.bodies[-1].attitude, axis=1)
+    assert norm == pytest.approx(np.ones_like(norm))
+
+
+def test_resample_between_and_beyond():
+    times, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0], [2.0], [4.0]])
+    new = np.array([-1.0, 0.5, 1.0, 2.0, 9.0])
+    assert resample(times, values, new).ravel().tolist() == [0, 1, 2, 3, 4]
+    q = np.array([[1.0, 0, 0, 0], [-np.sqrt(0.5), -np.sqrt(0.5), 0, 0], [0, 1.0, 0, 0]])
+    half = resample_attitude(times, q, np.array([0.5]))[0]
+    assert half == pytest.approx([np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0])
+
+
+def test_plan_of_another_run_is_the_ghost(results):
+    result = read_result(results['point_mass_disk'])
+    other = read_result(results['point_mass_disk'])
+    places = np.array(other['arrays']['shell_position']['values'])
+    other['arrays']['shell_position']['values'] = (places + np.array([0, 1, 0])).tolist()
+    scene = scene_of(result, other)
+    ghost = next(g for g in scene.ghosts if g.name == 'shell')
+    assert np.allclose(ghost.position - scene.body('shell').position, [0, 1, 0])
+
+
+def test_a_plan_has_its_end_as_ghost(results):
+    result = read_result(results['pendulum_torque']) | {'plan': {}}
+    scene = scene_of(result)
+    for ghost in scene.ghosts:
+        assert (ghost.position == scene.body(ghost.name).position[-1]).all()
+
+
+def test_what_cannot_be_shown_is_refused(results):
+    result = read_result(results['pendulum_torque'])
+    with pytest.raises(ParameterError, match='no scene of a system'):
+        scene_of(result | {'system': 'unicycle'})
+    with pytest.raises(ParameterError, match='give a plan of the same system'):
+        scene_of(result, result | {'system': 'contact'})
+    with pytest.raises(ParameterError, match='damaged'):
+        scene_of({**result, 'arrays': {}})
+    with pytest.raises(ParameterError, match='no body'):
+        scene_of(result).body('wheel')
