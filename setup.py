@@ -68,6 +68,7 @@ setup(
             'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
             'planner_node = rolling_planner.nodes.planner_node:main',
             'controller_node = rolling_controller.nodes.controller_node:main',
+            'robot_controller_node = rolling_controller.nodes.robot_controller_node:main',
             'recorder_node = rolling_robotics.nodes.recorder_node:main',
         ],
     },

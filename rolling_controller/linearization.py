@@ -80,5 +80,5 @@ class Linearization:
             np.diff(times)[None],
             p,
         )
-        J = np.array(J).T.reshape(k, self._n + self._m, self._n).transpose(0, 2, 1)
-        return LinearSteps(J[:, :, : self._n], J[:, :, self._n :])
+        jacobians = np.array(J).T.reshape(k, self._n + self._m, self._n).transpose(0, 2, 1)
+        return LinearSteps(jacobians[:, :, : self._n], jacobians[:, :, self._n :])

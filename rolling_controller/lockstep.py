@@ -67,4 +67,4 @@ def run_lockstep(
         states[k + 1] = x
         seen.append(x)
     controls[steps] = controls[steps - 1]
-    return ClosedLoop(np.arange(steps + 1) * dt, states, controls)
+    return ClosedLoop(np.array(np.arange(steps + 1) * dt, dtype=float), states, controls)

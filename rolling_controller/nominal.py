@@ -78,4 +78,4 @@ def _interpolated(
 
     f = next(iter(system.modes.values())).dynamics.map(len(plan.times))
     rates = np.array(f(plan.states.T, plan.controls.T, plan.times[None], p)).T
-    return CubicHermiteSpline(plan.times, plan.states, rates)(times)
+    return np.array(CubicHermiteSpline(plan.times, plan.states, rates)(times))

@@ -1,11 +1,11 @@
-"""Parameters of the controller node."""
+"""Parameters that every controller has, and those of the contact system's."""
 
 from __future__ import annotations
 
 from rolling_controller.nodes.design import WEIGHTS
 from rolling_dynamics.nodes.parameters import Parameter
 
-TABLE = (
+EXECUTION = (
     Parameter(
         name='scenario_file',
         default='',
@@ -67,12 +67,20 @@ TABLE = (
         text='how long a margin of the contact may be negative',
     ),
     Parameter(
+        name='settle_time',
+        default=0.0,
+        low=0.0,
+        high=60.0,
+        unit='s',
+        text='how long the feedback goes on after the end of a plan, before the goal is judged',
+    ),
+    Parameter(
         name='brake_time',
         default=0.1,
         low=0.01,
         high=5.0,
         unit='s',
-        text='time constant of the safe command, which brings the hand to rest',
+        text='time constant of the safe command, which brings the drive to rest',
     ),
     Parameter(
         name='prediction_horizon',
@@ -92,6 +100,10 @@ TABLE = (
         read_only=True,
         text='time from a command to its effect, for the prediction',
     ),
+)
+
+TABLE = (
+    *EXECUTION,
     Parameter(
         name='frame_prefix', default='', read_only=True, text='put before the frame of the hand'
     ),

@@ -5,66 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rolling_controller.nodes.tracker import Law, Nominal, OpenLoop
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.law import Following, OpenLoop
+from rolling_controller.lqr_options import limits_by_name, read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
+from rolling_controller.option import Option
 from rolling_controller.time_varying_lqr import KNOT, LqrWeights, TimeVaryingLqr
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.model import Model
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
 _DEFAULT = LqrWeights()
 
 
-def _table(group: str, defaults: Mapping[str, float], text: str) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(
-            name=f'{group}.{name}',
-            default=value,
-            low=0.0,
-            high=1e12,
-            text=f'{text} of {name} in the regulator, from the next goal on',
-        )
-        for name, value in defaults.items()
+def option_parameter(option: Option, group: str = '') -> Parameter:
+    """Return the parameter of an option of a law."""
+    return Parameter(
+        name=f'{group}.{option.name}' if group else option.name,
+        default=option.default,
+        low=option.low,
+        high=option.high,
+        unit=option.unit,
+        text=option.text,
     )
 
 
-WEIGHTS: tuple[Parameter, ...] = (
-    *_table('tracking', _DEFAULT.tracking, 'weight per second'),
-    *_table('terminal', _DEFAULT.terminal, 'weight at the end'),
-    Parameter(
-        name='control_weight',
-        default=float(_DEFAULT.control),
-        low=1e-12,
-        high=1e12,
-        text='weight per second of each control in the regulator, from the next goal on',
-    ),
+WEIGHTS: tuple[Parameter, ...] = tuple(
+    option_parameter(option)
+    for option in weight_options(
+        _DEFAULT.tracking, _DEFAULT.terminal, float(np.asarray(_DEFAULT.control))
+    )
 )
 
 
-def check_plan_fits(plan: Plan, model: Model) -> None:
-    """Raise ParameterError if a plan was made for another system."""
-    system = model.system
-    if plan.system != system.name:
-        raise ParameterError(f'plan.system must be {system.name!r}, got {plan.system!r}')
-    for what, given, wanted in (
-        ('state_names', plan.state_names, system.state.names),
-        ('control_names', plan.control_names, system.control.names),
-    ):
-        if list(given) != list(wanted):
-            raise ParameterError(
-                f'plan.{what} must be {", ".join(wanted)}, got {", ".join(given)}'
-            )
-    if plan.model_hash and plan.model_hash != system.model_hash:
-        raise ParameterError(
-            f'plan.model_hash is {plan.model_hash}, this controller runs {system.model_hash}: the '
-            'plan was made with other equations; plan again with the scenario of this controller'
-        )
-
-
-def design_law(
-    model: Model, plan: Plan, weights: Mapping[str, Any] | None
-) -> tuple[Law, Nominal, str]:
+def design_law(model: Model, plan: Plan, weights: Mapping[str, Any] | None) -> Following:
     """
     Return the feedback along a plan.
 
@@ -79,9 +55,8 @@ def design_law(
 
     Returns
     -------
-    law, nominal, warning
-        The regulator, the motion that the planned controls cause, and what a user should know
-        about the regulator or the empty string.
+    Following
+        The regulator and the motion that the planned controls cause.
 
     Raises
     ------
@@ -90,25 +65,18 @@ def design_law(
 
     """
     if weights is None:
-        times, states, _ = nominal_trajectory(model.system, model.params, plan, 'simulated', KNOT)
-        return OpenLoop(plan), (times, states), ''
-    groups: dict[str, dict[str, float]] = {'tracking': {}, 'terminal': {}}
-    for name, value in weights.items():
-        group, _, entry = name.partition('.')
-        if entry:
-            groups[group][entry] = value
+        return open_loop(model.system, model.params, plan)
     law = TimeVaryingLqr(
         model.system,
         model.params,
         plan,
-        LqrWeights(**groups, control=weights['control_weight']),
-        control_limits=_limits(model),
+        read_weights(weights),
+        control_limits=limits_by_name(model.system.control.names, model.control_limits),
     )
-    return law, (law.times, law.states), law.warning
+    return Following(law, law.times, law.states, law.warning)
 
 
-def _limits(model: Model) -> dict[str, tuple[float, float]]:
-    if model.control_limits is None:
-        return {}
-    pairs = zip(model.system.control.names, model.control_limits.tolist(), strict=True)
-    return {name: (-limit, limit) for name, limit in pairs}
+def open_loop(system: RollingSystem, params: NDArray[np.float64], plan: Plan) -> Following:
+    """Return the planned controls without feedback, and the motion that they cause."""
+    times, states, _ = nominal_trajectory(system, params, plan, 'simulated', KNOT)
+    return Following(OpenLoop(plan), times, states)

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.law import Following
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
-
-Nominal = tuple[NDArray[np.float64], NDArray[np.float64]]  # times (k,) [s], states (k, n)
-
-
-class Law(Protocol):
-    """What computes the control."""
-
-    def command(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the control at a time of the plan [s] in a state."""
-        ...
-
-
-class OpenLoop:
-    """The planned control, whatever the state."""
-
-    def __init__(self, plan: Plan) -> None:
-        """Play back this plan."""
-        self._plan = plan
-
-    def command(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return the planned control."""
-        return self._plan.control_at(t)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +28,13 @@ class TrackingStep:
     u
         Control within the limits.
     error
-        Norm of the state error in the tangent space, position of the hand left out.
+        Norm of the state error in the tangent space, over what counts.
     margins
         Guards of the mode and ``control``, the least distance to a limit as a share of it.
     lost
         What ended the contact, or the empty string.
     ended
-        Whether the plan is over.
+        Whether the plan is over, and what the law holds after it.
 
     """
 
@@ -71,9 +51,10 @@ class Tracker:
 
     def __init__(
         self,
-        system: ContactSystem,
+        system: RollingSystem,
         params: ArrayLike,
         *,
+        uncounted: Sequence[str] = (),
         limits: ArrayLike | None = None,
         patience: float = 0.02,
     ) -> None:
@@ -84,6 +65,8 @@ class Tracker:
         ----------
         system, params
             The system and its parameters p.
+        uncounted
+            Tangent entries or scalars that are no part of any error.
         limits
             Greatest magnitude of each control; None for no limit.
         patience
@@ -96,17 +79,26 @@ class Tracker:
             if limits is None
             else np.asarray(limits, dtype=float)
         )
-        self._names = list(system.mode.guards)
+        self._names = list(_guards(system))
         self._evaluate = FastFunction(compiled(_watch(system))[0])
-        tangent = system.tangent
-        self._counted = np.ones(tangent.size, dtype=bool)
-        self._counted[tangent.slice('p_WH')] = False
-        self._size = tangent.size
+        self._counted = _counted(system.tangent, uncounted)
+        self._size = system.tangent.size
         self._patience = patience
 
-    def begin(self, plan: Plan, law: Law, nominal: Nominal) -> None:
-        """Follow this plan by this law from now on; errors are those from the nominal motion."""
-        self._plan, self._law, self._nominal = plan, law, nominal
+    def begin(self, plan: Plan, following: Following, *, settle: float = 0.0) -> None:
+        """
+        Follow a plan from now on; errors are those from the motion that its law keeps.
+
+        Parameters
+        ----------
+        plan, following
+            The plan and its law.
+        settle
+            How long the law goes on after the end of the plan, if it can hold it [s].
+
+        """
+        self._plan, self._following = plan, following
+        self._end = float(plan.times[-1]) + (settle if following.holds else 0.0)
         self._negative_since: float | None = None
 
     def goal_error(self, x: NDArray[np.float64]) -> float:
@@ -131,7 +123,7 @@ class Tracker:
             State, shape (state.size,).
 
         """
-        u = self._law.command(t, x)
+        u = self._following.law.command(t, x)
         u = np.minimum(np.maximum(u, -self._limits), self._limits)
         out = self._evaluate(x, self._reference(t), u, self._params)
         values = out[self._size :].tolist()
@@ -144,19 +136,19 @@ class Tracker:
             error=float(np.linalg.norm(out[: self._size][self._counted])),
             margins=margins,
             lost=lost,
-            ended=t >= self._plan.times[-1],
+            ended=t >= self._end,
         )
 
     def _reference(self, t: float) -> NDArray[np.float64]:
-        times, states = self._nominal
+        times, states = self._following.times, self._following.states
         k = int(np.searchsorted(times, t, side='right')) - 1
         k = min(max(k, 0), len(times) - 2)
         s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
         return (1.0 - s) * states[k] + s * states[k + 1]
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:
-        worst = min(margins, key=margins.__getitem__)
-        if margins[worst] > 0.0:
+        worst = min(margins, key=margins.__getitem__, default='')
+        if not worst or margins[worst] > 0.0:
             self._negative_since = None
             return ''
         if self._negative_since is None:
@@ -166,11 +158,27 @@ class Tracker:
         return f'{worst} = {margins[worst]:.4g}, it must be positive'
 
 
-def _watch(system: ContactSystem) -> ca.Function:
+def _guards(system: RollingSystem) -> Mapping[str, ca.Function]:
+    return next(iter(system.modes.values())).guards
+
+
+def _counted(tangent: Layout, uncounted: Sequence[str]) -> NDArray[np.bool_]:
+    out = np.ones(tangent.size, dtype=bool)
+    for name in uncounted:
+        if name in tangent:
+            out[tangent.slice(name)] = False
+        elif name in tangent.names:
+            out[tangent.names.index(name)] = False
+        else:
+            raise ParameterError(f'no tangent entry {name!r}; there are: {tangent.names}')
+    return out
+
+
+def _watch(system: RollingSystem) -> ca.Function:
     """Return ``(x, reference, u, p) -> difference from the reference, guards``."""
     x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
     u, p = ca.SX.sym('u', system.control.size), ca.SX.sym('p', system.parameters.size)
-    guards = (guard(x, u, 0, p) for guard in system.mode.guards.values())
+    guards = (guard(x, u, 0, p) for guard in _guards(system).values())
     return ca.Function(
         'tracking_watch', [x, y, u, p], [ca.densify(ca.vertcat(system.difference(x, y), *guards))]
     )

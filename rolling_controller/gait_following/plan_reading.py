@@ -1,0 +1,108 @@
+"""A sequence of gaits from the states of a plan, as it comes in a message."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.pendulum_sphere import SphereParameters
+from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.posture import resting_direction
+from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
+from rolling_planner.gait_planner import GaitSequence, GaitStep
+from rolling_planner.plan import Plan
+
+Array = NDArray[np.float64]
+STILL = 1e-5  # rad, rad/s: a pendulum nearer than this to its rest is at rest
+FIT = 1e-3  # m, m/s, rad: by how much the plan may differ from the gaits that were read
+
+
+def read_gaits(params: SphereParameters, plan: Plan) -> GaitSequence:
+    """
+    Return the sequence of gaits of which a plan consists.
+
+    A swing takes the pendulum from its rest and back to it; between swings it rests.
+
+    Parameters
+    ----------
+    params
+        The sphere.
+    plan
+        States sampled so densely that every rest between two swings is among them.
+
+    Raises
+    ------
+    ParameterError
+        The plan consists of something else.
+
+    """
+    n = _directions(plan.states)
+    rate = plan.states[:, STATE.slice('w_WP_W')]
+    away = np.linalg.norm(n - resting_direction(params), axis=1)
+    still = (away < STILL) & (np.linalg.norm(rate, axis=1) < STILL)
+    if not (still[0] and still[-1]):
+        raise ParameterError(
+            'the plan is no sequence of gaits: the pendulum does not rest at its start and end'
+        )
+    rests = np.flatnonzero(still)
+    swings = [(a, b) for a, b in pairwise(rests.tolist()) if b > a + 1]
+    found = GaitSequence(
+        params=params,
+        start=plan.states[0, STATE.slice('contact')].copy(),
+        steps=tuple(_step(params, plan, a, b) for a, b in swings),
+        duration=float(plan.times[-1]),
+    )
+    _check(found, plan, n)
+    return found
+
+
+def _step(params: SphereParameters, plan: Plan, begin: int, end: int) -> GaitStep:
+    start, period = float(plan.times[begin]), float(plan.times[end] - plan.times[begin])
+    before, after = (_velocity(params, plan.states[k]) for k in (begin, end))
+    position = plan.states[begin, STATE.slice('contact')].copy()
+    try:
+        swing = swing_for(params, after - before, period)
+    except ParameterError as error:
+        raise ParameterError(
+            f'the plan is no sequence of gaits: from {start:.4g} s on, {error}'
+        ) from None
+    return GaitStep(
+        start=start,
+        swing=swing,
+        position=position,
+        velocity=before,
+        corner=position + before * period / 2,
+    )
+
+
+def _velocity(params: SphereParameters, x: Array) -> Array:
+    Omega = x[STATE.slice('w_WS_W')]
+    return params.shell_radius * np.array([Omega[1], -Omega[0]])
+
+
+def _directions(states: Array) -> Array:
+    """Return -z of the pendulum's frame for each state, shape (k, 3)."""
+    w, x, y, z = states[:, STATE.slice('q_WP')].T
+    return -np.column_stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+def _check(found: GaitSequence, plan: Plan, n: Array) -> None:
+    """Refuse a plan that is not what was read from it."""
+    ref = found.reference(plan.times)
+    R = found.params.shell_radius
+    Omega = plan.states[:, STATE.slice('w_WS_W')]
+    pairs = {
+        'contact': plan.states[:, STATE.slice('contact')] - ref.position,
+        'w_WS_W': R * np.column_stack([Omega[:, 1], -Omega[:, 0]]) - ref.velocity,
+        'q_WP': n - ref.n,
+    }
+    for name, miss in pairs.items():
+        size = np.linalg.norm(miss, axis=1)
+        k = int(np.argmax(size))
+        if not size[k] < FIT:
+            raise ParameterError(
+                f'the plan is no sequence of gaits: {name} at {plan.times[k]:.4g} s is '
+                f'{size[k]:.3g} off what swings would do'
+            )

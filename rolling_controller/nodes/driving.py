@@ -1,0 +1,84 @@
+"""A robot on a stick: the loop that keeps a wanted velocity until something else is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import time
+
+from rclpy.node import Node
+from rolling_controller.nodes.execution import Equipment, LOST_MODES
+from rolling_controller.robot_laws import Drive
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Velocity ahead [m/s], yaw rate [rad/s], and when it was asked for, by a steady clock [s]."""
+
+    forward: float
+    turn: float
+    since: float
+
+
+class Driving:
+    """
+    Keeps the velocity that was asked for last, in a thread of its own.
+
+    A wish that is older than ``command_timeout`` is one to stand still.
+
+    Attributes
+    ----------
+    contact_mode
+        Mode of the contact as last reported.
+    ended
+        Why the driving ended by itself, or the empty string.
+
+    """
+
+    def __init__(self, node: Node, equipment: Equipment, drive: Drive, wanted: Wanted) -> None:
+        """Start to drive."""
+        self._node, self._equipment, self._drive = node, equipment, drive
+        self.wanted = wanted
+        self.contact_mode = ''
+        self.ended = ''
+        self._answered = -1
+        equipment.predictor.forget()
+        equipment.machine.measured.wait_anew()
+        self.loop = PeriodicLoop(
+            self._tick, equipment.period, name='driving', on_fault=lambda e: self._give_up(str(e))
+        )
+        self.loop.start()
+
+    def stop(self) -> None:
+        """Stop; the last command is the safe one."""
+        self.loop.stop()
+        if not self.ended:
+            self._equipment.send_safe_command(self._node)
+
+    def _give_up(self, reason: str) -> None:
+        self.ended = reason
+        self._equipment.send_safe_command(self._node)
+        self._node.get_logger().warning(f'driving ended: {reason}')
+
+    def _tick(self) -> bool:
+        equipment = self._equipment
+        machine, values = equipment.machine, equipment.values
+        machine.poll()
+        if machine.measured.age > values['state_timeout']:
+            self._give_up(equipment.stale_text())
+            return False
+        if self.contact_mode in LOST_MODES:
+            self._give_up(f'the contact is {self.contact_mode}')
+            return False
+        now = machine.measured.state()
+        if now is None or (equipment.sim_time and now[0] == self._answered):
+            return True
+        self._answered = now[0]
+        at, x = equipment.acting_state(self._node, *now)
+        wanted = self.wanted
+        fresh = time.monotonic() - wanted.since <= values['command_timeout']
+        forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
+        u = self._drive.command(at * 1e-9, x, forward, turn)
+        equipment.predictor.note(at, u)
+        machine.send(u, at)
+        return True

@@ -1,0 +1,245 @@
+"""
+One plan being followed: the loop from state to command, and every way in which it ends.
+
+Whatever ends it, the last command is the safe one, and it is waited for until it has arrived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import threading
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.task import Future
+from rolling_controller.law import Following
+from rolling_controller.nodes.machine import Array, Machine
+from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.nodes.tracker import Tracker, TrackingStep
+from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.single_goal_server import Goal, resolve
+from rolling_interfaces.action import ExecutePlan
+from rolling_interfaces.msg import RollingContact
+from rolling_planner.plan import Plan
+
+ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
+POLL_PERIOD = 2e-4  # between two looks for a state in simulated time [s]
+LOST_MODES = (
+    RollingContact.MODE_SEPARATED,
+    RollingContact.MODE_SLIPPING,
+    'sliding',
+    'flight',
+)
+CODES = ExecutePlan.Result
+
+
+@dataclass(slots=True)
+class Ending:
+    """How an execution ended."""
+
+    code: int
+    text: str
+    x: Array
+    error: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Equipment:
+    """
+    What executions use, one after another.
+
+    Attributes
+    ----------
+    machine
+        Where states come from and commands go.
+    tracker, predictor
+        Errors and margins; the state when a command will act.
+    start
+        State that stands for one that never came.
+    values
+        Parameters of the node by name.
+    sim_time
+        Whether each state is answered once, in simulated time.
+
+    """
+
+    machine: Machine
+    tracker: Tracker
+    predictor: Predictor
+    start: Array
+    values: ParameterTable
+    sim_time: bool
+
+    @property
+    def period(self) -> float:
+        """Time between two turns of the loop [s]."""
+        return POLL_PERIOD if self.sim_time else 1.0 / self.values['rate']
+
+    def stale_text(self) -> str:
+        """Return why there is no state to work with."""
+        age = self.machine.measured.age
+        if not np.isfinite(age):
+            return self.machine.missing
+        return (
+            f'the newest state is {age:.3f} s old; state_timeout is '
+            f'{self.values["state_timeout"]:g} s'
+        )
+
+    def acting_state(self, node: Node, stamp: int, x: Array) -> tuple[int, Array]:
+        """Return time [ns] and state in which a command sent now will act."""
+        if self.sim_time:
+            return stamp, x
+        acts = node.get_clock().now().nanoseconds + self.predictor.delay
+        return self.predictor.predict(stamp, x, acts)
+
+    def send_safe_command(self, node: Node) -> Array:
+        """Command the machine to rest; return the present state."""
+        now = self.machine.measured.state()
+        present = now[1] if now is not None else self.start
+        self.machine.send(self.machine.safe(present), node.get_clock().now().nanoseconds)
+        self.machine.await_acknowledgement(ACK_TIMEOUT)
+        return present
+
+
+class Execution:
+    """
+    Follows one plan in a thread of its own until something ends it.
+
+    Attributes
+    ----------
+    last
+        The newest step, None before the first.
+    contact_mode
+        Mode of the contact as last reported.
+
+    """
+
+    def __init__(
+        self, node: Node, equipment: Equipment, goal: Goal, plan: Plan, following: Following
+    ) -> None:
+        """Prepare to follow a plan for a goal; :meth:`run` does it."""
+        self._node, self._equipment, self._goal = node, equipment, goal
+        self._values = equipment.values
+        self._duration = float(plan.times[-1]) + self._values['settle_time']
+        equipment.tracker.begin(plan, following, settle=self._values['settle_time'])
+        equipment.predictor.forget()
+        self.last: TrackingStep | None = None
+        self.contact_mode = ''
+        self._finished = Future()
+        self._turn, self._once = threading.Lock(), threading.Lock()
+        self._ended = False
+        self._start_stamp: int | None = None
+        self._next_feedback, self._worst_age, self._answered = 0.0, 0.0, -1
+        self.loop = PeriodicLoop(
+            self._tick,
+            equipment.period,
+            name='control',
+            on_fault=lambda error: self.end(CODES.INTERNAL, str(error)),
+        )
+
+    async def run(self) -> Ending:
+        """Follow the plan; return how it ended."""
+        self._equipment.machine.measured.wait_anew()
+        self.loop.start()
+        self._goal.on_stop(lambda: self.end(CODES.CANCELLED, 'asked to stop'))
+        try:
+            ending: Ending = await self._finished
+        finally:
+            self._log_punctuality()
+        return ending
+
+    def end(self, code: int, text: str, x: Array | None = None) -> None:
+        """End once: stop the loop, command the machine to rest, tell the action."""
+        with self._once:
+            if self._ended:
+                return
+            self._ended = True
+        self.loop.stop()
+        present = self._equipment.send_safe_command(self._node)
+        if x is None:
+            x = present
+        error = self._equipment.tracker.goal_error(x)
+        resolve(self._node, self._finished, Ending(code, text, x, error))
+
+    def _log_punctuality(self) -> None:
+        r = self.loop.read_punctuality()
+        self._node.get_logger().info(
+            f'last second of control: {r.ticks} steps, {r.misses} late, {r.skipped} skipped, '
+            f'worst wake-up {r.worst_jitter * 1e3:.2f} ms late, '
+            f'mean work {r.mean_work * 1e6:.0f} us; '
+            f'oldest state used {self._worst_age * 1e3:.1f} ms'
+        )
+
+    def _tick(self) -> bool:
+        """Answer the newest state; tell whether to go on."""
+        machine = self._equipment.machine
+        with self._turn:
+            if self._ended:
+                return False
+            machine.poll()
+            measured = machine.measured
+            if measured.age > self._values['state_timeout']:
+                self.end(CODES.STALE_STATE, self._equipment.stale_text())
+                return False
+            now = measured.state()
+            if now is None or (self._equipment.sim_time and now[0] == self._answered):
+                return True
+            self._answered = now[0]
+            self._worst_age = max(self._worst_age, measured.age)
+            return self._answer(*now)
+
+    def _answer(self, stamp: int, x: Array) -> bool:
+        if self._start_stamp is None:
+            self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
+        if (stamp - self._start_stamp) * 1e-9 >= self._duration:
+            self._conclude(self._start_stamp)
+            return False
+        at, x = self._equipment.acting_state(self._node, stamp, x)
+        if at < self._start_stamp:
+            return True
+        step = self._equipment.tracker.step((at - self._start_stamp) * 1e-9, x)
+        self.last = step
+        if step.lost or self.contact_mode in LOST_MODES:
+            mode = f'it is {self.contact_mode}'
+            self.end(
+                CODES.CONTACT_LOST,
+                f'the contact was lost at {step.t:.3f} s: {step.lost or mode}',
+            )
+            return False
+        u = self._equipment.machine.safe(x) if step.ended else step.u
+        self._equipment.predictor.note(at, u)
+        self._equipment.machine.send(u, at)
+        self._send_feedback(step)
+        return True
+
+    def _conclude(self, start: int) -> None:
+        """Judge the state at the very end of the plan."""
+        x = self._equipment.machine.measured.state_near(start + round(self._duration * 1e9))
+        if x is None:
+            self.end(CODES.STALE_STATE, self._equipment.stale_text())
+            return
+        error = self._equipment.tracker.goal_error(x)
+        tolerance = self._values['goal_tolerance']
+        if error <= tolerance:
+            self.end(CODES.NONE, '', x)
+        else:
+            self.end(
+                CODES.NOT_CONVERGED,
+                f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}',
+                x,
+            )
+
+    def _send_feedback(self, step: TrackingStep) -> None:
+        if step.t < self._next_feedback:
+            return
+        self._next_feedback = step.t + 1.0 / self._values['feedback_rate']
+        self._goal.handle.publish_feedback(
+            ExecutePlan.Feedback(
+                time=step.t,
+                state_error=step.error,
+                margin_names=list(step.margins),
+                margin_values=list(step.margins.values()),
+            )
+        )

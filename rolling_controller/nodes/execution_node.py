@@ -1,0 +1,234 @@
+"""Base of the controllers: a lifecycle node with the action ``execute_plan``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+import threading
+import time
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+from rolling_controller.law import Following
+from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
+from rolling_controller.nodes.machine import Array
+from rolling_controller.plan_fit import check_plan_fits
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.qos import EVENT, overridable
+from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
+from rolling_dynamics.nodes.suite_node import drop_priority, Health, OK, SuiteNode, WARN
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_interfaces.action import ExecutePlan
+from rolling_interfaces.msg import RollingContact
+from rolling_planner.nodes.conversions import message_to_plan
+from rolling_planner.plan import Plan
+
+STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
+
+
+class ExecutionNode(SuiteNode):
+    """
+    Checks a goal, designs its feedback in a thread, and follows it in another.
+
+    Subclasses fill in :meth:`equip`, :meth:`dismantle`, ``system`` and :meth:`design`.
+    """
+
+    def __init__(self, name: str, table: Sequence[Parameter]) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__(name, table)
+        self._server: SingleGoalServer | None = None
+        self._equipment: Equipment | None = None
+        self._execution: Execution | None = None
+        self._contact: Any = None
+
+    # -- what a subclass fills in -----------------------------------------------------------
+
+    @abstractmethod
+    def equip(self) -> Equipment:
+        """Load the scenario and create the topics of the machine."""
+
+    @abstractmethod
+    def dismantle(self) -> None:
+        """Undo :meth:`equip`; must be callable twice, and before it."""
+
+    @property
+    @abstractmethod
+    def system(self) -> RollingSystem:
+        """The system of the scenario."""
+
+    @abstractmethod
+    def design(self, plan: Plan) -> Following:
+        """Return the feedback along a plan that fits; called in a thread."""
+
+    def make_way(self) -> None:
+        """Leave the machine to an execution that is about to begin."""
+
+    # -- life cycle -------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Load the scenario and create topics and the action server."""
+        self._equipment = self.equip()
+        self._contact = self.create_subscription(
+            RollingContact,
+            'contact/state',
+            self._take_contact,
+            EVENT,
+            qos_overriding_options=overridable(),
+        )
+        self._server = SingleGoalServer(
+            self,
+            ExecutePlan,
+            'execute_plan',
+            self._execute,
+            refusal=lambda: None if self.active else f'the node is {self.state_label}',
+        )
+
+    def deactivate(self) -> None:
+        """End an execution, the machine safe."""
+        if self._execution is not None:
+            self._execution.end(CODES.INACTIVE, 'the node was deactivated')
+        if self._server is not None:
+            self._server.stop(INACTIVE)
+
+    def cleanup(self) -> None:
+        """Forget the scenario."""
+        if self._server is not None:
+            self._server.destroy()
+            self._server = None
+        if self._contact is not None:
+            self.destroy_subscription(self._contact)
+            self._contact = None
+        self.dismantle()
+        self._equipment = None
+
+    def _take_contact(self, message: RollingContact) -> None:
+        execution = self._execution
+        if execution is not None:
+            execution.contact_mode = message.mode
+
+    # -- execution --------------------------------------------------------------------------
+
+    @property
+    def executing(self) -> bool:
+        """Whether a goal is being worked on."""
+        return self._server is not None and self._server.busy
+
+    async def _execute(self, goal: Goal) -> ExecutePlan.Result:
+        equipment = self._equipment
+        if equipment is None:
+            return _result(CODES.INACTIVE, 'the node is not configured')
+        try:
+            plan = message_to_plan(goal.request.plan)
+            check_plan_fits(plan, self.system)
+        except RollingError as error:
+            return _result(CODES.INVALID_GOAL, str(error))
+        self.make_way()
+        now = await self._fresh_state(goal, equipment)
+        if now is None:
+            return _result(CODES.STALE_STATE, equipment.stale_text())
+        apart = equipment.tracker.start_error(plan, now[1])
+        if apart > self.values['start_tolerance']:
+            text = (
+                f'the plan starts {apart:.3g} away from the present state; '
+                f'start_tolerance allows {self.values["start_tolerance"]:g}'
+            )
+            return _result(CODES.INVALID_GOAL, text)
+        return await self._carry_out(goal, plan, equipment)
+
+    async def _carry_out(self, goal: Goal, plan: Plan, equipment: Equipment) -> ExecutePlan.Result:
+        following = await self._designed(goal, plan)
+        if isinstance(following, str):
+            return _result(CODES.INVALID_GOAL, following)
+        if following is None:
+            return _result(CODES.CANCELLED, '')
+        execution = Execution(self, equipment, goal, plan, following)
+        self._execution = execution
+        try:
+            return self._report(await execution.run())
+        finally:
+            self._execution = None
+
+    async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
+        """Return a state that came after this call, or None if none comes in time."""
+        machine = equipment.machine
+        machine.poll()
+        measured = machine.measured
+        count, end = measured.count, time.monotonic() + self.values['state_timeout']
+        came: Future = Future()
+
+        def look() -> None:
+            machine.poll()
+            if measured.count > count or time.monotonic() > end:
+                resolve(self, came, measured.count > count)
+
+        goal.on_stop(lambda: resolve(self, came, False))
+        timer = self.create_timer(STATE_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        try:
+            return measured.state() if await came else None
+        finally:
+            self.destroy_timer(timer)
+
+    async def _designed(self, goal: Goal, plan: Plan) -> Following | str | None:
+        """Return the feedback, the text of an error, or None if the goal had to end."""
+        designed: Future = Future()
+
+        def work() -> None:
+            drop_priority()
+            try:
+                following = self.design(plan)
+                if following.warning:
+                    self.get_logger().warning(following.warning)
+                resolve(self, designed, following)
+            except RollingError as error:
+                resolve(self, designed, str(error))
+            except Exception as error:  # noqa: BLE001 - told to the client
+                resolve(self, designed, f'the feedback could not be designed: {error}')
+
+        goal.on_stop(lambda: resolve(self, designed, None))
+        threading.Thread(target=work, name='design', daemon=True).start()
+        found: Following | str | None = await designed
+        return found
+
+    def _report(self, ending: Ending) -> ExecutePlan.Result:
+        result = _result(ending.code, ending.text)
+        result.final_error = ending.error
+        result.final_state_names = list(self.system.state.names)
+        result.final_state_values = ending.x.tolist()
+        return result
+
+    # -- health -----------------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """Return progress and punctuality."""
+        if self._equipment is None:
+            return OK, 'not running', {}
+        measured, execution = self._equipment.machine.measured, self._execution
+        values: dict[str, Any] = {
+            'states taken': measured.count,
+            'state age [s]': measured.age,
+            'executing': execution is not None,
+        }
+        if execution is not None:
+            record = execution.loop.read_punctuality()
+            values |= {
+                'ticks': record.ticks,
+                'misses': record.misses,
+                'skipped': record.skipped,
+                'worst jitter [s]': record.worst_jitter,
+                'mean work [s]': record.mean_work,
+            }
+            if execution.last is not None:
+                values |= {
+                    'time [s]': execution.last.t,
+                    'state error': execution.last.error,
+                }
+        if measured.refused:
+            message, measured.refused = measured.refused, ''
+            return WARN, message, values
+        return OK, 'executing' if execution is not None else 'waiting', values
+
+
+def _result(code: int, text: str) -> ExecutePlan.Result:
+    return ExecutePlan.Result(error_code=code, error_string=text, final_error=float('nan'))

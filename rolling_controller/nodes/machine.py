@@ -1,0 +1,74 @@
+"""What an execution needs of the machine that it controls: states in, commands out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class States(Protocol):
+    """
+    The states that came.
+
+    Attributes
+    ----------
+    count
+        Number of states that came.
+    refused
+        Why the last bad message was refused, or the empty string.
+
+    """
+
+    count: int
+    refused: str
+
+    @property
+    def age(self) -> float:
+        """Time since the newest state came, by a steady clock [s]."""
+        ...
+
+    def wait_anew(self) -> None:
+        """Count the age from now, where nobody listened before."""
+        ...
+
+    def state(self) -> tuple[int, Array] | None:
+        """Return stamp [ns] and value of the newest state, or None."""
+        ...
+
+    def state_near(self, stamp: int) -> Array | None:
+        """Return the state whose stamp is nearest to a time [ns], of the last ones; or None."""
+        ...
+
+
+class Machine(Protocol):
+    """Topics of the machine: used by one thread at a time."""
+
+    @property
+    def measured(self) -> States:
+        """The states that came."""
+        ...
+
+    @property
+    def missing(self) -> str:
+        """What to tell a user as long as no state came."""
+        ...
+
+    def poll(self) -> None:
+        """Take what came, where the executor does not."""
+        ...
+
+    def send(self, u: Array, stamp: int) -> None:
+        """Send a control that is to act at a time [ns]."""
+        ...
+
+    def await_acknowledgement(self, timeout: float) -> None:
+        """Wait until the last command has arrived, at most this time [s]."""
+        ...
+
+    def safe(self, x: Array) -> Array:
+        """Return the control that brings the machine to rest."""
+        ...

@@ -1,0 +1,190 @@
+"""Robot controller: executes plans of the rolling robots, and drives them by cmd_vel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import sys
+import time
+from typing import Any
+
+from geometry_msgs.msg import TwistStamped
+from rolling_controller.law import Following, OpenLoop
+from rolling_controller.nodes.driving import Driving, Wanted
+from rolling_controller.nodes.execution import Equipment
+from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.nodes.robot_machine import RobotMachine
+from rolling_controller.nodes.robot_parameters import TABLE
+from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.robot_laws import robot_kind, RobotKind
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import finite
+from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_dynamics.nodes.process import run_node
+from rolling_dynamics.nodes.qos import COMMAND, overridable
+from rolling_dynamics.nodes.robot_model import load_robot, RobotModel
+from rolling_dynamics.nodes.suite_node import Health, WARN
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_interfaces.msg import RollingContact
+from rolling_planner.plan import Plan
+
+
+class Options(Mapping[str, float]):
+    """The options of a kind of robot, as the parameters of the node stand at the moment."""
+
+    def __init__(self, values: ParameterTable, kind: RobotKind) -> None:
+        """Read these parameters."""
+        self._values, self._group = values, kind.group
+        self._names = [option.name for option in kind.options]
+
+    def __getitem__(self, name: str) -> float:
+        """Return the present value."""
+        return float(self._values[f'{self._group}.{name}'])
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._names)
+
+
+class RobotControllerNode(ExecutionNode):
+    """Lifecycle node with the action server ``execute_plan`` and the topic ``cmd_vel``."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('controller', TABLE)
+        self._machine: RobotMachine | None = None
+        self._driving: Driving | None = None
+        self._velocities: Any = None
+        self._refused = ''
+
+    def equip(self) -> Equipment:
+        """Load the scenario and create the topics of the robot."""
+        model = load_robot(self.values['scenario_file'])
+        kind = robot_kind(model.system.name)
+        self._model = model
+        self._robot = kind.make(model.scenario, Options(self.values, kind))
+        self._machine = RobotMachine(self, model, self.values)
+        self._velocities = self.create_subscription(
+            TwistStamped,
+            'cmd_vel',
+            self._take_velocity,
+            COMMAND,
+            qos_overriding_options=overridable(),
+        )
+        self.get_logger().info(f'{model.title}: {self.values["rate"]:g} steps a second')
+        return self._equipped(model, self._machine)
+
+    def _equipped(self, model: RobotModel, machine: RobotMachine) -> Equipment:
+        return Equipment(
+            machine=machine,
+            tracker=Tracker(
+                model.system,
+                model.params,
+                uncounted=self._robot.uncounted,
+                limits=model.control_limits,
+                patience=self.values['patience'],
+            ),
+            predictor=Predictor(
+                model.system,
+                model.params,
+                delay=self.values['command_delay'],
+                horizon=self.values['prediction_horizon'],
+            ),
+            start=model.start,
+            values=self.values,
+            sim_time=self.get_parameter('use_sim_time').value,
+        )
+
+    def dismantle(self) -> None:
+        """Remove the topics of the robot."""
+        if self._velocities is not None:
+            self.destroy_subscription(self._velocities)
+            self._velocities = None
+        if self._machine is not None:
+            self._machine.destroy()
+            self._machine = None
+
+    @property
+    def system(self) -> RollingSystem:
+        """The robot of the scenario."""
+        return self._model.system
+
+    def design(self, plan: Plan) -> Following:
+        """Return the feedback along a plan, or the plan played back."""
+        if self.values['open_loop']:
+            return Following(OpenLoop(plan), plan.times, plan.states)
+        return self._robot.follow(plan)
+
+    def deactivate(self) -> None:
+        """End what is at work, the robot safe."""
+        self.make_way()
+        super().deactivate()
+
+    def make_way(self) -> None:
+        """Stop driving."""
+        driving, self._driving = self._driving, None
+        if driving is not None:
+            driving.stop()
+
+    # -- driving ----------------------------------------------------------------------------
+
+    def _take_contact(self, message: RollingContact) -> None:
+        super()._take_contact(message)
+        if self._driving is not None:
+            self._driving.contact_mode = message.mode
+
+    def _take_velocity(self, message: TwistStamped) -> None:
+        frame = f'{self.values["frame_prefix"]}base_link'
+        twist = message.twist
+        if message.header.frame_id not in ('', frame):
+            self._refused = (
+                f'cmd_vel in frame {message.header.frame_id!r} refused, {frame!r} is needed'
+            )
+        elif not finite(twist.linear, twist.angular):
+            self._refused = 'cmd_vel refused: it is not finite'
+        elif not self.active or self.executing:
+            return  # a plan has precedence
+        else:
+            self._want(Wanted(twist.linear.x, twist.angular.z, time.monotonic()))
+
+    def _want(self, wanted: Wanted) -> None:
+        if self._driving is not None and not self._driving.ended:
+            self._driving.wanted = wanted
+            return
+        equipment, machine = self._equipment, self._machine
+        machine.poll()
+        now = machine.measured.state()
+        if now is None or machine.measured.age > self.values['state_timeout']:
+            self._refused = f'cmd_vel refused: {equipment.stale_text()}'
+            return
+        try:
+            drive = self._robot.drive(now[1], machine.yaw)
+        except ParameterError as error:
+            self._refused = f'cmd_vel refused: {error}'
+            return
+        self._driving = Driving(self, equipment, drive, wanted)
+
+    def health(self) -> Health:
+        """Return progress and punctuality, and what was refused."""
+        level, text, values = super().health()
+        driving = self._driving
+        if driving is not None:
+            values['driving'] = not driving.ended
+            if driving.ended:
+                level, text = max(level, WARN), f'driving ended: {driving.ended}'
+        if self._refused:
+            level, text, self._refused = max(level, WARN), self._refused, ''
+        return level, text, values
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(RobotControllerNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The topics of a rolling robot: its state in, its control out."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.duration import Duration
+from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.robot_states import RobotStates
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time
+from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_dynamics.nodes.robot_model import RobotModel
+from rolling_dynamics.nodes.suite_node import SuiteNode
+from rolling_dynamics.robots import Heading, Observer
+from rolling_dynamics.robots.plant import SLOW
+from sensor_msgs.msg import JointState
+
+
+class RobotMachine:
+    """See :class:`Machine`; it also watches where the robot heads, as the simulator does."""
+
+    missing = 'no robot/state came yet'
+
+    def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
+        """Create the topics."""
+        self._node, self._values = node, values
+        self._limits = model.scenario.control_limits
+        self.measured = RobotStates(model.system.state, 'robot/state')
+        self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
+        self._heading, self._spins = Heading(SLOW * model.view.radius), model.view.spin is not None
+        self._seen: int | None = None
+        self._u = np.zeros(model.system.control.size)
+        self._commands = node.create_publisher(
+            JointState, 'robot/control', COMMAND, qos_overriding_options=overridable()
+        )
+        self._states = PolledSubscription(node, JointState, 'robot/state', STREAM_POLLED, raw=True)
+        self._message = JointState(name=list(model.system.control.names))
+
+    def destroy(self) -> None:
+        """Remove the topics from the node."""
+        self._node.destroy_publisher(self._commands)
+        self._states.destroy()
+
+    @property
+    def yaw(self) -> float:
+        """Angle of base_link about the normal of the floor [rad], as far as it was watched."""
+        return self._heading.yaw
+
+    def poll(self) -> None:
+        """Take what came, where the executor does not."""
+        for data in self._states.take():
+            self.measured.take(data)
+        now = self.measured.state()
+        if now is not None and now[0] != self._seen:
+            self._watch(*now)
+
+    def _watch(self, stamp: int, x: Array) -> None:
+        seen = self._observer.look(x, self._u, stamp * 1e-9)
+        if not self._spins:
+            self._heading.travel(seen.velocity, seen.acceleration)
+        elif self._seen is not None:
+            self._heading.spin(seen.spin, (stamp - self._seen) * 1e-9)
+        self._seen = stamp
+
+    def send(self, u: Array, stamp: int) -> None:
+        """Send the control that is to act at a time [ns]."""
+        self._u = u
+        self._message.header.stamp = nanoseconds_to_time(stamp)
+        self._message.effort = u.tolist()
+        self._commands.publish(self._message)
+
+    def await_acknowledgement(self, timeout: float) -> None:
+        """Wait until the last command has arrived, at most this time [s]."""
+        self._commands.wait_for_all_acked(Duration(seconds=timeout))
+
+    def safe(self, x: Array) -> Array:
+        """Return the control that brings the robot to rest, as the simulator's own."""
+        now = self._node.get_clock().now().nanoseconds * 1e-9
+        u = self._observer.safe_control(x, now, self._values['brake_time'])
+        return np.array(np.clip(u, -self._limits, self._limits))

@@ -1,0 +1,30 @@
+"""Parameters of the robot controller."""
+
+from __future__ import annotations
+
+from rolling_controller.nodes.controller_parameters import EXECUTION
+from rolling_controller.nodes.design import option_parameter
+from rolling_controller.robot_laws import KINDS
+from rolling_dynamics.nodes.parameters import Parameter
+
+_OPTIONS = {
+    f'{kind.group}.{option.name}': option_parameter(option, kind.group)
+    for kind in KINDS.values()
+    for option in kind.options
+}
+
+TABLE = (
+    *EXECUTION,
+    Parameter(
+        name='command_timeout',
+        default=0.5,
+        low=0.01,
+        high=60.0,
+        unit='s',
+        text='age of a cmd_vel beyond which the robot is to stand still',
+    ),
+    Parameter(
+        name='frame_prefix', default='', read_only=True, text='put before the frame base_link'
+    ),
+    *_OPTIONS.values(),
+)

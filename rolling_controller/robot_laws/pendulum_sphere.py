@@ -1,0 +1,118 @@
+"""The sphere with a pendulum: gaits followed swing by swing, velocities reached by swings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.gait_following import GaitFollower, VelocityStick
+from rolling_controller.gait_following.plan_reading import read_gaits
+from rolling_controller.gait_following.reference_loop import LeanGains
+from rolling_controller.law import Following
+from rolling_controller.option import Option
+from rolling_controller.robot_laws.steering import Steering
+from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
+from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.pendulum_sphere import read_sphere
+from rolling_dynamics.scenario.section import Section
+from rolling_planner.plan import Plan
+
+Array = NDArray[np.float64]
+FRICTION = 0.85  # share of the friction that a corrected swing may use
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        name='position_gain',
+        default=LeanGains.position,
+        low=0.0,
+        high=100.0,
+        unit='1/s^2',
+        text='from the error of the place to an acceleration',
+    ),
+    Option(
+        name='velocity_gain',
+        default=LeanGains.velocity,
+        low=0.0,
+        high=100.0,
+        unit='1/s',
+        text='from the error of the velocity to an acceleration',
+    ),
+    Option(
+        name='torque_limit',
+        default=1.0,
+        low=1e-6,
+        high=1e6,
+        unit='N m',
+        text='greatest torque of the drive',
+    ),
+    Option(
+        name='deadband',
+        default=0.03,
+        low=1e-4,
+        high=10.0,
+        unit='m/s',
+        text='error of the velocity that begins no swing, when driven',
+    ),
+)
+
+
+class PendulumRobot:
+    """Laws of the sphere with a pendulum; see :class:`Robot`."""
+
+    # a plan tells neither how the shell turns nor how the pendulum spins about its own axis
+    uncounted: tuple[str, ...] = ('d_WS', 'd_WP_z')
+
+    def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
+        """
+        Take what a scenario describes.
+
+        Parameters
+        ----------
+        scenario
+            Of a sphere with a pendulum.
+        values
+            Of :data:`OPTIONS` by name.
+
+        """
+        self._params = read_sphere(Section(scenario.raw))
+        self._values = values
+
+    def follow(self, plan: Plan) -> Following:
+        """Return the follower of a plan that is a sequence of gaits."""
+        follower = GaitFollower(
+            read_gaits(self._params, plan),
+            limits=GaitLimits(
+                torque=self._values['torque_limit'], friction=FRICTION * self._params.mu
+            ),
+            gains=self._gains(),
+        )
+        return Following(follower, plan.times, plan.states, holds=True)
+
+    def drive(self, x: Array, yaw: float) -> StickDrive:
+        """Return a drive that begins at rest where the sphere is."""
+        stick = VelocityStick(
+            self._params,
+            x[STATE.slice('contact')],
+            limits=GaitLimits(torque=self._values['torque_limit']),
+            deadband=self._values['deadband'],
+            gains=self._gains(),
+        )
+        return StickDrive(stick, yaw)
+
+    def _gains(self) -> LeanGains:
+        return LeanGains(
+            position=self._values['position_gain'], velocity=self._values['velocity_gain']
+        )
+
+
+class StickDrive:
+    """Keeps the velocity of a sphere with a pendulum; see :class:`Drive`."""
+
+    def __init__(self, stick: VelocityStick, yaw: float) -> None:
+        """Take the law and the heading [rad]."""
+        self._stick, self._steering = stick, Steering(yaw)
+
+    def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
+        """Return the torque on the pendulum in W [N m]."""
+        return self._stick.command(t, x, self._steering.velocity(t, forward, turn))

@@ -1,0 +1,22 @@
+"""Time-varying LQR along the plans of a robot."""
+
+from __future__ import annotations
+
+from rolling_controller.law import Following
+from rolling_controller.lqr_options import limits_by_name
+from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+from rolling_dynamics.scenario import Scenario
+from rolling_planner.plan import Plan
+
+
+def regulated(scenario: Scenario, plan: Plan, weights: LqrWeights) -> Following:
+    """Return the regulator along a plan, within the limits of the scenario."""
+    names = scenario.system.control.names
+    law = TimeVaryingLqr(
+        scenario.system,
+        scenario.p,
+        plan,
+        weights,
+        control_limits=limits_by_name(names, scenario.control_limits),
+    )
+    return Following(law, law.times, law.states, law.warning)

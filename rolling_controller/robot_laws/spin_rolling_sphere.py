@@ -1,0 +1,114 @@
+"""The sphere that rolls and spins: a kinematic regulator, and velocities as they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.law import Following, Law
+from rolling_controller.lqr_options import read_weights, weight_options
+from rolling_controller.option import Option
+from rolling_controller.robot_laws.regulator import regulated
+from rolling_controller.robot_laws.steering import Steering
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import Scenario
+from rolling_planner.plan import Plan
+
+Array = NDArray[np.float64]
+_Bound = Callable[[Array], Array]
+OPTIONS: tuple[Option, ...] = (
+    *weight_options(
+        {'contact_s': 1e4, 'd_SO': 10.0}, {'contact_s': 1e6, 'd_SO': 1e3}, control=1.0
+    ),
+    Option(
+        name='rolling_rate',
+        default=1.0,
+        low=1e-6,
+        high=100.0,
+        unit='m/s',
+        text='greatest rolling rate delta',
+    ),
+    Option(
+        name='spin_rate',
+        default=10.0,
+        low=0.0,
+        high=1e4,
+        unit='rad/s',
+        text='greatest spin about the normal of the plane',
+    ),
+)
+
+
+class SpinRollingRobot:
+    """Laws of the kinematic sphere; see :class:`Robot`."""
+
+    uncounted: tuple[str, ...] = ()
+
+    def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
+        """
+        Take what a scenario describes.
+
+        Parameters
+        ----------
+        scenario
+            With the angular velocity as input.
+        values
+            Of :data:`OPTIONS` by name.
+
+        Raises
+        ------
+        ParameterError
+            The scenario is one over the arc length, or in coordinates.
+
+        """
+        system = scenario.system
+        if system.independent_variable != 'time' or 'w_SO_S' not in system.control:
+            raise ParameterError(
+                'inputs: control in time takes `angular_velocity`, got the controls '
+                f'{", ".join(system.control.names)} over {system.independent_variable}'
+            )
+        self._scenario, self._values = scenario, values
+        self._radius = float(scenario.p[0])
+
+    def follow(self, plan: Plan) -> Following:
+        """Return the regulator along a plan; it uses the inputs that the plan uses."""
+        found = regulated(self._scenario, plan, read_weights(self._values))
+        return found._replace(law=_Bounded(found.law, self._bounded))
+
+    def drive(self, x: Array, yaw: float) -> RollingDrive:  # noqa: ARG002  it starts alike from every state
+        """Return a drive."""
+        return RollingDrive(self._radius, self._bounded, yaw)
+
+    def _bounded(self, w: Array) -> Array:
+        """Return an angular velocity within the bounds; rolling keeps its direction."""
+        rolling = self._radius * math.hypot(w[0], w[1])
+        most, spin = self._values['rolling_rate'], self._values['spin_rate']
+        share = most / rolling if rolling > most else 1.0
+        limits = self._scenario.control_limits
+        wanted = np.array([share * w[0], share * w[1], min(max(w[2], -spin), spin)])
+        return np.array(np.clip(wanted, -limits, limits))
+
+
+class _Bounded:
+    """A law whose control is brought within bounds."""
+
+    def __init__(self, law: Law, bounded: _Bound) -> None:
+        self._law, self._bounded = law, bounded
+
+    def command(self, t: float, x: Array) -> Array:
+        return self._bounded(self._law.command(t, x))
+
+
+class RollingDrive:
+    """Rolls with the wanted velocity and spins with the wanted rate; see :class:`Drive`."""
+
+    def __init__(self, radius: float, bounded: _Bound, yaw: float) -> None:
+        """Take the radius [m], what brings a control within bounds, and the heading [rad]."""
+        self._radius, self._bounded, self._steering = radius, bounded, Steering(yaw)
+
+    def command(self, t: float, x: Array, forward: float, turn: float) -> Array:  # noqa: ARG002
+        """Return w_SO_S [rad/s]."""
+        vx, vy = self._steering.velocity(t, forward, turn)
+        return self._bounded(np.array([-vy / self._radius, vx / self._radius, turn]))
