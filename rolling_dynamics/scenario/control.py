@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.layout import Layout
 from rolling_dynamics.simulation.control import ControlLike
+from rolling_dynamics.simulation.formula import Formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +28,15 @@ class Control:
     samples
         Times [s], shape (N,), and values, shape (N, m), of a control that is linear between them;
         None for any other.
+    borders
+        Times at which it jumps [s], where it is no samples.
 
     """
 
     function: ca.Function
     layout: Layout
     samples: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    borders: tuple[float, ...] = ()
 
     def __call__(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
         """Return u, shape (m,)."""
@@ -53,8 +57,11 @@ class Control:
 
     @property
     def simplest(self) -> ControlLike:
-        """The form that is simulated fastest: held, samples, or the function of (x, t)."""
+        """The form that is simulated fastest: held, samples, or a formula of (x, t)."""
         held = self.held
         if held is not None:
             return held
-        return self.function if self.samples is None else self.samples
+        if self.samples is not None:
+            return self.samples
+        states = self.function.numel_in(0)
+        return Formula(self.function, states, self.layout.size, self.borders)

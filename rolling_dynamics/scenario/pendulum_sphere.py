@@ -136,6 +136,7 @@ def _control(top: Section, system: PendulumSphere, motion: _Motion) -> Control:
     drive = top.section('drive')
     x, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
     u = ca.SX.zeros(3)
+    borders: tuple[float, ...] = ()
     if 'torque' in drive:
         unit, clock = motion.scales.unit('torque'), ca.SX.sym('clock')
         with located('drive.torque'):
@@ -143,8 +144,11 @@ def _control(top: Section, system: PendulumSphere, motion: _Motion) -> Control:
         given = ca.Function('torque', [clock], [unit * ca.vertcat(*values)])
         u = given(t / motion.scales.time)
     elif 'gaits' in drive:
-        u = swing_torque(t, motion.params, _swings(drive, motion))
-    return Control(ca.Function('control', [x, t], [ca.densify(u)]), system.control)
+        swings = _swings(drive, motion)
+        u = swing_torque(t, motion.params, swings)
+        borders = tuple(b for start, s in swings for b in (start, start + s.period))
+    function = ca.Function('control', [x, t], [ca.densify(u)])
+    return Control(function, system.control, borders=borders)
 
 
 def _swings(drive: Section, motion: _Motion) -> list[tuple[float, SpatialSwing]]:

@@ -69,7 +69,8 @@ def read_drives(
     function = ca.Function('control', [x, t], [ca.densify(u)])
     parts = [d.samples for d in drives if d.samples is not None]
     if len(parts) < len(drives) or not drives:
-        return Control(function, control)
+        borders = sorted({float(t) for part in parts for t in part.times})
+        return Control(function, control, borders=tuple(borders))
     return Control(function, control, _merged(parts))
 
 

@@ -108,7 +108,8 @@ class CompiledSolver:
         self._where, self._state_part = where, where['state']
         self._error, self._least = where['error'].start, where['least'].start
         self.t, self.h, self.next_step, self.clear = 0.0, 0.0, first_step, False
-        self._state, self._begun, self._end = np.zeros(2 * n), np.zeros(n), 0.0
+        self._state, self._begun = np.zeros(2 * n), np.zeros(n)
+        self._end = self._before_end = 0.0
         self._t_old, self._piece = 0.0, Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
         self._blocks = [np.empty((ROWS, self._out.size))]
         self._free = 0  # row of the last block for the next step
@@ -124,6 +125,7 @@ class CompiledSolver:
     def begin(self, t: float, x: NDArray[np.float64], piece: Piece) -> None:
         """Start at a state, under the control of a piece; a known step length is kept."""
         self.t, self._piece, self._end = t, piece, piece.end
+        self._before_end = math.nextafter(piece.end, -math.inf)
         rate = self._dynamics(x, self._control.at(piece, t, x), t, self._p)
         if not np.all(np.isfinite(rate)):
             raise SimulationError(f'the rate of the state is not finite at t = {t:.9g} s')
@@ -143,7 +145,8 @@ class CompiledSolver:
         """Evaluate a step of a length from what stands in the inputs."""
         self._h[0] = h
         if self._control.curved:
-            self._curved[:] = self._control.over(self._t[0] + INSTANTS * h)
+            times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
+            self._curved[:] = self._control.over(times)
         self._evaluate()
 
     def advance(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -31,7 +33,9 @@ class Formula:
 
     """
 
-    def __init__(self, function: ca.Function, states: int, controls: int) -> None:
+    def __init__(
+        self, function: ca.Function, states: int, controls: int, borders: Sequence[float] = ()
+    ) -> None:
         """
         Check the function.
 
@@ -41,6 +45,9 @@ class Formula:
             ``(x, t) -> u``.
         states, controls
             Lengths of x and u.
+        borders
+            Times at which the formula jumps [s], borders of steps; a value at a jump is that
+            after it.
 
         """
         sizes = [function.numel_in(k) for k in range(function.n_in())]
@@ -54,7 +61,7 @@ class Formula:
         u = ca.densify(ca.reshape(function(x, t), controls, 1)) if not dense else None
         self.function = function if u is None else ca.Function('control', [x, t], [u])
         self.closes_loop = self.function.jac_sparsity(0, 0).nnz() > 0
-        self._size = controls
+        self._size, self._borders = controls, sorted(borders)
 
     @property
     def curved(self) -> bool:
@@ -98,6 +105,7 @@ class Formula:
         return np.array(self.function(states.T, times[None, :])).T
 
     def pieces(self, start: float, end: float) -> list[Piece]:
-        """Return the whole time as one piece; the formula is added to what it says."""
+        """Return the time between the jumps; the formula is added to what the pieces say."""
         zero = np.zeros(self._size)
-        return [Piece(start, end, zero, zero)]
+        cuts = [start, *(t for t in self._borders if start < t < end), end]
+        return [Piece(a, b, zero, zero) for a, b in pairwise(cuts) if b > a]

@@ -52,6 +52,15 @@ def test_formula_takes_the_compiled_way(monkeypatch):
     assert Formula(law(OF_STATE), size, 3).closes_loop
 
 
+def test_known_jumps_are_borders_of_steps():
+    """Told of its jump, the integrator need not look for it; the motion is the same."""
+    formula = Formula(law(OF_TIME), SYSTEM.state.size, 3, borders=[0.7])
+    told, sought = motion(formula), motion(law(OF_TIME))
+    assert 0.7 in told.times
+    assert told.steps < sought.steps - 10
+    assert told.states[-1] == pytest.approx(sought.states[-1], abs=1e-8)
+
+
 def test_guards_see_the_control_within_a_step():
     """A torque so short that no end of a step shows it: the friction it asks for is an event."""
     at, width = 1.0, 0.02
