@@ -69,6 +69,48 @@ RECORDER = NodeEntry(
     name='recorder', module='rolling_robotics.nodes.recorder_node', executable='recorder_node'
 )
 
+
+def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Experiment:
+    """Return the experiment of a rolling robot: plant, planner and controller."""
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=(
+            NodeEntry(
+                name='simulator',
+                module='rolling_dynamics.nodes.robot_simulator_node',
+                executable='robot_simulator_node',
+            ),
+            NodeEntry(
+                name='planner',
+                module='rolling_planner.nodes.planner_node',
+                executable='planner_node',
+            ),
+            NodeEntry(
+                name='controller',
+                module='rolling_controller.nodes.robot_controller_node',
+                executable='robot_controller_node',
+            ),
+        ),
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
+        recorded=(
+            'robot/state',
+            'robot/control',
+            'cmd_vel',
+            'odom',
+            *recorded,
+            'plan/object',
+            'plan/object_path',
+            '/tf',
+            '/diagnostics',
+        ),
+    )
+
+
+CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
+
 EXPERIMENTS: Mapping[str, Experiment] = {
     'ball_on_plate': Experiment(
         name='ball_on_plate',
@@ -107,6 +149,23 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             '/tf',
             '/diagnostics',
         ),
+    ),
+    'point_mass_ball': _of_robot(
+        'point_mass_ball',
+        'A ball rolls along an S by moving three masses on rails inside.',
+        'point_mass_s_path.yaml',
+        *CONTACT,
+    ),
+    'pendulum_sphere': _of_robot(
+        'pendulum_sphere',
+        'A sphere drives through a course of waypoints and obstacles by swings of its pendulum.',
+        'pendulum_course.yaml',
+        *CONTACT,
+    ),
+    'spin_rolling': _of_robot(
+        'spin_rolling',
+        'A ball on a fingertip rolls and spins to another place and attitude.',
+        'spin_rolling_plan.yaml',
     ),
 }
 

@@ -1,6 +1,7 @@
 """The table of experiments, and what the two starters make of it."""
 
 import ast
+import importlib
 import importlib.util
 import os
 from pathlib import Path
@@ -58,6 +59,37 @@ class TestEveryExperiment:
         sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
         names = {entry.name for entry in EXPERIMENTS[name].nodes} | {'recorder'}
         assert {key.rpartition('/')[2] for key in sections} == names
+
+    def test_parameters_are_those_that_the_nodes_take(self, name):
+        pytest.importorskip('rclpy')
+        from rolling_dynamics.nodes.suite_node import COMMON
+
+        sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
+        for entry in EXPERIMENTS[name].nodes:
+            table = (*COMMON, *importlib.import_module(entry.module).TABLE)
+            known = {parameter.name: parameter for parameter in table}
+            for key, value in sections[f'/**/{entry.name}']['ros__parameters'].items():
+                assert key in known, f'{entry.name} has no parameter {key}'
+                assert type(value) is type(known[key].default), key
+                assert known[key].problem(value) is None
+
+    def test_every_node_runs_the_scenario_of_the_experiment(self, name):
+        sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
+        for entry in EXPERIMENTS[name].nodes:
+            parameters = sections[f'/**/{entry.name}']['ros__parameters']
+            assert parameters['scenario_file'] == EXPERIMENTS[name].scenario_file
+
+    def test_view_has_standard_displays_of_topics_that_are_published(self, name):
+        view = yaml.safe_load(find_config(EXPERIMENTS[name].rviz_file).read_text())
+        manager = view['Visualization Manager']
+        displays = manager['Displays']
+        assert {d['Class'].partition('/')[0] for d in displays} == {'rviz_default_plugins'}
+        shown = {d['Topic']['Value'] for d in displays if 'Topic' in d}
+        assert {'simulator/markers', 'simulator/surfaces', 'plan/object_path'} <= shown
+        robot = 'robot/state' in EXPERIMENTS[name].recorded
+        assert manager['Global Options']['Fixed Frame'] == ('odom' if robot else 'world')
+        own = {'simulator/markers', 'simulator/surfaces'}
+        assert shown - own <= set(EXPERIMENTS[name].recorded)
 
     def test_launch_file_names_the_experiment(self, name):
         source = (ROOT / 'launch' / f'{name}.launch.py').read_text()
