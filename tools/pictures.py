@@ -1,0 +1,50 @@
+"""
+Make the pictures of README and docs with the project's own command.
+
+    .venv/bin/python tools/pictures.py [NAME ...]
+
+Each picture is a scenario that is simulated or planned, and a drawing of the result; they go to
+`docs/images`. That of the demonstration comes from `make demo`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+
+ROOT = Path(__file__).resolve().parents[1]
+SMALL = '--no-strips --width 420'
+PICTURES = {  # file: command, scenario, options of the drawing
+    'rolling.gif': ('plan', 'ball_on_plate_hard', '--rate 15 --speed 0.7 --width 440'),
+    'contact.png': ('plan', 'ball_on_plate_hard', f'{SMALL} --at 1.2'),
+    'point_mass_ball.png': ('plan', 'point_mass_s_path', f'{SMALL} --at 6.2 --elevation 35'),
+    'point_mass_disk.png': ('simulate', 'point_mass_disk', f'{SMALL} --at 12 --elevation 15'),
+    'pendulum_sphere.png': ('plan', 'pendulum_course', f'{SMALL} --at 9 --elevation 40'),
+    'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
+    'dish.png': ('simulate', 'ellipsoid_in_dish', f'{SMALL} --at 2.4 --elevation 35'),
+}
+
+
+def commands(name: str, folder: Path) -> list[list[str]]:
+    """Return the commands that make a picture; results are kept in a folder."""
+    kind, scenario, options = PICTURES[name]
+    result = folder / f'{kind}_{scenario}.json'
+    source = ROOT / 'config' / 'scenarios' / f'{scenario}.yaml'
+    rolling = [sys.executable, '-m', 'rolling_robotics.cli']
+    draw = [*rolling, 'animate', str(result), '--out', str(ROOT / 'docs' / 'images' / name)]
+    make = [*rolling, kind, str(source), '--out', str(result)]
+    return [*([] if result.exists() else [make]), [*draw, *options.split()]]
+
+
+def main() -> None:
+    """Make the pictures that are named, or all."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sys.argv[1:] or PICTURES:
+            for command in commands(name, Path(folder)):
+                subprocess.run(command, check=True)
+
+
+if __name__ == '__main__':
+    main()
