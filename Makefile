@@ -82,11 +82,14 @@ $(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)
 	@$(PIP) install --no-deps -r requirements/bench.txt
 	@touch $@
 
+# Nodes are tested one at a time: they keep time, and take every core they find.
 test: setup
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros'
+	$(BIN)/python -m pytest -m 'not slow and ros'
 
 test-all: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
+	$(BIN)/python -m pytest -m ros
 
 demo: setup
 	$(BIN)/rolling demo ball_on_plate
