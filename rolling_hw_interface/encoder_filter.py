@@ -1,0 +1,141 @@
+"""
+Joint angles, rates and accelerations from encoders.
+
+For each joint a Kalman filter in its steady state: the commanded acceleration moves the angle, and
+an unknown acceleration, which wanders, is estimated with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+
+ITERATIONS = 20_000
+CONVERGED = 1e-10
+
+
+class JointEstimate(NamedTuple):
+    """Angles [rad], rates [rad/s] and accelerations [rad/s^2]; shape (n,) each."""
+
+    q: NDArray[np.float64]
+    qd: NDArray[np.float64]
+    qdd: NDArray[np.float64]
+
+
+def steady_gain(dt: float, wander: float, noise: float) -> NDArray[np.float64]:
+    """
+    Return the Kalman gain of (angle, rate, unknown acceleration) for a measured angle.
+
+    Parameters
+    ----------
+    dt
+        Time between two measurements [s].
+    wander
+        Strength of the white jerk that drives the unknown acceleration [rad/s^2.5].
+    noise
+        Standard deviation of the measurement [rad].
+
+    Returns
+    -------
+    NDArray
+        Shape (3,).
+
+    """
+    F = np.array([[1.0, dt, dt * dt / 2], [0.0, 1.0, dt], [0.0, 0.0, 1.0]])
+    powers = (dt**5 / 20, dt**4 / 8, dt**3 / 6), (dt**4 / 8, dt**3 / 3, dt**2 / 2), (
+        dt**3 / 6, dt**2 / 2, dt,
+    )  # fmt: skip
+    Q = wander**2 * np.array(powers)
+    C, gain = 1e3 * Q + np.diag((noise**2, 1.0, 1e4)), np.zeros(3)
+    for _ in range(ITERATIONS):
+        C = F @ C @ F.T + Q
+        new = C[:, 0] / (C[0, 0] + noise**2)
+        C = C - np.outer(new, C[0])
+        if np.max(np.abs(new - gain) / (np.abs(new) + 1e-300)) < CONVERGED:
+            return new
+        gain = new
+    raise ParameterError(
+        f'encoders: no steady filter for a period of {dt:g} s, a wander of {wander:g} rad/s^2.5 '
+        f'and a noise of {noise:g} rad'
+    )
+
+
+class EncoderFilter:
+    """
+    The filter of all joints.
+
+    Attributes
+    ----------
+    missing
+        Measurements in a row that a joint did not give, the worst joint.
+
+    """
+
+    def __init__(self, resolution: ArrayLike, dt: float, *, wander: float = 300.0) -> None:
+        """
+        Compute the gains.
+
+        Parameters
+        ----------
+        resolution
+            Angle of one count of each joint [rad], shape (n,).
+        dt
+            Time between two measurements [s].
+        wander
+            See :func:`steady_gain`.
+
+        """
+        counts = np.asarray(resolution, dtype=float)
+        self._half, self._dt = counts / 2, dt
+        self._gain = np.array([steady_gain(dt, wander, c / math.sqrt(12)) for c in counts]).T
+        self._state: NDArray[np.float64] | None = None
+        self._missing = np.zeros(counts.size, dtype=int)
+
+    @property
+    def missing(self) -> int:
+        """Measurements in a row that the worst joint did not give."""
+        return int(self._missing.max())
+
+    def forget(self) -> None:
+        """Start anew at the next measurement."""
+        self._state = None
+        self._missing[:] = 0
+
+    def step(self, measured: ArrayLike, commanded: ArrayLike) -> JointEstimate | None:
+        """
+        Take one measurement of all joints.
+
+        Parameters
+        ----------
+        measured
+            Encoder angles, rounded down to whole counts [rad]; not a number where a joint gave
+            none.
+        commanded
+            Accelerations commanded since the last one [rad/s^2].
+
+        Returns
+        -------
+        JointEstimate or None
+            At the time of the measurement; None before the first complete one.
+
+        """
+        seen = np.asarray(measured, dtype=float) + self._half
+        there = np.isfinite(seen)
+        self._missing = np.where(there, 0, self._missing + 1)
+        if self._state is None:
+            if not there.all():
+                return None
+            self._state = np.array([seen, np.zeros_like(seen), np.zeros_like(seen)])
+        dt, known = self._dt, np.asarray(commanded, dtype=float)
+        q, qd, rest = self._state
+        qdd = known + rest
+        q = q + dt * qd + dt * dt / 2 * qdd
+        qd = qd + dt * qdd
+        off = np.where(there, seen - q, 0.0)
+        self._state = np.array([q, qd, rest]) + self._gain * off
+        q, qd, rest = self._state
+        return JointEstimate(q.copy(), qd.copy(), known + rest)

@@ -1,0 +1,333 @@
+"""
+Where the object is now: delayed images fused with the hand's encoders.
+
+The filter stands at the time of the last image. When the next one arrives it is moved there along
+the recorded motion of the hand, corrected, and its mean is carried on to the present.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact import closest_points, ContactSystem
+from rolling_dynamics.errors import RollingError
+from rolling_hw_interface.clock_offset import ClockOffset
+from rolling_hw_interface.pose_filter import FilterModel, odometry_of, PoseFilter
+from transforms3d.quaternions import quat2mat
+
+HISTORY = 0.25  # time for which the motion of the hand is remembered [s]
+REFUSALS = 12  # images refused in a row, after which the estimate starts anew
+MAKING, BREAKING = 5e-4, 1.5e-3  # measured gap at which contact is made, and lost [m]
+AHEAD = 2e-3  # of the last step, that an image may be [s]
+AGREEING = 2  # images in a row that have to say so
+
+
+class Estimate(NamedTuple):
+    """
+    The object at one instant.
+
+    Attributes
+    ----------
+    object_
+        q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the object; shape (13,).
+    x
+        State of the contact system, of the object pushed onto the hand along the normal.
+    contact
+        ``object_prediction.CONTACT``: contact point, gap and slip, shape (6,).
+    covariance
+        Of contact point and gap, shape (3, 3); grows with the age of the last image.
+    mode
+        ``rolling``, ``slipping`` or ``separated``.
+    age
+        Time since the last image that was used was taken [s].
+
+    """
+
+    object_: NDArray[np.float64]
+    x: NDArray[np.float64]
+    contact: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    mode: str
+    age: float
+
+
+class ObjectEstimator:
+    """
+    The estimator: :meth:`step` with the hand, :meth:`take_image` with what the camera saw.
+
+    Attributes
+    ----------
+    filter
+        The filter, at the time of the last image.
+    clock
+        The camera's clock.
+    taken, refused
+        Numbers of images used and refused.
+    reason
+        Why the last one was refused.
+
+    """
+
+    def __init__(
+        self,
+        system: ContactSystem,
+        params: ArrayLike,
+        *,
+        least_latency: float = 6e-3,
+        model: FilterModel | None = None,
+        host_clock: bool = False,
+    ) -> None:
+        """
+        Know nothing yet.
+
+        Parameters
+        ----------
+        system, params
+            Hand and object, in the representation ``attitude``, and their parameters.
+        least_latency
+            Shortest time from the middle of an exposure to the arrival [s].
+        model
+            What the filter believes.
+        host_clock
+            Whether images are stamped by the host's clock already.
+
+        """
+        self._system, self._params = system, np.asarray(params, dtype=float)
+        self.filter = PoseFilter(system, params, model)
+        self.clock = ClockOffset(least_latency)
+        self._host_clock = host_clock
+        self._hands: deque[tuple[float, NDArray[np.float64], NDArray[np.float64]]] = deque()
+        self._time: float | None = None
+        self._now: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._doubts = self._votes = 0
+        self._rolling = True
+        self.taken = self.refused = 0
+        self.reason = ''
+
+    @property
+    def started(self) -> bool:
+        """Whether an object is followed."""
+        return self._time is not None
+
+    @property
+    def clock_offset(self) -> float:
+        """What the camera's clock is ahead of the host's [s]."""
+        return 0.0 if self._host_clock else self.clock.offset
+
+    def forget(self) -> None:
+        """Wait for an image to start anew."""
+        self._time, self._now = None, None
+        self._doubts = self._votes = 0
+
+    def step(self, hand: ArrayLike, u: ArrayLike, t: float) -> Estimate | None:
+        """
+        Go on to the present.
+
+        Parameters
+        ----------
+        hand
+            Pose and twist of the hand: q (w, x, y, z), p [m] in W, w [rad/s], v [m/s] in H.
+        u
+            Its accelerations, alpha_WH_H [rad/s^2] and a_WH_H [m/s^2].
+        t
+            Time, later than at the last call [s].
+
+        Returns
+        -------
+        Estimate or None
+            None while no object was seen.
+
+        """
+        if self._hands and self._now is not None:
+            before, hand_0, u_0 = self._hands[-1]
+            body, near, _ = self.filter.mean_after(*self._now, hand_0, u_0, 0.0, t - before)
+            self._now = (body, near)
+        hand, u = np.array(hand, dtype=float), np.array(u, dtype=float)
+        self._hands.append((t, hand, u))
+        while self._hands[0][0] < t - HISTORY:
+            self._hands.popleft()
+        if self._now is None or self._time is None:
+            return None
+        return self._estimate(hand, u, t)
+
+    def take_image(
+        self, stamp: float, arrival: float, p_WO: ArrayLike, q_WO: ArrayLike, covariance: ArrayLike
+    ) -> bool:
+        """
+        Take the pose that an image shows.
+
+        Parameters
+        ----------
+        stamp, arrival
+            Middle of the exposure by the camera's clock, and arrival by the host's [s].
+        p_WO, q_WO
+            Place [m] and attitude (w, x, y, z) of the object in the world.
+        covariance
+            Of place [m^2] and of a turn about the world's axes [rad^2], shape (6, 6).
+
+        Returns
+        -------
+        bool
+            Whether it was used.
+
+        """
+        objection = self._objection(stamp, arrival)
+        if objection:
+            return self._refuse(objection)
+        t = stamp - self.clock_offset
+        pose = np.asarray(p_WO, dtype=float), np.asarray(q_WO, dtype=float)
+        if self._time is None:
+            return self._start(t, *pose)
+        self._advance(t)
+        return self._correct(t, *pose, np.asarray(covariance, dtype=float))
+
+    def _objection(self, stamp: float, arrival: float) -> str:
+        """Return why an image of this stamp cannot be used, or nothing."""
+        if not self._host_clock:
+            starts = self.clock.restarts
+            if not self.clock.take(stamp, arrival):
+                return 'its stamp belongs to another clock'
+            if self.clock.restarts > starts:
+                self.forget()
+            if not self.clock.settled:
+                return 'the clock is not known yet'
+        if not self._hands:
+            return 'the hand is not known yet'
+        t, newest = stamp - self.clock_offset, self._hands[-1][0]
+        if not self._hands[0][0] <= t <= newest + AHEAD:
+            return f'it was taken {newest - t:.3f} s before the last step'
+        if self._time is not None and t <= self._time:
+            return 'it is not later than the last one'
+        return ''
+
+    def _start(self, t: float, p: NDArray[np.float64], q: NDArray[np.float64]) -> bool:
+        hand = self._hand_at(t)[0]
+        try:
+            touch = closest_points(
+                self._system.object_surface,
+                self._system.hand_surface,
+                *_relative(hand, p, q),
+                object_parameters=self._params[self._system.parameters.slice('object_surface')],
+                hand_parameters=self._params[self._system.parameters.slice('hand_surface')],
+                hand_chart=self._system.hand_chart,
+            )
+        except RollingError as error:
+            return self._refuse(str(error))
+        self.filter.start(p, q, touch.contact_h, touching=touch.gap < BREAKING)
+        self._time = t
+        self._follow()
+        self.taken += 1
+        return True
+
+    def _hand_at(self, t: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return hand and accelerations at the last step before a time, and the time since."""
+        for when, hand, u in reversed(self._hands):
+            if when <= t:
+                return hand, u, t - when
+        when, hand, u = self._hands[0]
+        return hand, u, t - when
+
+    def _advance(self, t: float) -> None:
+        """Move the filter to a time along the motion of the hand."""
+        assert self._time is not None  # noqa: S101 - of the type checker
+        at = self._time
+        times = [when for when, *_ in self._hands if at < when < t]
+        for end in [*times, t]:
+            hand, u, lead = self._hand_at(at)
+            self.filter.predict(hand, u, lead, end - at)
+            at = end
+        self._time = t
+
+    def _correct(
+        self,
+        t: float,
+        p: NDArray[np.float64],
+        q: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+    ) -> bool:
+        hand, u, lead = self._hand_at(t)
+        self._watch_contact(p, q, hand, u, lead)
+        accepted, distance = self.filter.take_pose(p, q, covariance)
+        if self.filter.touching:
+            _, self._rolling = self.filter.take_contact(hand, u, lead)
+        if self.filter.model.planar:
+            self.filter.take_plane()
+        self._move_clock()
+        self._follow()
+        if accepted:
+            self._doubts = 0
+            self.taken += 1
+            return True
+        self._doubts += 1
+        if self._doubts >= REFUSALS:
+            self.forget()
+            self._start(t, p, q)
+        return self._refuse(f'it lies {math.sqrt(distance):.1f} standard deviations off')
+
+    def _watch_contact(
+        self,
+        p: NDArray[np.float64],
+        q: NDArray[np.float64],
+        hand: NDArray[np.float64],
+        u: NDArray[np.float64],
+        lead: float,
+    ) -> None:
+        """Find out from the measured pose whether the bodies touch."""
+        body = self.filter.body.copy()
+        body[:4], body[4:7] = q, p
+        gap = float(self.filter.contact(body, self.filter.near, hand, u, lead)[0][2])
+        touching = self.filter.touching
+        other = gap > BREAKING if touching else gap < MAKING
+        self._votes = self._votes + 1 if other else 0
+        if self._votes >= AGREEING:
+            self.filter.change_contact(touching=not touching)
+            self._votes = 0
+
+    def _move_clock(self) -> None:
+        """Hand the filter's correction of the dates over to the clock."""
+        if not self._host_clock:
+            self.clock.correction += self.filter.clock_error
+        self.filter.clock_error = 0.0
+
+    def _follow(self) -> None:
+        """Carry the mean from the last image to the last step."""
+        assert self._time is not None  # noqa: S101 - of the type checker
+        body, near, at = self.filter.body, self.filter.near, self._time
+        newest = self._hands[-1][0]
+        times = [when for when, *_ in self._hands if at < when <= newest]
+        for end in times:
+            hand, u, lead = self._hand_at(at)
+            body, near, _ = self.filter.mean_after(body, near, hand, u, lead, end - at)
+            at = end
+        self._now = (body.copy(), near.copy())
+
+    def _estimate(self, hand: NDArray[np.float64], u: NDArray[np.float64], t: float) -> Estimate:
+        assert self._now is not None  # noqa: S101 - of the type checker
+        assert self._time is not None  # noqa: S101
+        contact, J, x = self.filter.contact(*self._now, hand, u, 0.0)
+        age = t - self._time
+        C = self.filter.covariance
+        ahead = C[:6, :6] + age**2 * C[6:12, 6:12] + age * (C[:6, 6:12] + C[6:12, :6])
+        if not self.filter.touching:
+            mode = 'separated'
+        else:
+            mode = 'rolling' if self._rolling else 'slipping'
+        spread = J[:3, :6] @ ahead @ J[:3, :6].T
+        return Estimate(odometry_of(self._now[0]), x, contact, spread, mode, age)
+
+    def _refuse(self, reason: str) -> bool:
+        self.refused += 1
+        self.reason = reason
+        return False
+
+
+def _relative(
+    hand: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return attitude and origin of the object in the hand."""
+    R_WH = quat2mat(hand[:4])
+    return R_WH.T @ quat2mat(q), R_WH.T @ (p - hand[4:7])

@@ -1,0 +1,335 @@
+"""
+Kalman filter for pose and twist of the object, at the time of the last image.
+
+The mean moves by the equations of the contact; the covariance by those of a free body driven by
+white accelerations. The error lives in the tangent space (``object_prediction.ERROR``); its last
+component is the time by which the images are dated wrong. Where hand and object touch, that the
+gap is zero and the contact rolls is taken as a measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.markers import cross_matrix
+from rolling_hw_interface.object_prediction import (
+    BODY,
+    CONTACT,
+    contact_function,
+    ERROR,
+    prediction_function,
+)
+from transforms3d.quaternions import axangle2quat, qmult, quat2mat
+
+GATE = {2: 13.8, 3: 16.3, 4: 18.5, 6: 22.5}  # 99.9 % of chi squared, by degrees of freedom
+P, R, V, W, T = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w', 'd_t'))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterModel:
+    """
+    What the filter believes.
+
+    Attributes
+    ----------
+    acceleration, angular_acceleration
+        Strength of the white accelerations that the equations do not know [m/s^1.5],
+        [rad/s^1.5].
+    gap, slip
+        Standard deviation of the gap [m] and the slip [m/s] of a rolling contact.
+    clock
+        Of the date of the images at first [s].
+    clock_walk
+        How much the clock's error wanders [s/s^0.5].
+    planar
+        Whether the object can only move in the plane x-z of the world and turn about y.
+
+    """
+
+    acceleration: float = 0.15
+    angular_acceleration: float = 3.0
+    gap: float = 1e-4
+    slip: float = 5e-3
+    clock: float = 2e-3
+    clock_walk: float = 1e-5
+    planar: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is not positive."""
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name != 'planar' and not (math.isfinite(value) and value > 0):
+                raise ParameterError(f'filter: {name} must be positive, got {value!r}')
+
+
+class PoseFilter:
+    """
+    The filter. Not for use from two threads at once.
+
+    Attributes
+    ----------
+    body
+        Estimate, see ``object_prediction.BODY``.
+    near
+        Contact point on the hand, chart coordinates.
+    covariance
+        Of the error, shape (13, 13).
+    touching
+        Whether hand and object are taken to touch.
+    clock_error
+        Sum of the corrections of the images' dates [s].
+
+    """
+
+    def __init__(
+        self, system: ContactSystem, params: ArrayLike, model: FilterModel | None = None
+    ) -> None:
+        """
+        Compile the equations.
+
+        Parameters
+        ----------
+        system, params
+            Hand and object, in the representation ``attitude``, and their parameters.
+        model
+            What is believed.
+
+        """
+        self.model = model or FilterModel()
+        self._predict = FastFunction(prediction_function(system))
+        self._contact = FastFunction(contact_function(system))
+        p = np.asarray(params, dtype=float)
+        self._predict.inputs[7][:] = p
+        self._contact.inputs[5][:] = p
+        self.body = np.zeros(BODY.size)
+        self.near = np.zeros(2)
+        self.covariance = np.eye(ERROR.size)
+        self.touching = True
+        self.clock_error = 0.0
+
+    def start(
+        self, p_WO: ArrayLike, q_WO: ArrayLike, near: ArrayLike, *, touching: bool = True
+    ) -> None:
+        """Start at a measured pose, of unknown velocity; q (w, x, y, z), p [m]."""
+        self.body[:4], self.body[4:7] = np.asarray(q_WO), np.asarray(p_WO)
+        self.body[7:] = 0.0
+        self.near = np.array(near, dtype=float)
+        deviations = np.repeat((2e-3, 0.05, 1.0, 20.0), 3)
+        self.covariance = np.diag([*deviations**2, self.model.clock**2])
+        self.touching = touching
+
+    def change_contact(self, *, touching: bool) -> None:
+        """Take the contact as lost or made; what the velocities were tells little then."""
+        self.touching = touching
+        self.covariance[V, V] += 0.5**2 * np.eye(3)
+        self.covariance[W, W] += 10.0**2 * np.eye(3)
+
+    def mean_after(
+        self,
+        body: NDArray[np.float64],
+        near: NDArray[np.float64],
+        hand: ArrayLike,
+        u: ArrayLike,
+        lead: float,
+        dt: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """
+        Return object, contact point and gap after a time.
+
+        Parameters
+        ----------
+        body, near
+            Object and chart coordinates near the contact.
+        hand, u
+            Pose and twist of the hand (13) and its accelerations (6).
+        lead, dt
+            Time since the hand was there, and duration [s].
+
+        """
+        f = self._predict
+        f.inputs[0][:], f.inputs[1][:] = body, near
+        f.inputs[2][:], f.inputs[3][:] = np.asarray(hand), np.asarray(u)
+        f.inputs[4][0], f.inputs[5][0], f.inputs[6][0] = lead, dt, self.touching
+        out = f.evaluate()
+        if not math.isfinite(out.sum()):  # no closest point here: a free body
+            return _coasted(body, dt), near, math.inf
+        return out[:13].copy(), out[13:15].copy(), float(out[15])
+
+    def predict(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
+        """Move mean and covariance on by dt [s]; arguments as of :meth:`mean_after`."""
+        w = self.body[7:10].copy()
+        self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
+        F, m = np.eye(ERROR.size), self.model
+        F[P, V] = F[R, W] = dt * np.eye(3)
+        F[R, R] += dt * cross_matrix(w)
+        self.covariance = F @ self.covariance @ F.T
+        for place, rate, strength in (
+            (P, V, m.acceleration), (R, W, m.angular_acceleration)
+        ):  # fmt: skip
+            q = strength**2 * np.eye(3)
+            self.covariance[place, place] += q * dt**3 / 3
+            self.covariance[place, rate] += q * dt**2 / 2
+            self.covariance[rate, place] += q * dt**2 / 2
+            self.covariance[rate, rate] += q * dt
+        self.covariance[T, T] += m.clock_walk**2 * dt
+
+    def take_pose(
+        self, p_WO: ArrayLike, q_WO: ArrayLike, covariance: ArrayLike
+    ) -> tuple[bool, float]:
+        """
+        Take a measured pose.
+
+        Parameters
+        ----------
+        p_WO, q_WO
+            Place [m] and attitude (w, x, y, z).
+        covariance
+            Of place and of a turn about the world's axes, shape (6, 6).
+
+        Returns
+        -------
+        accepted, distance
+            Whether it fits, and the squared Mahalanobis distance of the innovation.
+
+        """
+        turn = qmult(np.asarray(q_WO, dtype=float), self.body[:4] * (1, -1, -1, -1))
+        innovation = np.concatenate([np.asarray(p_WO) - self.body[4:7], rotation_vector(turn)])
+        H = np.zeros((6, ERROR.size))
+        H[:3, P] = H[3:, R] = np.eye(3)
+        H[:3, 12], H[3:, 12] = -self.body[10:13], -self.body[7:10]
+        return self._update(innovation, H, np.asarray(covariance, dtype=float))
+
+    def take_contact(self, hand: ArrayLike, u: ArrayLike, lead: float) -> tuple[bool, bool]:
+        """
+        Take that a touching contact has no gap and does not slip.
+
+        Parameters
+        ----------
+        hand, u, lead
+            As of :meth:`mean_after`.
+
+        Returns
+        -------
+        pressed, rolling
+            Whether the first and whether the second fits what is known.
+
+        """
+        contact, J, _ = self.contact(self.body, self.near, hand, u, lead)
+        if not math.isfinite(contact.sum() + J.sum()):
+            return False, False
+        self.near = contact[:2].copy()
+        m = self.model
+        results = []
+        for rows, deviations in (((2, 5), (m.gap, m.slip)), ((3, 4), (m.slip, m.slip))):
+            H = np.zeros((2, ERROR.size))
+            H[:, :12] = J[list(rows)]
+            fits, _ = self._update(-contact[list(rows)], H, np.diag(np.square(deviations)))
+            results.append(fits)
+        return results[0], results[1]
+
+    def take_plane(self) -> None:
+        """Take that the object moves in the plane x-z and turns about y."""
+        q = self.body[:4]
+        flat = np.array((q[0], 0.0, q[2], 0.0)) / math.hypot(q[0], q[2])
+        tilt = rotation_vector(qmult(flat, q * (1, -1, -1, -1)))
+        rest = np.array(
+            (-self.body[5], tilt[0], tilt[2], -self.body[11], -self.body[7], -self.body[9])
+        )
+        H = np.zeros((6, ERROR.size))
+        H[range(6), (1, 3, 5, 7, 9, 11)] = 1.0
+        self._update(rest, H, np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3))), gated=False)
+
+    def contact(
+        self, body: ArrayLike, near: ArrayLike, hand: ArrayLike, u: ArrayLike, lead: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """
+        Return how an object and the hand touch.
+
+        Parameters
+        ----------
+        body, near, hand, u, lead
+            As of :meth:`mean_after`.
+
+        Returns
+        -------
+        contact, derivatives, x
+            ``object_prediction.CONTACT``, shape (6,); its derivatives with respect to the error
+            without the clock, shape (6, 12); and the state of the system.
+
+        """
+        f = self._contact
+        for buffer, value in zip(f.inputs, (body, near, hand, u), strict=False):
+            buffer[:] = np.asarray(value, dtype=float)
+        f.inputs[4][0] = lead
+        out = f.evaluate().copy()
+        n = CONTACT.size
+        return out[:n], out[n : 13 * n].reshape(12, n).T, out[13 * n :]
+
+    def _update(
+        self,
+        innovation: NDArray[np.float64],
+        H: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        *,
+        gated: bool = True,
+    ) -> tuple[bool, float]:
+        C = self.covariance
+        S = H @ C @ H.T + noise
+        try:
+            solved = np.linalg.solve(S, np.column_stack([innovation, H @ C]))
+        except np.linalg.LinAlgError:
+            return False, math.inf
+        distance = float(innovation @ solved[:, 0])
+        if not math.isfinite(distance) or (gated and distance > GATE[len(innovation)]):
+            return False, distance
+        K = solved[:, 1:].T
+        self._add(K @ innovation)
+        A = np.eye(ERROR.size) - K @ H
+        self.covariance = A @ C @ A.T + K @ noise @ K.T  # Joseph's form keeps it positive
+        return True, distance
+
+    def _add(self, d: NDArray[np.float64]) -> None:
+        q = qmult(quaternion_of(d[R]), self.body[:4])
+        self.body[:4] = q / np.linalg.norm(q)
+        self.body[4:7] += d[P]
+        self.body[7:10] += d[W]
+        self.body[10:13] += d[V]
+        self.clock_error += float(d[12])
+
+
+def _coasted(body: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+    out = body.copy()
+    out[:4] = qmult(quaternion_of(dt * body[7:10]), body[:4])
+    out[4:7] += dt * body[10:13]
+    return out
+
+
+def quaternion_of(d: ArrayLike) -> NDArray[np.float64]:
+    """Return the unit quaternion (w, x, y, z) of a rotation vector [rad]."""
+    d = np.asarray(d, dtype=float)
+    angle = float(np.linalg.norm(d))
+    if angle < 1e-9:
+        return np.array((1.0, *(d / 2)))
+    return np.asarray(axangle2quat(d / angle, angle, is_normalized=True), dtype=float)
+
+
+def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
+    """Return the rotation vector [rad] of a unit quaternion (w, x, y, z), of norm at most pi."""
+    q = np.asarray(q, dtype=float)
+    q = -q if q[0] < 0 else q
+    n = float(np.linalg.norm(q[1:]))
+    if n < 1e-9:
+        return np.asarray(2.0 * q[1:], dtype=float)
+    return np.asarray(2.0 * math.atan2(n, q[0]) / n * q[1:], dtype=float)
+
+
+def odometry_of(body: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return q (w, x, y, z), p [m] and the twist in the object's frame; shape (13,)."""
+    M = quat2mat(body[:4])
+    return np.concatenate([body[:7], M.T @ body[7:10], M.T @ body[10:13]])
