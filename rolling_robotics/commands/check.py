@@ -17,16 +17,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('scenarios', metavar='SCENARIO.yaml', nargs='+', help='scenario files')
 
 
-def _accept(_scenario: object) -> None:
-    """Take the plan of a system whose planner checks it only when it plans."""
-
-
 def run(args: Namespace) -> int:
     """Check each file."""
     from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_planner.scenario import read_problem  # noqa: PLC0415
-    from rolling_robotics.commands.plan import OWN_PLANNERS  # noqa: PLC0415
+    from rolling_robotics.commands.plan import COLLOCATION, OWN_PLANNERS  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
 
     def fault(path: str) -> str:
@@ -34,9 +29,8 @@ def run(args: Namespace) -> int:
         try:
             scenario = load_scenario(path)
             if 'plan' in scenario.raw:
-                own = OWN_PLANNERS.get(scenario.system.name)
-                module = importlib.import_module(own) if own else None
-                getattr(module, 'check', read_problem if own is None else _accept)(scenario)
+                name = OWN_PLANNERS.get(scenario.system.name, COLLOCATION)
+                importlib.import_module(name).check(scenario)
         except RollingError as e:
             several = len(args.scenarios) > 1
             return '\n'.join(

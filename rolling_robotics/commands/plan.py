@@ -16,10 +16,11 @@ EXAMPLE = """\
   rolling plan config/scenarios/ball_on_plate_hard.yaml --out plan.json
   rolling plot plan.json"""
 
-# systems with planners of their own: name -> module with run(scenario, out)
+# kinds of planners, see rolling_robotics.plans; systems with one of their own
+COLLOCATION = 'rolling_robotics.plans.collocation'
 OWN_PLANNERS = {
-    'pendulum_sphere': 'rolling_robotics.pendulum_sphere_plan',
-    'spin_rolling_sphere': 'rolling_robotics.spin_rolling_plan',
+    'pendulum_sphere': 'rolling_robotics.plans.gaits',
+    'spin_rolling_sphere': 'rolling_robotics.plans.spin_rolling',
 }
 
 
@@ -32,19 +33,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Plan."""
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
-    from rolling_planner import Iteration, plan_rolling  # noqa: PLC0415
-    from rolling_planner.scenario import read_problem  # noqa: PLC0415
+    from rolling_planner import Iteration  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
     from rolling_robotics.interrupt import InterruptFlag  # noqa: PLC0415
-    from rolling_robotics.plan_result import plan_result, plan_summary  # noqa: PLC0415
+    from rolling_robotics.plans.planned import plan_result, plan_summary  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
-    if scenario.system.name in OWN_PLANNERS:
-        return int(importlib.import_module(OWN_PLANNERS[scenario.system.name]).run(scenario, out))
-    problem = read_problem(scenario)
+    planner = importlib.import_module(OWN_PLANNERS.get(scenario.system.name, COLLOCATION))
     with Progress(f'planning {scenario.name}') as progress, InterruptFlag() as interrupt:
 
         def on_iteration(i: Iteration) -> bool:
@@ -54,16 +52,16 @@ def run(args: Namespace) -> int:
             )
             return not interrupt.raised
 
-        plan = plan_rolling(problem, on_iteration)
+        planned = planner.plan(scenario, on_iteration)
         progress.say('simulating the plan')
-        result = plan_result(scenario, problem, plan)
+        result = plan_result(planned)
         write_json(out, result)
-    print(plan_summary(result))
+    print(plan_summary(result, planned.lines))
     print(f'written to {out}')
     if not result['reached']:
         say(
             f'goal: the error {result["goal_error"]:.3g} exceeds the tolerance '
-            f'{problem.goal_tolerance:g}'
+            f'{planned.tolerance:g}, or the plan was not driven to its end'
         )
         return 1
     return 0
