@@ -1,6 +1,26 @@
 """Feedback control along plans."""
 
-from rolling_controller.lockstep import ClosedLoop, run_lockstep
-from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+from typing import TYPE_CHECKING
 
-__all__ = ['ClosedLoop', 'LqrWeights', 'TimeVaryingLqr', 'run_lockstep']
+from rolling_dynamics.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rolling_controller.lockstep import ClosedLoop, run_lockstep
+    from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+
+__all__ = [
+    'ClosedLoop',
+    'LqrWeights',
+    'TimeVaryingLqr',
+    'run_lockstep',
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        'ClosedLoop': 'rolling_controller.lockstep',
+        'LqrWeights': 'rolling_controller.time_varying_lqr',
+        'TimeVaryingLqr': 'rolling_controller.time_varying_lqr',
+        'run_lockstep': 'rolling_controller.lockstep',
+    },
+)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import difflib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rolling_dynamics.errors import (
     CancelledError,
@@ -58,6 +58,18 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(BAD_INPUT)
 
 
+class _ShowVersion(argparse.Action):
+    """Finds the version out only when it is asked for: that takes as long as all the rest."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(option_strings, dest, nargs=0, **settings)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it and end."""
+        print(f'rolling {version()}')
+        parser.exit()
+
+
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Texts as they stand; the longest name of a command on the line of its help."""
 
@@ -71,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     raw = _HelpFormatter
     parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
-    parser.add_argument('--version', action='version', version=f'rolling {version()}')
+    parser.add_argument('--version', action=_ShowVersion, help='show the version and end')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
     for name, command in COMMANDS.items():
         sub = commands.add_parser(
