@@ -12,48 +12,61 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.compiled import compiled
+from rolling_controller.per_system import once_per_system
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.rolling_system import RollingSystem
+
+Array = NDArray[np.float64]
 
 
 class LinearSteps(NamedTuple):
     """Linearised steps: A of shape (k, n, n), B of shape (k, n, m)."""
 
-    A: NDArray[np.float64]
-    B: NDArray[np.float64]
+    A: Array
+    B: Array
+
+
+def ramp_step(system: RollingSystem) -> ca.Function:
+    """Return ``(x, u0, u1, t, h, p) -> x``: a Runge-Kutta step of order 4, the control a ramp."""
+    f = next(iter(system.modes.values())).dynamics
+    x, t, h = ca.SX.sym('x', system.state.size), ca.SX.sym('t'), ca.SX.sym('h')
+    u0, u1 = (ca.SX.sym(s, system.control.size) for s in ('u0', 'u1'))
+    p = ca.SX.sym('p', system.parameters.size)
+    middle = (u0 + u1) / 2
+    k1 = f(x, u0, t, p)
+    k2 = f(x + h / 2 * k1, middle, t + h / 2, p)
+    k3 = f(x + h / 2 * k2, middle, t + h / 2, p)
+    k4 = f(x + h * k3, u1, t + h, p)
+    end = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return ca.Function('ramp_step', [x, u0, u1, t, h, p], [ca.densify(end)])
+
+
+@once_per_system
+def step_functions(system: RollingSystem) -> tuple[ca.Function, ca.Function]:
+    """Return the compiled ``ramp_step`` and ``(x, x_next, u0, u1, t, h, p) -> (A, B)``."""
+    step = ramp_step(system)
+    n, m = system.tangent.size, system.control.size
+    x, x_next = (ca.SX.sym(s, system.state.size) for s in ('x', 'x_next'))
+    d, e = ca.SX.sym('d', n), ca.SX.sym('e', m)
+    u0, u1 = ca.SX.sym('u0', m), ca.SX.sym('u1', m)
+    t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
+    end = step(system.retract(x, d), u0 + e, u1 + e, t, h, p)
+    J = ca.jacobian(system.difference(end, x_next), ca.vertcat(d, e))
+    J = ca.substitute(J, ca.vertcat(d, e), ca.DM.zeros(n + m))
+    jacobian = ca.Function('linear_step', [x, x_next, u0, u1, t, h, p], [ca.densify(J)])
+    found = compiled(step, jacobian)
+    return found[0], found[1]
 
 
 class Linearization:
-    """Compiled linearisation of one Runge-Kutta step of order 4."""
+    """Linearised Runge-Kutta steps of order 4. Not for use from two threads at once."""
 
     def __init__(self, system: RollingSystem) -> None:
-        """Differentiate and compile a step of the first mode."""
-        f = next(iter(system.modes.values())).dynamics
-        n, m = system.tangent.size, system.control.size
-        x, x_next = (ca.SX.sym(s, system.state.size) for s in ('x', 'x_next'))
-        d, e = ca.SX.sym('d', n), ca.SX.sym('e', m)
-        u0, u1 = ca.SX.sym('u0', m), ca.SX.sym('u1', m)
-        t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
-        start, middle = system.retract(x, d), (u0 + u1) / 2 + e
-        k1 = f(start, u0 + e, t, p)
-        k2 = f(start + h / 2 * k1, middle, t + h / 2, p)
-        k3 = f(start + h / 2 * k2, middle, t + h / 2, p)
-        k4 = f(start + h * k3, u1 + e, t + h, p)
-        end = start + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        J = ca.jacobian(system.difference(end, x_next), ca.vertcat(d, e))
-        J = ca.substitute(J, ca.vertcat(d, e), ca.DM.zeros(n + m))
-        self._n, self._m = n, m
-        self._jacobian = compiled(
-            ca.Function('linear_step', [x, x_next, u0, u1, t, h, p], [ca.densify(J)])
-        )[0]
+        """Take a step of the first mode, compiled once for each system."""
+        self._n, self._m = system.tangent.size, system.control.size
+        self._jacobian = FastFunction(step_functions(system)[1])
 
-    def along(
-        self,
-        p: NDArray[np.float64],
-        times: NDArray[np.float64],
-        states: NDArray[np.float64],
-        controls: NDArray[np.float64],
-    ) -> LinearSteps:
+    def along(self, p: Array, times: Array, states: Array, controls: Array) -> LinearSteps:
         """
         Return the linearised steps between the times of a trajectory.
 
@@ -70,15 +83,13 @@ class Linearization:
             k steps.
 
         """
-        k = len(times) - 1
-        J = self._jacobian.map(k)(
-            states[:-1].T,
-            states[1:].T,
-            controls[:-1].T,
-            controls[1:].T,
-            times[:-1][None],
-            np.diff(times)[None],
-            p,
-        )
-        jacobians = np.array(J).T.reshape(k, self._n + self._m, self._n).transpose(0, 2, 1)
-        return LinearSteps(jacobians[:, :, : self._n], jacobians[:, :, self._n :])
+        x, x_next, u0, u1, t, h, params = self._jacobian.inputs
+        params[:] = p
+        out = np.empty((len(times) - 1, (self._n + self._m) * self._n))
+        for k in range(len(out)):  # call by call, so that other threads have their turns
+            x[:], x_next[:] = states[k], states[k + 1]
+            u0[:], u1[:] = controls[k], controls[k + 1]
+            t[0], h[0] = times[k], times[k + 1] - times[k]
+            out[k] = self._jacobian.evaluate()
+        J = out.reshape(-1, self._n + self._m, self._n).transpose(0, 2, 1)
+        return LinearSteps(J[:, :, : self._n], J[:, :, self._n :])

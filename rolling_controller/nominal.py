@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.linearization import step_functions
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
-from rolling_planner.rollout import RolloutSimulator
 
 NOMINALS = ('simulated', 'plan')
 
@@ -65,10 +66,26 @@ def nominal_trajectory(
     # steps end at the plan's nodes, where the slope of the control jumps
     stops = np.unique(np.concatenate([times, plan.times]))
     stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
-    u = np.column_stack([np.interp(stops, plan.times, c) for c in plan.controls.T])
-    rollout = RolloutSimulator(system, 4).run(p, plan.states[0], stops, u)
-    k = np.searchsorted(rollout.times, times - 1e-12).clip(max=len(rollout.times) - 1)
-    return NominalTrajectory(times, rollout.states[k], controls)
+    k = np.searchsorted(stops, times - 1e-12).clip(max=len(stops) - 1)
+    return NominalTrajectory(times, _simulated(system, p, plan, stops)[k], controls)
+
+
+def _simulated(
+    system: RollingSystem, p: NDArray[np.float64], plan: Plan, times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what the controls of a plan do, step by step."""
+    step = FastFunction(step_functions(system)[0])
+    x, u0, u1, t, h, params = step.inputs
+    params[:], x[:] = p, plan.states[0]
+    controls = np.column_stack([np.interp(times, plan.times, c) for c in plan.controls.T])
+    states = np.empty((len(times), system.state.size))
+    states[0] = x
+    for k in range(len(times) - 1):  # call by call, so that other threads have their turns
+        u0[:], u1[:] = controls[k], controls[k + 1]
+        t[0], h[0] = times[k], times[k + 1] - times[k]
+        states[k + 1] = step.evaluate()
+        x[:] = states[k + 1]
+    return states
 
 
 def _interpolated(

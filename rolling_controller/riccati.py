@@ -49,24 +49,48 @@ def solve_riccati(
 
     """
     count, n, m = steps.B.shape
-    gains, factors = np.empty((count, m, n)), np.empty((count + 1, n, n))
+    factors = np.empty((count + 1, n, n))
+    pivots, rows = np.empty((count, m, m)), np.empty((count, m, n))
     L = factors[count] = P_end_root
+    upper = np.triu(np.ones((m + n, m + n)))
     stack = np.zeros((m + 2 * n, m + n))
     stack[:m, :m] = R_root
     stack[m + n :, m:] = Q_root
     for k in range(count - 1, -1, -1):
         stack[m : m + n, :m] = L @ steps.B[k]
         stack[m : m + n, m:] = L @ steps.A[k]
-        triangle = np.asarray(np.linalg.qr(stack, mode='r'))
-        gains[k] = np.linalg.solve(triangle[:m, :m], triangle[:m, m:])
+        reflectors, _ = np.linalg.qr(stack, mode='raw')  # transposed; R stands above its vectors
+        triangle = reflectors.T[: m + n] * upper
+        pivots[k], rows[k] = triangle[:m, :m], triangle[:m, m:]
         L = factors[k] = triangle[m:, m:]
-    return RiccatiSolution(gains, factors)
+    return RiccatiSolution(np.array(np.linalg.solve(pivots, rows), dtype=float), factors)
+
+
+class Reach(NamedTuple):
+    """
+    What steps do with errors and controls: transition Phi of their errors, and Gramian W.
+
+    W is the sum of Phi B B^T Phi^T over the steps, Phi from each step's end to the last one's.
+    """
+
+    transition: NDArray[np.float64]
+    gramian: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, steps: LinearSteps) -> Reach:
+        """Return the reach of steps."""
+        n = steps.A.shape[1]
+        Phi, W = np.eye(n), np.zeros((n, n))
+        for A, B in zip(steps.A, steps.B, strict=True):
+            Phi, W = A @ Phi, A @ W @ A.T + B @ B.T
+        return cls(Phi, W)
+
+    def after(self, earlier: Reach) -> Reach:
+        """Return the reach of earlier steps and these."""
+        Phi = self.transition
+        return Reach(Phi @ earlier.transition, self.gramian + Phi @ earlier.gramian @ Phi.T)
 
 
 def controllability_gramian(steps: LinearSteps) -> NDArray[np.float64]:
-    """Return the Gramian W of the end state, sum of Phi B B^T Phi^T over the steps."""
-    n = steps.A.shape[1]
-    W = np.zeros((n, n))
-    for A, B in zip(steps.A, steps.B, strict=True):
-        W = A @ W @ A.T + B @ B.T
-    return W
+    """Return the Gramian W of the end state."""
+    return Reach.of(steps).gramian

@@ -10,8 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import Linearization, LinearSteps
-from rolling_controller.nominal import nominal_trajectory
-from rolling_controller.riccati import controllability_gramian, solve_riccati
+from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
+from rolling_controller.per_system import once_per_system
+from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Layout
@@ -20,6 +21,7 @@ from rolling_planner.plan import Plan
 from rolling_planner.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
+SLICE = 256  # knots of which the linearisation is held at once
 WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
 
 
@@ -121,28 +123,44 @@ class TimeVaryingLqr:
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = weights or LqrWeights()
         trajectory = nominal_trajectory(system, self.p, plan, nominal, knot)
-        self.times, self.states, self.controls = trajectory
+        self._store(trajectory)
         active = self._active(active_controls)
-        steps = Linearization(system).along(self.p, *trajectory)
-        used = LinearSteps(steps.A, steps.B[:, :, active])
-        h = float(np.mean(np.diff(self.times)))
+        self._judge(self._solve(weights, active), active)
+        self._law = FastFunction(law_function(system))
+        self._law.inputs[4][:], self._law.inputs[5][:] = self._limit_arrays(control_limits)
+
+    def _store(self, trajectory: NominalTrajectory) -> None:
+        """Lay states, controls and gains side by side: one look-up in the loop finds all."""
+        self.times = trajectory.times
+        n, m, nt = (s.size for s in (self.system.state, self.system.control, self.system.tangent))
+        self._records = np.zeros((len(self.times), n + m + m * nt))
+        self.states, self.controls = self._records[:, :n], self._records[:, n : n + m]
+        self.gains = self._records[:, n + m :].reshape(-1, m, nt)
+        self.states[:], self.controls[:] = trajectory.states, trajectory.controls
+
+    def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
+        """Fill in the gains, in slices from the end; return the controllability Gramian."""
+        system, h = self.system, float(np.mean(np.diff(self.times)))
         Q = _diagonal(system.tangent, weights.tracking, 'tracking')
-        P = _diagonal(system.tangent, weights.terminal, 'terminal')
+        L = np.diag(np.sqrt(_diagonal(system.tangent, weights.terminal, 'terminal')))
         R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
         if not (np.all(np.isfinite(R)) and np.all(R > 0)):
             raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
-        solution = solve_riccati(
-            used, np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h)), np.diag(np.sqrt(P))
-        )
-        self.gains = np.zeros((len(self.times), system.control.size, system.tangent.size))
-        self.gains[:-1, active] = solution.gains
+        Q_root, R_root = np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h))
+        linearization, reach = Linearization(system), None
+        for end in range(len(self.times) - 1, 0, -SLICE):
+            part = slice(max(end - SLICE, 0), end + 1)
+            A, B = linearization.along(
+                self.p, self.times[part], self.states[part], self.controls[part]
+            )
+            used = LinearSteps(A, B[:, :, active])
+            solution = solve_riccati(used, Q_root, R_root, L)
+            self.gains[part.start : end, active] = solution.gains
+            L = solution.factors[0]
+            here = Reach.of(used)
+            reach = here if reach is None else reach.after(here)
         self.gains[-1] = self.gains[-2]
-        self._judge(used, active)
-        self._records = np.hstack(
-            [self.states, self.controls, self.gains.reshape(len(self.times), -1)]
-        )
-        self._law = FastFunction(compiled(_law(system))[0])
-        self._law.inputs[4][:], self._law.inputs[5][:] = self._limit_arrays(control_limits)
+        return np.zeros(L.shape) if reach is None else reach.gramian
 
     def command(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
         """
@@ -193,8 +211,8 @@ class TimeVaryingLqr:
             raise ParameterError(f'active_controls: no control {unknown[0]!r}; there are {known}')
         return np.array([known.index(n) for n in names])
 
-    def _judge(self, steps: LinearSteps, active: NDArray[np.int_]) -> None:
-        """Compute the Gramian over the directions that can move, and warn where it is weak."""
+    def _judge(self, gramian: NDArray[np.float64], active: NDArray[np.int_]) -> None:
+        """Judge the Gramian over the directions that can move, and warn where it is weak."""
         self.gramian_least, self.gramian_greatest, self.warning = 0.0, 0.0, ''
         if len(active) == 0:
             self.warning = 'the plan uses no control: there is no feedback'
@@ -206,7 +224,7 @@ class TimeVaryingLqr:
             for i, name in enumerate(_tangent_owners(self.system))
             if any(self.system.state.names[k] in name for k in moving)
         ]
-        W = controllability_gramian(steps)[np.ix_(keep, keep)]
+        W = gramian[np.ix_(keep, keep)]
         values = np.linalg.svd(W, compute_uv=False)
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
         if self.gramian_least < WEAK * self.gramian_greatest:
@@ -251,7 +269,8 @@ def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArra
     return out
 
 
-def _law(system: RollingSystem) -> ca.Function:
+@once_per_system
+def law_function(system: RollingSystem) -> ca.Function:
     """Return ``(x, record, next, share, limits) -> u``; a record is (x_nom, u_nom, rows of K)."""
     n, m, nt = system.state.size, system.control.size, system.tangent.size
     x, share = ca.SX.sym('x', n), ca.SX.sym('share')
@@ -261,4 +280,4 @@ def _law(system: RollingSystem) -> ca.Function:
     K = ca.reshape(r[n + m :], nt, m).T
     u = r[n : n + m] - K @ system.difference(x, r[:n])  # (20)
     u = ca.fmin(ca.fmax(u, low), high)
-    return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])
+    return compiled(ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)]))[0]

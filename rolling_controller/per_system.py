@@ -1,0 +1,24 @@
+"""Functions that are made once for each system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from rolling_dynamics.rolling_system import RollingSystem
+
+T = TypeVar('T')
+
+
+def once_per_system(make: Callable[[RollingSystem], T]) -> Callable[[RollingSystem], T]:
+    """Return the function with its results remembered as long as their systems live."""
+    made: WeakKeyDictionary[RollingSystem, T] = WeakKeyDictionary()
+
+    def remembered(system: RollingSystem) -> T:
+        found = made.get(system)
+        if found is None:
+            found = made[system] = make(system)
+        return found
+
+    return remembered
