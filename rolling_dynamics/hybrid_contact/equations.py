@@ -44,7 +44,8 @@ class Scene:
     mass, inertia_O, gravity_H
         Of the body [kg], [kg m^2] in O, and gravity in H [m/s^2].
     resistance
-        Torque of rolling resistance on the body over -w_HO_H along the plate [N m s].
+        Torque of rolling resistance on the body over the normal force and -w_HO_H along the plate
+        [m s/rad].
 
     """
 
@@ -66,7 +67,7 @@ class Scene:
 
     @property
     def rolling_torque(self) -> ca.SX:
-        """Torque of rolling resistance, in H [N m]."""
+        """Torque of rolling resistance over the normal force, in H [m]."""
         w = self.body.w_HO_H
         return -self.resistance * ca.vertcat(w[0], w[1], 0)
 
@@ -174,23 +175,21 @@ def rolling(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool) -> C
         gravity_H=s.gravity_H,
         friction=friction,
     )
-    # a torque at the contact turns the body about it and changes the force by -m alpha x r
+    # a torque at the contact turns the body about it and changes the force by -m alpha x r;
+    # both torques of friction grow with the normal force f_z
     r, n = s.contact.r_OC, s.contact.frame[:, 2]
     compliance = inverse_symmetric(contact_inertia(s))
-    turn, turn_n = compliance @ s.rolling_torque, compliance @ n
-    force_n = -s.mass * ca.cross(turn_n, r)
-    if pure:
-        added = -ca.dot(n, turn) / ca.dot(n, turn_n)  # the spin stays held
-        margin = ca.SX(1)
-    else:  # tau = -s mu_spin f_z, and f_z depends on tau
-        margin = 1 + spin_direction * mu_spin * ca.dot(n, force_n)
-        lift = ca.dot(n, free.force_H - s.mass * ca.cross(turn, r))
-        added = -spin_direction * mu_spin * lift / margin
-    turn += added * turn_n
-    force = free.force_H - s.mass * ca.cross(turn, r)
-    a = Accelerations(free.w_HO_rate + turn, s.gravity_H + force / s.mass - _carried(s))
-    torque = s.rolling_torque + n * (free.spin_torque + added)
-    return ContactMotion(a, force, torque, margin)
+    unit = s.rolling_torque
+    if pure:  # the spin stays held
+        unit -= n * ca.dot(n, compliance @ unit) / ca.dot(n, compliance @ n)
+    else:
+        unit -= n * spin_direction * mu_spin
+    turn = compliance @ unit
+    margin = 1 + s.mass * ca.dot(n, ca.cross(turn, r))
+    f_z = ca.dot(n, free.force_H) / margin
+    force = free.force_H - f_z * s.mass * ca.cross(turn, r)
+    a = Accelerations(free.w_HO_rate + f_z * turn, s.gravity_H + force / s.mass - _carried(s))
+    return ContactMotion(a, force, f_z * unit + n * free.spin_torque, margin)
 
 
 def sliding(
@@ -219,26 +218,22 @@ def sliding(
         mass; where it is not positive, the configuration is one of Painleve's.
 
     """
-    n = s.contact.frame[:, 2]
-    free, rest = flight(s), answer(s, ca.SX.zeros(3), s.rolling_torque)
-    start = Accelerations(free.w + rest.w, free.v + rest.v)
-    unit_force = n - mu * slip
-    if held:
-        by_torque = answer(s, ca.SX.zeros(3), n)
-        by_force = answer(s, unit_force, ca.SX.zeros(3))
-        # n . w_HO' = 0: tau = offset + slope N
-        grip = ca.dot(n, by_torque.w)
-        offset, slope = -ca.dot(n, start.w) / grip, -ca.dot(n, by_force.w) / grip
+    n, none = s.contact.frame[:, 2], ca.SX.zeros(3)
+    start, force, torque = flight(s), n - mu * slip, s.rolling_torque
+    offset = ca.SX(0)
+    if held:  # n . w_HO' = 0: tau = offset + slope N
+        grip = ca.dot(n, answer(s, none, n).w)
+        offset = -ca.dot(n, start.w) / grip
+        torque -= n * ca.dot(n, answer(s, force, torque).w) / grip
     else:
-        offset, slope = ca.SX(0), -spin_direction * mu_spin
-    constant, unit = answer(s, ca.SX.zeros(3), offset * n), answer(s, unit_force, slope * n)
+        torque -= n * spin_direction * mu_spin
+    constant, unit = answer(s, none, offset * n), answer(s, force, torque)
     start = Accelerations(start.w + constant.w, start.v + constant.v)
     lift = ca.dot(n, of_contact(s, start) + contact_bias(s))
     coefficient = ca.dot(n, of_contact(s, unit))
     N = -lift / coefficient
     a = Accelerations(start.w + N * unit.w, start.v + N * unit.v)
-    torque = s.rolling_torque + n * (offset + slope * N)
-    return ContactMotion(a, N * unit_force, torque, coefficient * s.mass)
+    return ContactMotion(a, N * force, offset * n + N * torque, coefficient * s.mass)
 
 
 def contact_inertia(s: Scene) -> ca.SX:

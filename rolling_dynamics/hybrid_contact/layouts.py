@@ -22,8 +22,8 @@ def parameter_layout(surface: Surface) -> Layout:
             Entry(
                 'rolling_resistance',
                 ('rolling_resistance',),
-                'N m s/rad',
-                text='torque against rolling over the rate of rolling',
+                'm s/rad',
+                text='torque against rolling over normal force and rate of rolling',
             ),
             Entry(
                 'spin_direction',

@@ -123,16 +123,12 @@ def _guards(
     else:
         v = s.v_contact
         guards['slip'] = ca.sqrt(v[0] ** 2 + v[1] ** 2) - CREEP
-    if not mode.startswith('pure'):
-        if mode == 'slipping' or not e.placement.planar:
-            guards['painleve'] = motion.margin
-        if not e.placement.planar:
-            sign, w = q['spin_direction'], s.body.w_HO_H[2]
-            guards['spin'] = ca.if_else(sign == 0, 1.0, sign * w - SPIN_CREEP)
-    else:
+    guards['painleve'] = motion.margin
+    if mode.startswith('pure'):
         guards['spin'] = margins.spin
-        if mode == 'pure_slipping':
-            guards['painleve'] = motion.margin
+    elif not e.placement.planar:
+        sign, w = q['spin_direction'], s.body.w_HO_H[2]
+        guards['spin'] = ca.if_else(sign == 0, 1.0, sign * w - SPIN_CREEP)
     return guards
 
 

@@ -11,19 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.contact_status import HybridState
-from rolling_dynamics.hybrid_contact.mode_equations import CREEP
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.hybrid_contact.transitions import NOISE, Transitions
 
 Array = NDArray[np.float64]
 HALVINGS = 50  # of a step in which an event is sought
 STAGES = 4
+STRAIGHT = 0.9  # least cosine between the slips within a step
+SHORTEST = 1e-10  # s, of a step in which slip turns
 AT_ONCE = 60  # events in one step, after which a run is given up
 
 
 @dataclass(frozen=True, eq=False)
 class _Advance:
-    """A compiled step of one mode: ``(x, u, t, h, p) -> x, slip at the stages, guards``."""
+    """A compiled step of one mode: ``(x, u, t, h, p) -> x, slip at the stages, guards, least``."""
 
     function: FastFunction
     guards: tuple[str, ...]
@@ -90,11 +91,12 @@ class HybridStepper:
         if not (math.isfinite(dt) and dt >= 0):
             raise ParameterError(f'dt must be zero or positive and finite [s], got {dt!r}')
         u = np.array(u, dtype=float)
-        if u.shape != (self.system.control.size,) or not np.all(np.isfinite(u)):
+        if u.shape != (self.system.control.size,) or not math.isfinite(float(u.sum())):
             raise ParameterError(
                 f'u takes {self.system.control.size} finite numbers, got shape {u.shape}'
             )
-        s = replace(s, events=())
+        if s.events:
+            s = replace(s, events=())
         end = s.t + dt
         steps = max(1, math.ceil(dt / self.max_step * (1 - 1e-12)))
         for k in range(steps):
@@ -106,16 +108,17 @@ class HybridStepper:
 
     def _to(self, s: HybridState, u: Array, goal: float) -> HybridState:
         """Return the state at a time, through all events before it."""
-        for _ in range(AT_ONCE):
-            if s.stopped:
-                return s
+        events = 0
+        while s.t < goal and not s.stopped:
             s, guard = self._until_event(s, u, goal)
-            if guard is None:
-                return s
-            s = self.transitions.after(s, guard, u)
-        raise SimulationError(
-            f'at t = {s.t:.9g} s the modes change without end: the contact chatters ({s.mode})'
-        )
+            if guard is not None:
+                s, events = self.transitions.after(s, guard, u), events + 1
+            if events > AT_ONCE:
+                raise SimulationError(
+                    f'at t = {s.t:.9g} s the modes change without end: the contact chatters '
+                    f'({s.mode})'
+                )
+        return s
 
     def _until_event(
         self, s: HybridState, u: Array, goal: float
@@ -124,23 +127,50 @@ class HybridStepper:
         inputs = advance.function.inputs
         inputs[0][:], inputs[1][:], inputs[2][0] = s.x, u, s.t
         inputs[4][:] = self.transitions.parameters(s.spin_direction)
-        slip = self._slip(advance, 0.0) if s.mode.endswith('slipping') else None
-        guard = self._fallen(s, advance, 0.0, slip)
-        if guard is not None:
-            return s, guard
         h = goal - s.t
-        guard = self._fallen(s, advance, h, slip)
+        if s.mode.endswith('slipping'):
+            h = self._steady(advance, h)
+        guard = self._fallen(s, advance, h)
         if guard is not None:
-            h, guard = self._locate(s, advance, h, slip, guard)
+            h, guard = self._locate(s, advance, h, guard)
         x = advance.function.output[: self._n].copy()
         if not math.isfinite(float(x.sum())):
             raise SimulationError(
                 f'the state is no longer finite after the step from t = {s.t:.9g} s by {h:.3g} s'
             )
-        return replace(s, x=x, t=goal if guard is None else s.t + h), guard
+        t = goal if guard is None and h == goal - s.t else s.t + h
+        moved = HybridState(
+            t=t,
+            x=x,
+            mode=s.mode,
+            spin_direction=s.spin_direction,
+            off_plate=s.off_plate,
+            events=s.events,
+        )
+        return moved, guard
+
+    def _steady(self, advance: _Advance, h: float) -> float:
+        """
+        Return a step in which slip keeps its direction from stage to stage.
+
+        Slip that comes to rest is followed in ever shorter steps; slip that begins is drawn to its
+        direction the faster, the slower it is.
+        """
+        inputs, where = advance.function.inputs, slice(self._n, self._n + 2 * STAGES)
+        inputs[3][0] = 0.0
+        slip = advance.function.evaluate()[self._n : self._n + 2].copy()
+        speed = math.hypot(*slip)
+        while h > SHORTEST:
+            inputs[3][0] = h
+            v = advance.function.evaluate()[where].reshape(STAGES, 2)
+            along, size = v @ slip, np.hypot(v[:, 0], v[:, 1])
+            if bool(np.all(along > STRAIGHT * speed * size)):
+                break
+            h /= 2
+        return h
 
     def _locate(
-        self, s: HybridState, advance: _Advance, h: float, slip: Array | None, guard: str
+        self, s: HybridState, advance: _Advance, h: float, guard: str
     ) -> tuple[float, str]:
         """Return the length of the step in which the first guard falls, and its name."""
         low, high = 0.0, h
@@ -148,32 +178,21 @@ class HybridStepper:
             middle = (low + high) / 2
             if not low < middle < high:
                 break
-            found = self._fallen(s, advance, middle, slip)
+            found = self._fallen(s, advance, middle)
             if found is None:
                 low = middle
             else:
                 high, guard = middle, found
-        self._fallen(s, advance, high, slip)  # leaves the state there
+        self._fallen(s, advance, high)  # leaves the state there
         return high, guard
 
-    def _slip(self, advance: _Advance, h: float) -> Array:
-        advance.function.inputs[3][0] = h
-        return advance.function.evaluate()[self._n : self._n + 2].copy()
-
-    def _fallen(
-        self, s: HybridState, advance: _Advance, h: float, slip: Array | None
-    ) -> str | None:
+    def _fallen(self, s: HybridState, advance: _Advance, h: float) -> str | None:
         """Return the name of a guard that is below zero after h seconds, or None."""
         advance.function.inputs[3][0] = h
         out = advance.function.evaluate()
-        values = out[self._n + 2 * STAGES :]
-        if slip is not None and h > 0:
-            # slip that turns round within the step has been through zero
-            v = out[self._n : self._n + 2 * STAGES].reshape(STAGES, 2)
-            if float((v @ slip).min()) <= CREEP * float(np.linalg.norm(slip)):
-                return 'slip'
-        if float(values.min()) >= -NOISE or s.off_plate:
+        if out[-1] >= -NOISE or s.off_plate:
             return None
+        values = out[self._n + 2 * STAGES : -1]
         return next(n for n, g in zip(advance.guards, values, strict=True) if not g >= -NOISE)
 
 
@@ -205,7 +224,7 @@ class HybridPlant:
 
 
 def _advance(system: HybridContactSystem, name: str) -> ca.Function:
-    """Return ``(x, u, t, h, p) -> (x, slip at the stages and the end, guards)`` of a step."""
+    """Return ``(x, u, t, h, p) -> (x, slip at stages and end, guards, least)`` of a step."""
     mode = system.modes[name]
     f = mode.dynamics
     x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
@@ -224,5 +243,6 @@ def _advance(system: HybridContactSystem, name: str) -> ca.Function:
     watch = name.endswith('slipping')
     slips = [slip(z, p) if watch else ca.MX.zeros(2) for z in (*stages, y)]
     guards = system.function('watched', ca.vertcat(*system.equations[name].guards.values()))
-    out = ca.vertcat(y, *slips, guards(y, u, t + h, p))
+    values = guards(y, u, t + h, p)
+    out = ca.vertcat(y, *slips, values, ca.mmin(values))
     return ca.Function(f'hybrid_step_{name}', [x, u, t, h, p], [out])

@@ -106,7 +106,7 @@ class HybridContactSystem:
         mu_kinetic
             Coefficient of kinetic friction; mu if None.
         rolling_resistance
-            Torque against rolling over the rate of rolling [N m s/rad].
+            Torque against rolling over the normal force and the rate of rolling [m s/rad].
         edges
             Least and greatest x and y of the plate in H [m].
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.contact_status import HybridState
 from rolling_dynamics.hybrid_contact.mode_equations import CREEP, SPIN_CREEP
+from rolling_dynamics.hybrid_contact.slip_direction import slip_direction
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inelastic_impact import inelastic_impulse, slips
 from rolling_dynamics.simulation.events import Event
@@ -88,30 +89,43 @@ class Transitions:
             return _noted(left, 'edge', 'the contact runs over the edge of the plate')
         if guard == 'normal_force' and s.mode.endswith('slipping'):
             return self._fly(s)
-        follow = {'gap': self._touch_down, 'spin': self._spin_event}.get(guard, self._settle)
-        return follow(s, u)  # slip, and in rolling normal_force and friction
+        if guard == 'gap':
+            return self._touch_down(s, u)
+        if guard == 'spin':
+            return self._spin_event(s, u)
+        return self._settle(s, u, guard)  # slip, and in rolling normal_force and friction
 
     # contact at rest: which mode holds it
 
-    def _settle(self, s: HybridState, u: Array) -> HybridState:
-        """Return the mode of a contact whose point does not move over the plate."""
+    def _settle(self, s: HybridState, u: Array, guard: str = '') -> HybridState:
+        """
+        Return the mode of a contact whose point does not move over the plate.
+
+        A guard that has fallen tells what holds no longer, whatever rounding says.
+        """
+        rolls = s.mode.endswith('rolling')
         s = self._with_spin(replace(s, x=self._on('rolling', s.x)))
-        rolled = self._rolling(s, u)
-        if rolled is not None:
-            slid = s.mode.endswith('slipping')
-            return _noted(rolled, 'stick', 'slip has come to rest') if slid else rolled
+        if not (rolls and guard in {'friction', 'normal_force'}):
+            rolled = self._rolling(s, u)
+            if rolled is not None:
+                slid = s.mode.endswith('slipping')
+                return _noted(rolled, 'stick', 'slip has come to rest') if slid else rolled
         lift = float(self.system.free_lift(s.x, u, s.t, self.p))
-        if self._force('rolling', s, u)[2] <= 0 <= lift:
+        if (guard == 'normal_force' or self._force('rolling', s, u)[2] <= 0) and lift >= 0:
             return self._fly(s)
         return self._begin_slip(s, u, lift)
 
-    def _rolling(self, s: HybridState, u: Array) -> HybridState | None:
-        """Return rolling, with or without spin, if its force lies in the friction cone."""
+    def _rolling(self, s: HybridState, u: Array, *, spins: bool = False) -> HybridState | None:
+        """
+        Return rolling, with or without spin, if its force lies in the friction cone.
+
+        Where it ``spins``, spin friction is known to hold the spin no longer.
+        """
         if self._can_hold(s):
             pure = replace(s, mode='pure_rolling', spin_direction=0.0)
             pure = replace(pure, x=self._on('pure_rolling', s.x))
             wrench = self._wrench('pure_rolling', pure, u)
-            if abs(wrench[2]) <= self.mu_spin * wrench[5]:
+            if not spins and abs(wrench[2]) <= self.mu_spin * wrench[5]:
                 return pure if self._in_cone(wrench[3:]) else None
             s = self._spun(s, -np.sign(wrench[2]))
         force = self._force('rolling', s, u)
@@ -123,29 +137,23 @@ class Transitions:
     def _begin_slip(self, s: HybridState, u: Array, lift: float) -> HybridState:
         """Return sliding with a first, very small slip in the direction in which it grows."""
         p, force = self.parameters(s.spin_direction), self._force('rolling', s, u)
-        d = -force[:2] * np.sign(force[2] or 1.0)
-        d /= max(float(np.linalg.norm(d)), 1e-300)
-        N = margin = 0.0
-        for _ in range(60):
-            a, normal, m = self.system.slip_onset(s.x, u, s.t, p, d)
-            a, N, margin = np.array(a).ravel(), float(normal), float(m)
-            size = float(np.linalg.norm(a))
-            if size < 1e-12:
-                break
-            converged = np.linalg.norm(a / size - d) < 1e-14
-            d = a / size
-            if converged:
-                break
+
+        def onset(direction: Array) -> tuple[Array, float, float]:
+            a, N, margin = self.system.slip_onset(s.x, u, s.t, p, direction)
+            return np.array(a).ravel(), float(N), float(margin)
+
+        d = slip_direction(
+            lambda direction: onset(direction)[0], -force[:2], planar=self.system.planar
+        )
+        _, N, margin = onset(d)
         if margin <= 0:
             return _noted(s, 'painleve', PAINLEVE, stopped=True)
         if N <= 0:
             if lift >= 0:
                 return self._fly(s)
             raise SimulationError(f'at t = {s.t:.9g} s no mode of contact fits the state')
-        slid = self._kick_slip(s.x, START * CREEP * d)
-        out = replace(s, mode='slipping', x=slid)
-        out = self._slip_spin(out, u)
-        return _noted(out, 'slip', 'the contact begins to slip')
+        out = replace(s, mode='slipping', x=self._kick_slip(s.x, START * CREEP * d))
+        return _noted(self._slip_spin(out, u), 'slip', 'the contact begins to slip')
 
     # spin
 
@@ -163,13 +171,13 @@ class Transitions:
 
     def _spin_event(self, s: HybridState, u: Array) -> HybridState:
         """Return what follows when spin stops, or when friction no longer holds it."""
-        sliding = s.mode.endswith('slipping')
+        sliding, was_held = s.mode.endswith('slipping'), s.mode.startswith('pure')
         x = self._on('pure_slipping' if sliding else 'pure_rolling', s.x)
         still = replace(s, x=x, spin_direction=0.0)
         if sliding:
-            out = self._slip_spin(still, u)
+            out = self._slip_spin(still, u, spins=was_held)
         else:
-            out = self._rolling(still, u) or self._settle(still, u)
+            out = self._rolling(still, u, spins=was_held) or self._settle(still, u, 'friction')
         held = out.mode.startswith('pure')
         return _noted(
             out,
@@ -177,13 +185,13 @@ class Transitions:
             'spin has come to rest' if held else 'the contact begins to spin',
         )
 
-    def _slip_spin(self, s: HybridState, u: Array) -> HybridState:
+    def _slip_spin(self, s: HybridState, u: Array, *, spins: bool = False) -> HybridState:
         """Return sliding with its spin held, or free against spin friction."""
         if not self._can_hold(s):
             return replace(self._with_spin(s), mode='slipping')
         held = replace(s, x=self._on('pure_slipping', s.x), mode='pure_slipping')
         wrench = self._wrench('pure_slipping', held, u)
-        if abs(wrench[2]) <= self.mu_spin * wrench[5]:
+        if not spins and abs(wrench[2]) <= self.mu_spin * wrench[5]:
             return replace(held, spin_direction=0.0)
         return replace(self._spun(s, -np.sign(wrench[2])), mode='slipping')
 

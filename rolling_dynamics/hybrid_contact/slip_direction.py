@@ -1,0 +1,69 @@
+"""
+The direction in which slip begins.
+
+Coulomb friction makes the acceleration of slip depend on its direction d. Slip that grows from
+rest keeps a direction with a(d) parallel to d; of those directions, it is drawn to the ones where
+a(d) turns back what has turned away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+DIRECTIONS = 36  # looked at on the circle
+
+
+def slip_direction(
+    acceleration: Callable[[Array], Array], likely: Array, *, planar: bool
+) -> Array:
+    """
+    Return the unit vector along which slip begins.
+
+    Parameters
+    ----------
+    acceleration
+        ``direction (2,) -> acceleration of slip (2,)`` [m/s^2].
+    likely
+        What is chosen if several directions fit: the nearest to this one; shape (2,).
+    planar
+        Whether there is only the first of the two directions.
+
+    """
+    middle = math.atan2(likely[1], likely[0]) if np.any(likely) else 0.0
+    if planar:
+        sign = 1.0 if likely[0] >= 0 else -1.0
+        d = np.array([sign, 0.0])
+        other = -d
+        return other if acceleration(d) @ d <= 0 < acceleration(other) @ other else d
+
+    def across(angle: float) -> float:
+        a = acceleration(_unit(angle))
+        return float(-a[0] * math.sin(angle) + a[1] * math.cos(angle))
+
+    step = 2 * math.pi / DIRECTIONS
+    angles = [middle + (k - DIRECTIONS / 2 + 0.5) * step for k in range(DIRECTIONS + 1)]
+    values = [across(angle) for angle in angles]
+    found = []
+    for k in range(DIRECTIONS):
+        if values[k] > 0 >= values[k + 1]:
+            angle = _root(across, angles[k], angles[k + 1])
+            d = _unit(angle)
+            found.append((acceleration(d) @ d <= 0, abs(angle - middle), angle))
+    return _unit(min(found)[2]) if found else _unit(middle)
+
+
+def _unit(angle: float) -> Array:
+    return np.array([math.cos(angle), math.sin(angle)])
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return where f falls through zero between low and high."""
+    for _ in range(48):
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,102 @@
+"""Energy less the work of the hand never rises, and the two ways to run agree."""
+
+from hybrid_samples import energy_balance, INERTIA, MASS, random_state, state, step_work, system
+import numpy as np
+from numpy.testing import assert_allclose
+import pytest
+from rolling_dynamics.hybrid_contact import HybridPlant
+from rolling_dynamics.hybrid_contact.simulate import simulate_hybrid_contact
+
+FRICTION = {'mu': 0.5, 'mu_kinetic': 0.35, 'mu_spin': 1e-3, 'rolling_resistance': 1e-5}
+
+
+def shaken(rng, size, duration, strength):
+    """Return times and values of a hand that shakes, piecewise linear."""
+    times = np.linspace(0, duration, 9)
+    return times, strength * rng.normal(size=(9, size))
+
+
+def thrown(s, rng, p):
+    """Return a state a little above the plate, on its way down."""
+    x = random_state(s, rng, 'separated', p)
+    for name in ('w_WH_H', 'v_WH_H'):
+        x[s.state.slice(name)] *= 0.1
+    x[s.state.slice('v_HO_H').stop - 1] = -0.5
+    for name in ('beta_WH', 'q_WH'):  # nearly level
+        if name in s.state:
+            level = np.eye(s.state.entry(name).size)[0] * (name == 'q_WH')
+            x[s.state.slice(name)] = level
+    where = s.state.slice('p_HO_H')
+    x[where.start : where.stop - 1] = 0.0
+    x[where.stop - 1] += 0.02 - float(s.touch(x, p)[0])
+    return x
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_energy_never_rises_in_the_plane(seed):
+    s, rng = system(0.05, 0.06, 0.08, planar=True), np.random.default_rng(seed)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
+    x = thrown(s, rng, p)
+    control = shaken(rng, 3, 0.6, 4.0)
+    run = simulate_hybrid_contact(s, p, x, control, 0.6)
+    assert run.final.t == pytest.approx(0.6)
+    balance = energy_balance(s, run, p)
+    assert np.diff(balance).max() < 1e-8
+    assert balance[-1] < balance[0] - 1e-3  # it did lose some
+    assert 'landing' in [e.name for e in run.events]
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_energy_never_rises_in_space(seed):
+    """By fixed steps; the work of the hand by Simpson's rule between events."""
+    s, rng = system(0.05, 0.06, 0.08), np.random.default_rng(seed)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
+    times, values = shaken(rng, 6, 0.5, 3.0)
+    plant = HybridPlant(s, p, thrown(s, rng, p))
+    energy, zero = s.invariants['energy'], np.zeros(6)
+    dt, balance, work, seen = 2e-3, [], 0.0, set()
+    for k in range(250):
+        u = np.array([np.interp(k * dt, times, c) for c in values.T])
+        balance.append(float(energy(plant.state.x, zero, 0, p)) - work)
+        work += step_work(plant, plant.state, u, dt)
+        seen.add(plant.step(u, dt).mode)
+    assert np.diff(balance).max() < 2e-6
+    assert balance[-1] < balance[0] - 1e-3
+    assert len(seen) >= 2
+
+
+def test_rolling_without_resistance_keeps_energy_less_work():
+    s, rng = system(0.05, 0.06, 0.08, planar=True), np.random.default_rng(3)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, mu=3.0)
+    x = random_state(s, rng, 'rolling', p, 0.3)
+    x[0] = 0.0
+    run = simulate_hybrid_contact(s, p, x, shaken(rng, 3, 0.3, 0.5), 0.3)
+    assert [e.name for e in run.events] == []
+    balance = energy_balance(s, run, p)
+    assert_allclose(balance, balance[0], atol=1e-10)
+
+
+def test_fixed_steps_follow_the_adaptive_run():
+    s, rng = system(0.05, 0.06, 0.08, planar=True), np.random.default_rng(1)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
+    x = thrown(s, rng, p)
+    u = np.array([1.0, 0.5, -0.3])
+    run = simulate_hybrid_contact(s, p, x, u, 0.4)
+    for max_step in (1e-3, 2e-4):
+        plant = HybridPlant(s, p, x, max_step=max_step)
+        events = [e for _ in range(40) for e in plant.step(u, 0.01).events]
+        assert [e.name for e in events] == [e.name for e in run.events]
+        assert_allclose([e.time for e in events], [e.time for e in run.events], atol=1e-7)
+        assert_allclose(plant.state.x, run.final.x, atol=1e-6)
+
+
+def test_a_balanced_ellipse_stays_until_pushed():
+    """At rest on its end, in the plane: an equilibrium, and it falls to the side of the push."""
+    s = system(0.05, 0.06, 0.08, planar=True)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, mu=2.0)
+    x = state(s, p_HO_H=[0, 0.08])
+    out = HybridPlant(s, p, x).step(np.zeros(3), 0.3)
+    assert_allclose(out.x, x, atol=1e-12)
+    plant = HybridPlant(s, p, state(s, p_HO_H=[0, 0.08], beta_HO=[1e-3]))
+    assert plant.state.mode == 'rolling'
+    assert plant.step(np.zeros(3), 0.3).x[s.state.names.index('beta_HO')] > 4e-3
