@@ -46,6 +46,8 @@ setup(
         'transforms3d>=0.4.1',
     ],
     extras_require={
+        'completion': ['shtab>=1.7'],
+        'docs': ['myst-parser>=4', 'sphinx>=8'],
         'record': ['rosbags>=0.10'],
         'test': ['hypothesis>=6.100', 'pytest>=8', 'pytest-timeout>=2.3'],
         'bench': ['mujoco>=3'],

@@ -31,14 +31,15 @@ STATUS = {  # of errors, the special ones first
     RollingError: BAD_INPUT,
 }
 DESCRIPTION = """\
-Simulate, plan and look at objects that roll on a moving hand.
+Simulate, plan, run and look at things that roll: objects on a moving hand, balls and disks with
+masses inside, a sphere with a pendulum, a sphere that rolls and spins.
 
-A scenario file describes the bodies, the start and the motion; docs/scenario.md tells how, and
+A scenario file describes bodies, start and motion; docs/scenario.md tells how, and
 config/scenarios holds examples."""
 EPILOG = """\
 start here:
   rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
-  rolling plot plate.json
+  rolling animate plate.json --out plate.gif
 
 `rolling COMMAND --help` shows the options of a command and an example.
 exit status: 0 done, 1 goal or limit not met, 2 bad input, 3 fault of the program"""
@@ -49,7 +50,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with status 2."""
-        if 'invalid choice' in message:
+        if 'invalid choice' in message and 'COMMAND' in message:
             given = message.partition('invalid choice: ')[2].partition(' ')[0].strip('\'"')
             close = difflib.get_close_matches(given, COMMANDS, n=1)
             hint = f'did you mean {close[0]!r}? ' if close else ''

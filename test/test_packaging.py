@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
-LOCKS = ['jazzy', 'kilted', 'bench']
+LOCKS = ['jazzy', 'kilted', 'bench', 'docs']
 
 needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
 
@@ -179,7 +179,7 @@ def test_lock_holds_exact_versions_and_no_address(name):
 @pytest.mark.parametrize('name', LOCKS)
 def test_lock_holds_what_is_asked_for(name):
     held = set(locked_versions(name))
-    if name == 'bench':
+    if name in ('bench', 'docs'):
         held |= set(locked_versions('jazzy'))
     assert requirement_names(ROOT / 'requirements' / f'{name}.in') - held == set()
 
@@ -188,12 +188,14 @@ def test_lock_holds_what_is_asked_for(name):
 def test_environment_holds_what_the_package_needs(name):
     arguments = setup_arguments()
     asked = arguments['install_requires'] + arguments['extras_require']['test']
-    asked += arguments['extras_require']['record']
+    asked += [
+        r for e in ('record', 'viewer', 'completion') for r in arguments['extras_require'][e]
+    ]
     names = {canonical(re.match(r'[\w.-]+', requirement).group()) for requirement in asked}
     assert names - set(locked_versions(name)) == set()
 
 
-@pytest.mark.parametrize('name', ['jazzy', 'kilted', 'bench', 'python'])
+@pytest.mark.parametrize('name', ['jazzy', 'kilted', 'bench', 'docs', 'python'])
 def test_each_dependency_says_why(name):
     lines = (ROOT / 'requirements' / f'{name}.in').read_text(encoding='utf-8').splitlines()
     blocks = '\n'.join(line for line in lines if not line.startswith('-r ')).split('\n\n')

@@ -2,8 +2,8 @@
 Write the lock files of the requirements: every package, direct or not, at one version.
 
 pip resolves each `requirements/<name>.in` without installing anything; what it would install into
-an empty environment becomes `requirements/<name>.txt`. The file of the benchmarks holds only what
-it adds to the others.
+an empty environment becomes `requirements/<name>.txt`. The files of benchmarks and documentation
+hold only what they add to the others.
 
     .venv/bin/python tools/lock.py
 """
@@ -18,6 +18,7 @@ import sys
 
 REQUIREMENTS = Path(__file__).resolve().parents[1] / 'requirements'
 DISTRIBUTIONS = ('jazzy', 'kilted')
+ADDITIONS = ('bench', 'docs')
 
 
 def canonical(name: str) -> str:
@@ -51,8 +52,9 @@ def main() -> None:
         versions = resolve(name)
         write_lock(name, versions)
         common = {k: v for k, v in versions.items() if not common or common.get(k) == v}
-    bench = resolve('bench', constraints=REQUIREMENTS / f'{DISTRIBUTIONS[0]}.txt')
-    write_lock('bench', {k: v for k, v in bench.items() if k not in common})
+    for name in ADDITIONS:
+        versions = resolve(name, constraints=REQUIREMENTS / f'{DISTRIBUTIONS[0]}.txt')
+        write_lock(name, {k: v for k, v in versions.items() if k not in common})
 
 
 if __name__ == '__main__':

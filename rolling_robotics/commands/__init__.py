@@ -8,6 +8,7 @@ from typing import Protocol
 from rolling_robotics.commands import (
     animate,
     check,
+    completion,
     controllability,
     demo,
     plan,
@@ -49,4 +50,5 @@ COMMANDS: dict[str, Command] = {
     'demo': demo,
     'reproduce': reproduce,
     'controllability': controllability,
+    'completion': completion,
 }

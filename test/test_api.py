@@ -1,0 +1,47 @@
+"""The names at the package roots: all there, typed, and free until they are asked for."""
+
+from importlib import import_module
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ['rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_robotics']
+NAMES = [(p, n) for p in PACKAGES for n in import_module(p).__all__]
+
+
+@pytest.mark.parametrize(('package', 'name'), NAMES)
+def test_name_is_there_and_has_a_docstring(package, name):
+    found = getattr(import_module(package), name)
+    assert found.__name__ == name
+    assert found.__doc__
+    assert name in dir(import_module(package))
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_unknown_name_is_an_attribute_error(package):
+    with pytest.raises(AttributeError, match='has no attribute'):
+        _ = import_module(package).no_such_name
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_import_is_free(package):
+    heavy = '{"numpy", "casadi", "scipy", "matplotlib", "yaml", "rclpy", "viser"}'
+    code = f'import {package}, sys; assert not {heavy} & set(sys.modules)'
+    done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_type_checkers_see_the_same_names(package):
+    """Names under TYPE_CHECKING, those of __all__ and those that are loaded agree."""
+    import ast
+
+    tree = ast.parse((ROOT / package / '__init__.py').read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {alias.name: f.module for f in block.body for alias in f.names}
+    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call))
+    assert ast.literal_eval(call.args[1]) == typed
+    assert set(import_module(package).__all__) == set(typed)
