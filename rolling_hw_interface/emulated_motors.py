@@ -36,13 +36,13 @@ class JointStates(NamedTuple):
 
 @cache
 def _turn_function() -> ca.Function:
-    """Return ``(state, torque, force, friction, dt, arm, motors) -> state``, of one turn."""
+    """Return one turn, ``(state, torque, force, friction, dt, arm, motors, brake) -> state``."""
     state, wanted = ca.SX.sym('state', 9), ca.SX.sym('wanted', 3)
     force, coulomb, dt = ca.SX.sym('force', 3), ca.SX.sym('coulomb', 3), ca.SX.sym('dt')
-    arm, motors = ca.SX.sym('arm', 16), ca.SX.sym('motors', 16)
+    arm, motors, brake = ca.SX.sym('arm', 16), ca.SX.sym('motors', 16), ca.SX.sym('brake', 3)
     q, qd, torque = state[0:3], state[3:6], state[6:9]
     rotor, viscous, ripple, gear = (motors[3 * k : 3 * k + 3] for k in range(4))
-    phase, lag = motors[12:15], motors[15]
+    phase, lag, viscous = motors[12:15], motors[15], viscous + brake
     torque = wanted + (torque - wanted) * ca.exp(-lag * dt)
     out = dynamics_function()(q, qd, ca.SX(3, 1), arm[:5], arm[5:14], arm[14:])
     A = ca.reshape(out[:9], 3, 3) + ca.diag(rotor) + dt * ca.diag(viscous)
@@ -58,7 +58,7 @@ def _turn_function() -> ca.Function:
             impulse[k] = ca.fmin(ca.fmax(impulse[k] - speed / B[k, k], -bound), bound)
     rate = free + B @ impulse
     new = ca.vertcat(q + dt * (qd + rate) / 2, rate, torque)
-    inputs = [state, wanted, force, coulomb, dt, arm, motors]
+    inputs = [state, wanted, force, coulomb, dt, arm, motors, brake]
     return compiled(ca.Function('motor_turn', inputs, [ca.densify(new)]))[0]
 
 
@@ -176,6 +176,7 @@ class EmulatedMotors:
         for k in range(turns):
             f.inputs[0][:] = (*self.q, *self.qd, *self._torque)
             f.inputs[1][:] = self._set_point(t + k * h)
+            f.inputs[7][:] = self.motors.brake if self.braking else 0.0
             out = f.evaluate()
             self.q, self.qd, self._torque = out[0:3].copy(), out[3:6].copy(), out[6:9].copy()
             self._read_encoders(h)

@@ -56,7 +56,7 @@ def steady_gain(dt: float, wander: float, noise: float) -> NDArray[np.float64]:
         new = C[:, 0] / (C[0, 0] + noise**2)
         C = C - np.outer(new, C[0])
         if np.max(np.abs(new - gain) / (np.abs(new) + 1e-300)) < CONVERGED:
-            return new
+            return np.asarray(new, dtype=float)
         gain = new
     raise ParameterError(
         f'encoders: no steady filter for a period of {dt:g} s, a wander of {wander:g} rad/s^2.5 '
@@ -75,7 +75,7 @@ class EncoderFilter:
 
     """
 
-    def __init__(self, resolution: ArrayLike, dt: float, *, wander: float = 300.0) -> None:
+    def __init__(self, resolution: ArrayLike, dt: float, *, wander: float = 150.0) -> None:
         """
         Compute the gains.
 

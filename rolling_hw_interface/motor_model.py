@@ -47,6 +47,9 @@ class MotorModel:
         Of the low pass on the rate that it reports [Hz].
     command_timeout
         Age of a command beyond which the amplifier brakes by itself [s].
+    brake
+        Damping of a motor whose windings are shorted, which is part of that braking, on the
+        joint's side [N m s/rad].
 
     """
 
@@ -64,10 +67,11 @@ class MotorModel:
     position_gain: tuple[float, ...] = (60.0, 60.0, 60.0)
     velocity_bandwidth: float = 150.0
     command_timeout: float = 0.02
+    brake: tuple[float, ...] = (25.0, 25.0, 4.0)
 
     def __post_init__(self) -> None:
         """Refuse numbers that no motor has."""
-        may_be_zero = ('rotor_inertia', 'coulomb', 'viscous', 'ripple')
+        may_be_zero = ('rotor_inertia', 'coulomb', 'viscous', 'ripple', 'brake')
         for name in self.__dataclass_fields__:
             given = getattr(self, name)
             value = np.atleast_1d(np.asarray(given, dtype=float))

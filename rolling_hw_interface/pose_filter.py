@@ -52,8 +52,8 @@ class FilterModel:
 
     """
 
-    acceleration: float = 0.15
-    angular_acceleration: float = 3.0
+    acceleration: float = 0.05
+    angular_acceleration: float = 1.0
     gap: float = 1e-4
     slip: float = 5e-3
     clock: float = 2e-3

@@ -1,0 +1,306 @@
+"""
+From accelerations of the hand to joint commands, with limits, watchdogs and a controlled stop.
+
+A reference of the joints is integrated from what is commanded, within the limits of angle, rate
+and acceleration. Motors that take torques get those of the arm's equations plus a stiff and damped
+pull to the reference, others the reference itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.arm import out_of_plane, PlanarArm
+from rolling_hw_interface.arm_model import JOINTS
+from rolling_hw_interface.motor_model import MODES, MotorModel
+from rolling_hw_interface.watchdog import StopRamp, Watchdog
+
+RESERVE = 0.95  # share of the deceleration with which a limit is approached
+PHASES = ('waiting', 'holding', 'driving', 'stopping', 'stopped')
+
+
+@dataclass(frozen=True, kw_only=True)
+class BridgeSettings:
+    """
+    How the bridge drives.
+
+    Attributes
+    ----------
+    mode
+        ``effort``, ``velocity`` or ``position``: what the motors take.
+    command_timeout, state_timeout
+        Age of a command and of the joints' state beyond which the arm is stopped [s].
+    stop_time
+        Time in which it comes to rest then [s].
+    stiffness
+        Natural frequency of the pull to the reference [rad/s].
+    tracking_limit
+        Distance of a joint from its reference that is a fault [rad].
+    stall_distance
+        Way of the reference in which the reading of a joint has to change [rad].
+    off_plane
+        Acceleration out of the plane of the arm that is left out without a warning [m/s^2].
+
+    """
+
+    mode: str = 'effort'
+    command_timeout: float = 0.02
+    state_timeout: float = 0.02
+    stop_time: float = 0.15
+    stiffness: float = 60.0
+    tracking_limit: float = 0.1
+    stall_distance: float = 6e-3
+    off_plane: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Refuse what would not drive."""
+        if self.mode not in MODES:
+            raise ParameterError(f'mode must be one of {", ".join(MODES)}, got {self.mode!r}')
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name != 'mode' and not (math.isfinite(value) and value > 0):
+                raise ParameterError(f'bridge: {name} must be positive, got {value!r}')
+
+
+class MotorBridge:
+    """
+    The bridge: commands and states in, :meth:`step` gives what the motors get.
+
+    Attributes
+    ----------
+    phase
+        ``waiting`` for a first state, ``holding``, ``driving``, ``stopping``, or ``stopped``:
+        at rest until :meth:`enable`.
+    reason
+        Why it last stopped; empty if nothing was wrong.
+    q, qd, qdd
+        Reference of the joints [rad], [rad/s], [rad/s^2].
+    clipped
+        Number of steps in which a limit changed what was commanded.
+    refused
+        Why a command was last refused; empty if none was.
+
+    """
+
+    def __init__(
+        self, arm: PlanarArm, motors: MotorModel, settings: BridgeSettings | None = None
+    ) -> None:
+        """
+        Wait for a first state.
+
+        Parameters
+        ----------
+        arm, motors
+            As they are believed to be.
+        settings
+            How to drive.
+
+        """
+        self.arm, self.motors = arm, motors
+        self.settings = settings or BridgeSettings()
+        self._low, self._high = np.array(arm.model.low), np.array(arm.model.high)
+        self._speed, self._most = np.array(arm.model.speed), np.array(arm.model.acceleration)
+        self._torque = np.minimum(arm.model.torque, motors.torque_limit)
+        self._commands = Watchdog(self.settings.command_timeout)
+        self._states = Watchdog(self.settings.state_timeout)
+        self._ramp = StopRamp(self.settings.stop_time)
+        self._control = np.zeros(6)
+        self._seen, self._rate = np.full(JOINTS, math.nan), np.zeros(JOINTS)
+        self._stalled = np.zeros(JOINTS, dtype=bool)
+        self._still_since = np.full(JOINTS, math.nan)  # the reference when a reading changed
+        self.q, self.qd, self.qdd = (np.zeros(JOINTS) for _ in range(3))
+        self.phase, self.reason, self.refused = 'waiting', '', ''
+        self.enabled, self._broken, self._released = True, False, False
+        self.clipped = 0
+
+    # -- inputs -----------------------------------------------------------------------------
+
+    def take_command(self, control: ArrayLike, t: float) -> bool:
+        """
+        Take accelerations of the hand.
+
+        Parameters
+        ----------
+        control
+            alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers.
+        t
+            Time of arrival [s].
+
+        Returns
+        -------
+        bool
+            Whether it was taken; ``refused`` says why not.
+
+        """
+        u = np.asarray(control, dtype=float)
+        if u.shape != (6,) or not np.all(np.isfinite(u)):
+            self.refused = 'command refused: it is not finite'
+            return False
+        if not self.enabled or self.phase == 'stopped':
+            self.refused = f'command refused: {self.reason or "not enabled"}'
+            return False
+        aside = out_of_plane(u)
+        if aside > self.settings.off_plane:
+            self.refused = f'{aside:.3g} m/s^2 or rad/s^2 out of the plane of the arm left out'
+        self._control = u.copy()
+        self._commands.feed(t)
+        return True
+
+    def take_state(self, position: ArrayLike, velocity: ArrayLike, t: float) -> None:
+        """Take angles [rad] and rates [rad/s] of the joints; not a number where one is lost."""
+        q, qd = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
+        if q.shape != (JOINTS,) or qd.shape != (JOINTS,):
+            self.refused = f'joint states of {q.shape} and {qd.shape} numbers refused'
+            return
+        changed = ~(np.abs(q - self._seen) < 1e-12)
+        self._still_since = np.where(changed, self.q, self._still_since)
+        self._stalled = np.abs(self.q - self._still_since) > self.settings.stall_distance
+        self._seen, self._rate = q.copy(), qd.copy()
+        self._states.feed(t)
+        if self.phase == 'waiting' and np.all(np.isfinite(q)):
+            self._rest_here()
+
+    def _rest_here(self) -> None:
+        self.q, self.qd, self._still_since = self._seen.copy(), np.zeros(JOINTS), self._seen.copy()
+        self._stalled[:] = False
+        self.phase = 'holding'
+
+    def enable(self, t: float) -> None:
+        """Take commands again, from where the arm is; a fault that lasts comes back."""
+        self.enabled, self.reason, self._broken = True, '', False
+        self._commands.forget()
+        if np.all(np.isfinite(self._seen)) and not self._states.expired(t):
+            self._rest_here()
+        else:
+            self.phase = 'waiting'
+
+    def stop(self, t: float, reason: str = 'asked to stop') -> None:
+        """Bring the arm to rest and take no more commands."""
+        self.enabled = False
+        self._begin_stop(t, reason)
+
+    # -- the step ---------------------------------------------------------------------------
+
+    def step(self, t: float, dt: float) -> NDArray[np.float64] | None:
+        """
+        Return what the motors get for the next period.
+
+        Parameters
+        ----------
+        t
+            Time [s].
+        dt
+            Period [s].
+
+        Returns
+        -------
+        NDArray or None
+            Joint torques [N m], rates [rad/s] or angles [rad] as the mode says, shape (3,). None
+            before the first state, and once the hardware has failed: no torque is asked for a
+            last time, and without commands the amplifiers brake, whatever the encoders say.
+
+        """
+        if self.phase == 'waiting':
+            return None
+        if self.phase in {'holding', 'driving'}:
+            self._look_for_faults(t)
+        if self.phase == 'holding' and not self._commands.expired(t):
+            self.phase, self.reason = 'driving', ''
+        elif self.phase == 'driving' and self._commands.expired(t):
+            self._begin_stop(t, f'the command is {self._commands.age(t):.3f} s old')
+        self._move_reference(t, dt)
+        if not self._broken:
+            return self._output(t)
+        released, self._released = self._released, True
+        return None if released else self._released_output()
+
+    def _look_for_faults(self, t: float) -> None:
+        lost = np.flatnonzero(~np.isfinite(self._seen))
+        if self._states.expired(t):
+            self._fail(t, f'the joint states are {self._states.age(t):.3f} s old')
+        elif lost.size:
+            self._fail(t, f'joint {int(lost[0]) + 1} gives no angle')
+        else:
+            off = np.abs(self._seen - self.q)
+            worst = int(np.argmax(off))
+            if self._stalled.any():
+                self._fail(
+                    t, f'joint {int(np.argmax(self._stalled)) + 1} does not turn, by its encoder'
+                )
+            elif off[worst] > self.settings.tracking_limit:
+                self.q, self.qd = self._seen.copy(), self._rate.copy()
+                self._fail(t, f'joint {worst + 1} is {off[worst]:.3g} rad from its reference')
+
+    def _fail(self, t: float, reason: str) -> None:
+        self.enabled, self._broken, self._released = False, True, False
+        self._begin_stop(t, reason)
+
+    def _begin_stop(self, t: float, reason: str) -> None:
+        if self.phase in {'waiting', 'stopping', 'stopped'}:
+            return
+        self.phase, self.reason = 'stopping', reason
+        self._ramp.start(self.qd, t)
+
+    def _move_reference(self, t: float, dt: float) -> None:
+        if self.phase == 'driving':
+            try:
+                wanted = self.arm.joint_acceleration(self.q, self.qd, self._control)
+            except ParameterError as error:
+                self.stop(t, str(error))
+        if self.phase == 'driving':
+            rate = self._limited(self.qd + dt * wanted, dt)
+        else:
+            rate = self._ramp.rate(t + dt) if self.phase == 'stopping' else np.zeros(JOINTS)
+            if self.phase == 'stopping' and self._ramp.over(t + dt):
+                self.phase = 'holding' if self.enabled else 'stopped'
+        self.qdd = (rate - self.qd) / dt
+        self.q = np.minimum(np.maximum(self.q + dt * (self.qd + rate) / 2, self._low), self._high)
+        self.qd = rate
+
+    def _limited(self, rate: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+        """Return rates from which the joints can still stop before their limits."""
+        step = self._most * dt
+        low = -np.minimum(self._speed, _stoppable(self.q - self._low, self._most, dt))
+        high = np.minimum(self._speed, _stoppable(self._high - self.q, self._most, dt))
+        out = np.minimum(np.maximum(rate, self.qd - step), self.qd + step)
+        out = np.minimum(np.maximum(out, low), high)
+        self.clipped += bool(np.any(np.abs(out - rate) > 1e-9))
+        return out
+
+    def _released_output(self) -> NDArray[np.float64]:
+        """Return what lets the motors go: no torque, no rate, or where they are."""
+        if self.settings.mode == 'position':
+            return np.asarray(np.where(np.isfinite(self._seen), self._seen, self.q))
+        return np.zeros(JOINTS)
+
+    def _output(self, t: float) -> NDArray[np.float64]:
+        s = self.settings
+        trusted = np.isfinite(self._seen) & np.isfinite(self._rate)
+        trusted &= not self._states.expired(t)
+        if s.mode == 'position':
+            return self.q.copy()
+        behind = np.where(trusted, self.q - self._seen, 0.0)
+        if s.mode == 'velocity':
+            return np.asarray(self.qd + s.stiffness * behind, dtype=float)
+        slower = np.where(trusted, self.qd - self._rate, 0.0)
+        pulled = self.qdd + 2 * s.stiffness * slower + s.stiffness**2 * behind
+        M, h, _ = self.arm.dynamics(np.where(trusted, self._seen, self.q), self.qd)
+        M = M + np.diag(self.motors.reflected_inertia)
+        friction = np.asarray(self.motors.viscous) * self.qd
+        friction += np.asarray(self.motors.coulomb) * np.tanh(self.qd / 0.02)
+        torque = M @ pulled + h + friction
+        return np.minimum(np.maximum(torque, -self._torque), self._torque)
+
+
+def _stoppable(
+    room: NDArray[np.float64], deceleration: NDArray[np.float64], dt: float
+) -> NDArray[np.float64]:
+    """Return the greatest rate from which a joint stops within the room left, step by step."""
+    room = np.maximum(room, 0.0)
+    deceleration = RESERVE * deceleration
+    half = deceleration * dt / 2
+    return np.asarray(np.sqrt(half**2 + 2 * deceleration * room) - half)

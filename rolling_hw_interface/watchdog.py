@@ -1,0 +1,69 @@
+"""Watchdog over an input, and the ramp that brings joints to rest in a stated time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+
+
+class Watchdog:
+    """
+    Tells whether an input has become too old.
+
+    Attributes
+    ----------
+    timeout
+        Greatest age [s].
+
+    """
+
+    def __init__(self, timeout: float) -> None:
+        """Wait for the first input; ``timeout`` is the greatest age [s]."""
+        if not (math.isfinite(timeout) and timeout > 0):
+            raise ParameterError(f'a timeout must be positive and finite [s], got {timeout!r}')
+        self.timeout = timeout
+        self._fed = -math.inf
+
+    def feed(self, t: float) -> None:
+        """Note an input at a time [s]; one that is older than the last changes nothing."""
+        self._fed = max(self._fed, t)
+
+    def forget(self) -> None:
+        """Count as never fed."""
+        self._fed = -math.inf
+
+    def age(self, t: float) -> float:
+        """Return the time since the last input [s]; infinite before the first."""
+        return t - self._fed
+
+    def expired(self, t: float) -> bool:
+        """Tell whether the input is too old, or never came."""
+        return self.age(t) > self.timeout
+
+
+class StopRamp:
+    """Constant decelerations that bring all joints to rest at the same, stated time."""
+
+    def __init__(self, duration: float) -> None:
+        """Take this long to stop [s]."""
+        if not (math.isfinite(duration) and duration > 0):
+            raise ParameterError(f'the time to stop must be positive [s], got {duration!r}')
+        self.duration = duration
+        self._begin = -math.inf
+        self._rate: NDArray[np.float64] = np.zeros(0)
+
+    def start(self, rate: ArrayLike, t: float) -> None:
+        """Start from these rates [rad/s] at a time [s]."""
+        self._rate, self._begin = np.array(rate, dtype=float), t
+
+    def rate(self, t: float) -> NDArray[np.float64]:
+        """Return the rates at a time [rad/s]; zero from the end of the ramp on."""
+        left = 1.0 - (t - self._begin) / self.duration
+        return self._rate * min(max(left, 0.0), 1.0)
+
+    def over(self, t: float) -> bool:
+        """Tell whether the ramp has ended."""
+        return t - self._begin >= self.duration * (1 - 1e-12)

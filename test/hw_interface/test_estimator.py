@@ -1,0 +1,150 @@
+"""The estimator in lockstep with a rolling truth: the figures that the laboratory needs."""
+
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+from rolling_hw_interface.clock_offset import ClockOffset
+from rolling_hw_interface.emulated_camera import CameraModel
+from rolling_hw_interface.encoder_filter import EncoderFilter
+from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
+from rolling_truth import Run
+
+LABORATORY = CameraModel(clock_offset=0.3, clock_spread=0.0)  # 250 Hz, 8 +- 2 ms, 10 % hidden
+
+
+@pytest.fixture(scope='module')
+def run():
+    return Run(camera=LABORATORY, seed=4, model_scale=1.1).go(2.5)
+
+
+def test_contact_and_angle_are_known_well_enough(run):
+    contact, angle, rate = run.errors(after=0.5)
+    assert contact < 0.5e-3
+    assert math.degrees(angle) < 0.3
+    assert rate < 0.3
+
+
+def test_clock_offset_is_found(run):
+    late = [abs(off) for t, off in run.offsets if t > 2.0]
+    assert max(late) < 1e-3
+
+
+def test_covariance_of_the_contact_is_honest(run):
+    rows = np.array([r for r in run.rows if r[0] > 0.5])
+    assert 0.5 < np.sqrt(np.mean((rows[:, 1] / rows[:, 4]) ** 2)) < 2.5
+
+
+def test_motion_tells_a_latency_that_was_calibrated_wrong():
+    """Stamps and arrivals alone would leave 2 ms."""
+    wrong = Run(camera=LABORATORY, seed=5, least_latency=4e-3).go(2.0)
+    off = wrong.offsets[-1][1]
+    assert abs(off) < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(10, 18))
+def test_figures_hold_on_other_seeds(seed):
+    run = Run(camera=LABORATORY, seed=seed, model_scale=1.1).go(4.0)
+    contact, angle, _ = run.errors(after=0.5)
+    assert contact < 0.5e-3
+    assert math.degrees(angle) < 0.3
+    assert abs(run.offsets[2000][1]) < 1e-3
+
+
+def test_outliers_are_refused_and_do_no_harm(run):
+    other = Run(camera=replace(LABORATORY, occlusion=0.0), seed=6).go(0.6)
+    other.pattern.tolerance = 1.0  # nothing is filtered before the estimator
+    model, other.camera.model = other.camera.model, replace(other.camera.model, reflection=0.15)
+    refused = other.estimator.refused
+    other.go(0.6)
+    other.camera.model = model
+    contact, angle, _ = other.errors(after=0.7)
+    assert other.estimator.refused - refused > 10
+    assert 'standard deviations off' in other.estimator.reason
+    assert contact < 0.5e-3
+    assert math.degrees(angle) < 0.4
+
+
+def test_estimate_survives_a_clock_that_starts_anew():
+    run = Run(camera=LABORATORY, seed=7).go(0.6)
+    run.camera.model = replace(run.camera.model, clock_offset=-4.0)
+    run.camera.inject('clock_jump')
+    run.go(0.7)
+    assert run.estimator.clock.restarts == 1
+    assert run.offsets[-1][1] == pytest.approx(0.0, abs=1.5e-3)
+    assert run.last.age < 0.05
+
+
+def test_blind_time_is_bridged_and_told():
+    run = Run(camera=replace(LABORATORY, occlusion=0.0), seed=8).go(0.7)
+    before = run.last.covariance[0, 0]
+    run.camera.inject('camera_off')
+    run.go(0.08)
+    assert run.last.age > 0.07
+    assert run.last.covariance[0, 0] > 2 * before
+    assert abs(run.rows[-1][1]) < 2e-3
+
+
+def test_same_seed_same_estimate():
+    one, two = (Run(camera=LABORATORY, seed=9).go(0.3) for _ in range(2))
+    assert one.rows == two.rows
+
+
+def test_clock_is_found_from_arrivals():
+    rng = np.random.default_rng(0)
+    clock = ClockOffset(6e-3)
+    for k in range(200):
+        t = 4e-3 * k
+        clock.take(t + 0.3, t + 6e-3 + rng.uniform(0, 4e-3))
+    assert clock.settled
+    assert clock.offset == pytest.approx(0.3, abs=2e-4)
+    assert clock.host_time(1.3) == pytest.approx(1.0, abs=2e-4)
+
+
+def test_one_strange_stamp_is_refused_and_five_are_a_new_clock():
+    clock = ClockOffset(6e-3)
+    for k in range(30):
+        clock.take(4e-3 * k + 0.3, 4e-3 * k + 6e-3)
+    assert not clock.take(5.0, 0.2)
+    assert clock.offset == pytest.approx(0.3)
+    results = [clock.take(5.0 + 4e-3 * k, 0.2 + 4e-3 * k) for k in range(5)]
+    assert results[-1]
+    assert clock.restarts == 1
+    assert clock.offset == pytest.approx(4.8 + 6e-3)
+
+
+def test_encoders_give_rate_and_acceleration():
+    resolution, dt = 1.6e-5, 1e-3
+    encoders = EncoderFilter([resolution], dt)
+    rates, accelerations = [], []
+    for k in range(2000):
+        t, w = k * dt, 2 * math.pi * 2
+        angle = math.floor(0.2 * math.sin(w * t) / resolution) * resolution
+        e = encoders.step([angle], [0.0])
+        if k > 200:
+            rates.append(e.qd[0] - 0.2 * w * math.cos(w * t))
+            accelerations.append(e.qdd[0] + 0.2 * w**2 * math.sin(w * t))
+    assert np.std(rates) < 0.01
+    assert np.std(accelerations) < 3.0
+
+
+def test_missing_encoder_is_counted_and_bridged():
+    encoders = EncoderFilter([1e-5, 1e-5], 1e-3)
+    assert encoders.step([math.nan, 0.0], [0, 0]) is None
+    for k in range(100):
+        encoders.step([1e-3 * k, 0.0], [0, 0])
+    for _ in range(10):
+        last = encoders.step([math.nan, 0.0], [0, 0])
+    assert encoders.missing == 10
+    assert last.q[0] == pytest.approx(0.109, abs=2e-3)
+
+
+def test_rotation_vector_and_quaternion_are_inverse():
+    rng = np.random.default_rng(1)
+    for size in (1e-12, 1e-3, 1.0, 3.1):
+        d = rng.normal(size=3)
+        d *= size / np.linalg.norm(d)
+        assert rotation_vector(quaternion_of(d)) == pytest.approx(d, rel=1e-9, abs=1e-15)
+        assert rotation_vector(-quaternion_of(d)) == pytest.approx(d, rel=1e-9, abs=1e-15)
