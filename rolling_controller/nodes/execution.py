@@ -26,6 +26,7 @@ from rolling_planner.plan import Plan
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
 POLL_PERIOD = 2e-4  # between two looks for a state in simulated time [s]
+HELD = 2  # answers after which plant and controller surely take turns
 LOST_MODES = (
     RollingContact.MODE_SEPARATED,
     RollingContact.MODE_SLIPPING,
@@ -98,7 +99,9 @@ class Equipment:
         """Command the machine to rest; return the present state."""
         now = self.machine.measured.state()
         present = now[1] if now is not None else self.start
-        self.machine.send(self.machine.safe(present), node.get_clock().now().nanoseconds)
+        # in simulated time the plant waits for answers; one without a stamp is the last
+        stamp = 0 if self.sim_time else node.get_clock().now().nanoseconds
+        self.machine.send(self.machine.safe(present), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
         return present
 
@@ -131,6 +134,7 @@ class Execution:
         self._turn, self._once = threading.Lock(), threading.Lock()
         self._ended = False
         self._start_stamp: int | None = None
+        self._held = 0
         self._next_feedback, self._worst_age, self._answered = 0.0, 0.0, -1
         self.loop = PeriodicLoop(
             self._tick,
@@ -192,12 +196,17 @@ class Execution:
 
     def _answer(self, stamp: int, x: Array) -> bool:
         if self._start_stamp is None:
+            if self._equipment.sim_time and self._held < HELD:
+                self._hold(stamp, x)
+                return True
             self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
         if (stamp - self._start_stamp) * 1e-9 >= self._duration:
             self._conclude(self._start_stamp)
             return False
         at, x = self._equipment.acting_state(self._node, stamp, x)
         if at < self._start_stamp:
+            if self._equipment.sim_time:
+                self._hold(stamp, x)
             return True
         step = self._equipment.tracker.step((at - self._start_stamp) * 1e-9, x)
         self.last = step
@@ -213,6 +222,11 @@ class Execution:
         self._equipment.machine.send(u, at)
         self._send_feedback(step)
         return True
+
+    def _hold(self, stamp: int, x: Array) -> None:
+        """Answer a state of simulated time before the plan starts: the plant waits from now on."""
+        self._held += 1
+        self._equipment.machine.send(self._equipment.machine.safe(x), stamp)
 
     def _conclude(self, start: int) -> None:
         """Judge the state at the very end of the plan."""

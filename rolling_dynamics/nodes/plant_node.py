@@ -26,7 +26,6 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.8  # for the loop of the plant to end [s]
-LOCKSTEP_TIMEOUT = 0.1  # longest wait for a command in simulated time [s]
 LOCKSTEP_POLL = 2e-4  # [s]
 
 
@@ -143,6 +142,14 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             text=f'age of a command beyond which the {body} is braked',
         ),
         Parameter(
+            name='lockstep_timeout',
+            default=1.0,
+            low=0.01,
+            high=60.0,
+            unit='s',
+            text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
+        ),
+        Parameter(
             name='brake_time',
             default=0.1,
             low=0.01,
@@ -181,6 +188,10 @@ class PlantNode(SuiteNode):
     def load(self) -> Loaded:
         """Load the scenario; make the plant, at its start, and its topics."""
 
+    def news(self) -> list[str]:
+        """Return what has happened to the plant since the last call, in words for the log."""
+        return []
+
     @abstractmethod
     def read_command(self, message: Any) -> NDArray[np.float64]:
         """Return the control of a command, or raise RollingError telling why it is refused."""
@@ -193,7 +204,7 @@ class PlantNode(SuiteNode):
         self._topics: PublishedTopics | None = None
         self._plant: SimulatedPlant | None = None
         self._enabled = True
-        self._refused = ''
+        self._refused = self._told = ''
         self._command: tuple[float, NDArray[np.float64]] | None = None
         self._stale = 0
         self._answered = 0
@@ -285,10 +296,23 @@ class PlantNode(SuiteNode):
             stamp = nanoseconds_to_time(now)
             topics.markers(seen, stamp)
             topics.contact_state(seen, stamp, fault)
+            self._tell(fault)
+
+    def _tell(self, fault: str) -> None:
+        """Log what has happened, a fault once."""
+        for line in self.news():
+            self.get_logger().info(line)
+        if fault and fault != self._told:
+            self.get_logger().warning(f'nothing moves until ~/reset: {fault}')
+        self._told = fault
 
     def _await_command(self, now: int) -> None:
-        """In simulated time, wait for the answer to this state while a controller is at work."""
-        end = time.monotonic() + LOCKSTEP_TIMEOUT
+        """
+        In simulated time, wait for the answer to this state while a controller is at work.
+
+        A command without a stamp ends that: its sender will send no other for now.
+        """
+        end = time.monotonic() + self.values['lockstep_timeout']
         while self._answered < now:
             self._poll()
             if not self._answered or time.monotonic() > end:
@@ -305,7 +329,8 @@ class PlantNode(SuiteNode):
         command = self._command
         if command is not None and self._enabled:
             taken, u = command
-            if time.monotonic() - taken <= self.values['command_timeout']:
+            answers = self._sim_time and self._answered  # this very step: fresh by definition
+            if answers or time.monotonic() - taken <= self.values['command_timeout']:
                 return u
             self._stale += 1
             self._command = None

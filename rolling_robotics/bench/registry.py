@@ -11,6 +11,7 @@ GROUPS = {
     'plans': 'rolling_robotics.bench.plans:rows',
     'scaling': 'rolling_robotics.bench.scaling:rows',
     'control': 'rolling_robotics.bench.control:rows',
+    'memory': 'rolling_robotics.bench.memory:rows',
     'internal_masses': 'rolling_robotics.bench.internal_masses:rows',
     'pendulum_sphere': 'rolling_robotics.bench.pendulum_sphere:rows',
     'path_length': 'rolling_robotics.bench.path_length:rows',

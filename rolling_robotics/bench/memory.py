@@ -1,0 +1,191 @@
+"""
+Memory of the nodes while they plan and execute, again and again.
+
+    python -m rolling_robotics.bench.memory --minutes 30
+
+plans a reorientation, executes it under feedback, goes back, and so on; the nodes are processes
+on real ROS 2, plant and controller take turns in simulated time. In `make bench` it runs shorter.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+import os
+from pathlib import Path
+import sys
+import tempfile
+import time
+
+import numpy as np
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.scenario import read_problem
+from rolling_robotics.bench.row import Row
+from rolling_robotics.bringup import Bringup, free_domain, isolated_environment
+from rolling_robotics.experiments import find_experiment
+
+MEGABYTE = 2**20
+PLANNER_GOAL, NODE_GOAL = 700, 150  # MB
+WARM_UP = 3  # rounds before memory is expected to stay
+SHORT = 60.0  # in `make bench` [s]
+TIMEOUT = 120.0
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all its descendants."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path('/proc').iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / 'stat').read_text()
+            except OSError:
+                continue
+            parents.setdefault(int(status.rpartition(')')[2].split()[1]), []).append(
+                int(entry.name)
+            )
+    out, todo = [], [pid]
+    while todo:
+        out.append(todo.pop())
+        todo += parents.get(out[-1], [])
+    return out
+
+
+def memory(pid: int, kind: str) -> float:
+    """
+    Return the memory of a process [MB].
+
+    Parameters
+    ----------
+    pid
+        The process; 0 is returned for one that has ended.
+    kind
+        ``Pss``, shared pages shared out among those who use them, or ``Rss``, resident in all.
+
+    """
+    try:
+        lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()
+    except OSError:
+        return 0.0
+    fields = dict(line.split(':', 1) for line in lines[1:])
+    return float(fields[kind].split()[0]) * 1024 / MEGABYTE
+
+
+def sizes(processes: Mapping[str, int]) -> dict[str, float]:
+    """Return memory by node [MB]: the planner's Pss with its workers, the others' Rss."""
+    return {
+        name: sum(memory(member, 'Pss') for member in family(pid))
+        if name == 'planner'
+        else memory(pid, 'Rss')
+        for name, pid in processes.items()
+    }
+
+
+def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, float]]]:
+    """
+    Plan and execute again and again; yield the time [s] and the memory [MB] after each round.
+
+    Parameters
+    ----------
+    seconds
+        How long.
+    folder
+        For the logs of the nodes, and the recording.
+
+    Raises
+    ------
+    RollingError
+        A node ended, or did not do its part.
+    RuntimeError
+        A goal was not planned, or not reached.
+
+    """
+    from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415  needs ROS
+
+    experiment = find_experiment('ball_on_plate')
+    problem = read_problem(load_scenario(find_config(experiment.scenario_file)))
+    goal: dict[str, float] = {}
+    for name, values in problem.goal.items():
+        names = problem.system.state.entry(name).components if name in problem.system.state else ()
+        goal |= dict(zip(names or (name,), np.ravel(values).tolist(), strict=True))
+    rng = np.random.default_rng(0)
+    with free_domain() as domain:
+        environment = isolated_environment(domain)
+        os.environ.update(
+            {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
+        )
+        bringup = Bringup(
+            experiment=experiment,
+            environment=environment,
+            record=folder / 'recording',
+            use_sim_time=True,
+            log_folder=folder / 'logs',
+            # in simulated time an answer is late only when the machine has other work
+            overrides={
+                'simulator': {'lockstep_timeout': 5.0},
+                'controller': {'state_timeout': 5.0},
+            },
+        )
+        with bringup, DemoClient(domain=domain, check=bringup.check) as client:
+            client.wait_until_ready(TIMEOUT)
+            begin = time.monotonic()
+            while time.monotonic() - begin < seconds:
+                client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
+                result = client.plan(goal, problem.horizon, lambda _: None, TIMEOUT)
+                if result.error_code:
+                    raise RuntimeError(f'no plan: {result.error_string}')
+                client.reset(rng.normal(0, 1e-3, 2), rng.normal(0, 0.02, 3))
+                run = client.execute(result.plan, open_loop=False, timeout=TIMEOUT)
+                if run.code:
+                    raise RuntimeError(f'the goal was missed: {run.text}')
+                pids = {name: process.pid for name, process in bringup.processes.items()}
+                yield time.monotonic() - begin, sizes(pids)
+
+
+def growth(times: list[float], values: list[float]) -> float:
+    """Return what memory grows in half an hour, by the slope of a line [MB]."""
+    return float(np.polyfit(times, values, 1)[0]) * 1800.0
+
+
+def rows(seconds: float = SHORT) -> Iterator[Row]:
+    """Yield the figures of a run."""
+    times: list[float] = []
+    history: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for t, now in rounds(seconds, Path(folder)):
+            times.append(t)
+            for name, value in now.items():
+                history.setdefault(name, []).append(value)
+    for name, values in history.items():
+        bound = PLANNER_GOAL if name == 'planner' else NODE_GOAL
+        what = 'planner with its workers, Pss' if name == 'planner' else f'{name}, resident'
+        yield Row(
+            name=f'memory of the {what}',
+            value=max(values),
+            unit='MB',
+            goal=f'at most {bound}',
+            reference=f'{len(times)} plans executed, {times[-1]:.0f} s; first {values[0]:.1f} MB',
+        )
+        later = slice(WARM_UP, None)
+        if len(times[later]) > WARM_UP:
+            yield Row(
+                name=f'growth of the {name}',
+                value=values[-1] - values[WARM_UP],
+                unit='MB',
+                reference=f'from round {WARM_UP + 1} to round {len(times)}, '
+                f'{times[-1] - times[WARM_UP]:.0f} s; by the slope '
+                f'{growth(times[later], values[later]):.2g} MB in half an hour',
+            )
+
+
+def main() -> int:
+    """Run for as long as asked, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--minutes', type=float, default=30.0, help='how long (default 30)')
+    for row in rows(60.0 * parser.parse_args().minutes):
+        print(f'{row.name:<45} {row.value:8.2f} {row.unit}   {row.goal:<14} {row.reference}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
