@@ -23,6 +23,8 @@ MARGIN_UNITS = {
     'spin': 'N m',
     'edge': 'chart',
     'relative_curvature': '1/m',
+    'clearance': 'm',
+    'stick': 'm/s',
 }
 INVARIANT_UNITS = {'energy': 'J', 'spin': 'rad/s', 'angular_momentum': 'N m s'} | {
     f'{name}_{axis}': unit
@@ -174,4 +176,4 @@ def _poses(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
 def _pose_function(body: int, system: RollingSystem) -> ca.Function:
     x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    return ca.Function('pose', [x, u, t, p], [ca.vec(ca.densify(system.pose(x, p)[body]))])
+    return ca.Function('pose', [x, u, t, p], [ca.vec(ca.densify(system.pose.call([x, p])[body]))])

@@ -34,7 +34,8 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
     Returns
     -------
     dict
-        Entries ``format``, ``scenario``, ``parameters``, ``events``, ``drift``, ``arrays``.
+        Entries ``format``, ``scenario``, ``parameters``, ``events``, ``modes``, ``drift``,
+        ``arrays``.
 
     """
     return {
@@ -47,6 +48,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
             for e in trajectory.events
         ],
         'guards': {name: scenario.events.get(name, 'stop') for name in _guards(scenario)},
+        'modes': _modes(trajectory),
         'drift': {
             name: {'largest': d.largest, 'total': d.total} for name, d in trajectory.drift.items()
         },
@@ -83,7 +85,8 @@ def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
 
 def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
     """Return every array of a trajectory, as plain data."""
-    system = scenario.system
+    view_of_mode = scenario.runner is not None
+    system: Any = trajectory.system if view_of_mode else scenario.system
     series = common_arrays(system, trajectory)
     view = VIEWS.get(system.name)
     series |= view(system, trajectory) if view else layout_series(system.state, trajectory.states)
@@ -91,12 +94,35 @@ def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _guards(scenario: Scenario) -> list[str]:
+    """Return the margins that the scenario watches; where modes follow from them, none."""
+    if scenario.runner is not None:
+        return []
     return list(next(iter(scenario.system.modes.values())).guards)
+
+
+def _modes(trajectory: Trajectory) -> list[dict[str, Any]]:
+    """Return the modes of motion, each with its start and end, in order of time."""
+    out: list[dict[str, Any]] = []
+    for segment in trajectory.segments:
+        mode = next(iter(segment.system.modes))
+        if out and out[-1]['mode'] == mode:
+            out[-1]['end'] = segment.end
+        else:
+            out.append({'mode': mode, 'start': segment.start, 'end': segment.end})
+    return out
 
 
 def violations(result: dict[str, Any]) -> list[str]:
     """Return a sentence for each limit that a simulation broke."""
-    return [*_broken_guards(result), *_exceeded_limits(result)]
+    return [*_broken_guards(result), *_other_ends(result), *_exceeded_limits(result)]
+
+
+def _other_ends(result: dict[str, Any]) -> Iterator[str]:
+    """Yield what ended a run and is no margin that the scenario watches."""
+    for event in result['events']:
+        if event['stops'] and event['name'] not in result['guards']:
+            what = f'{event["name"]}: {event["text"]} at t = {event["time"]:.9g} s'
+            yield f'{what}; the simulation stopped there'
 
 
 def _broken_guards(result: dict[str, Any]) -> Iterator[str]:
@@ -152,6 +178,9 @@ def summary(result: dict[str, Any]) -> str:
         lines.append(f'  energy              {energy[0]:.9g} to {energy[-1]:.9g} J')
     for name, drift in result['drift'].items():
         lines.append(f'  drift of {name:<10} {drift["largest"]:.2g} at most, corrected')
+    if len(result['modes']) > 1:
+        spans = (f'{m["mode"]} to {m["end"]:.6g} s' for m in result['modes'])
+        lines.append(f'  modes               {", ".join(spans)}')
     lines += [
         f'  event               {event["name"]} at t = {event["time"]:.9g} s'
         for event in result['events']

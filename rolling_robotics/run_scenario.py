@@ -14,6 +14,8 @@ def simulate_scenario(scenario: Scenario, progress: Progress | None = None) -> T
         if progress is not None:
             progress.say(f't = {t:.3g} s', t / scenario.duration)
 
+    if scenario.runner is not None:
+        return scenario.runner(scenario, on_progress)
     return simulate(
         scenario.system,
         scenario.p,

@@ -33,6 +33,7 @@ from rolling_dynamics.internal_masses.masses import (
     MassPoint,
 )
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.system import (
     CREEP,
@@ -61,6 +62,7 @@ class PointMassBall(ContactFunctions):
         force: Sequence[str | float] | None = None,
         unilateral: bool = False,
         mass_size: float = 0.0,
+        obstacles: Sequence[Box] = (),
         path: PlanePath | None = None,
     ) -> None:
         """
@@ -68,7 +70,7 @@ class PointMassBall(ContactFunctions):
 
         Parameters
         ----------
-        masses, force, unilateral, mass_size
+        masses, force, unilateral, mass_size, obstacles
             See :class:`MassDrivenSystem`.
         path
             A path on the plane: the state then holds ``path`` (along, aside) in place of ``p``.
@@ -77,7 +79,13 @@ class PointMassBall(ContactFunctions):
         if unilateral and path is not None:
             raise ParameterError('path: coordinates along a path are for a ball that rolls')
         self.path = path
-        super().__init__(masses, force=force, unilateral=unilateral, mass_size=mass_size)
+        super().__init__(
+            masses,
+            force=force,
+            unilateral=unilateral,
+            mass_size=mass_size,
+            obstacles=obstacles,
+        )
 
     def _body_entries(self) -> tuple[Entry, ...]:
         attitude = quaternion_entry('q_WB', 'attitude of the ball')
@@ -200,6 +208,7 @@ class PointMassBall(ContactFunctions):
     def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
         body = self.body
         stops = self.mass_guards(symbols.values, [q.chi for q in body.points[1:]])
+        stops |= self.obstacle_guards(self.centre[0])
         Omega_dot = rolling_acceleration(body)
         up = ca.vertcat(0, 0, body.radius)
         force = contact_force(body, Omega_dot)

@@ -149,6 +149,7 @@ class PointMassDisk(ContactFunctions):
     def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
         body = self.body
         stops = self.mass_guards(symbols.values, [q.zeta for q in body.points[1:]])
+        stops |= self.obstacle_guards(self._spatial(self.centre[0]))
         phi_ddot = rolling_acceleration(body)
         force = contact_force(body, phi_ddot)
         guards = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError, SimulationError
@@ -27,6 +29,7 @@ def simulate_hybrid(
     sliding: bool = False,
     rtol: float = 1e-10,
     atol: float = 1e-12,
+    on_progress: Callable[[float], object] | None = None,
 ) -> HybridRun:
     """
     Return the motion of a unilateral ball or disk through contact and flight.
@@ -43,6 +46,8 @@ def simulate_hybrid(
         slips, too.
     rtol, atol
         Tolerances.
+    on_progress
+        Called with the time now and then; False ends the simulation with CancelledError.
 
     Raises
     ------
@@ -54,7 +59,9 @@ def simulate_hybrid(
     """
     if not system.unilateral:
         raise ParameterError('a system built with unilateral=True is needed, it alone can fly')
-    runner = _Runner(system, np.asarray(p, dtype=float), control, sliding, (rtol, atol))
+    runner = _Runner(
+        system, np.asarray(p, dtype=float), control, sliding, (rtol, atol), on_progress
+    )
     return runner.run(np.asarray(x0, dtype=float), duration, mode)
 
 
@@ -68,8 +75,9 @@ class _Runner:
         control: ControlLike,
         sliding: bool,
         tolerance: tuple[float, float],
+        report: Callable[[float], object] | None,
     ) -> None:
-        self.system, self.p, self.tolerance = system, p, tolerance
+        self.system, self.p, self.tolerance, self.report = system, p, tolerance, report
         self.given = control
         steered = as_control(control, system.control.size, system.state.size)
         self.transitions = Transitions(system, p, steered, sliding=sliding)
@@ -89,6 +97,7 @@ class _Runner:
                 mode=mode,
                 rtol=self.tolerance[0],
                 atol=self.tolerance[1],
+                on_progress=self.report,
             )
             phase = Phase(mode, trajectory)
             if trajectory.segments and phase.end > phase.start:
@@ -104,4 +113,6 @@ class _Runner:
                     f'at t = {t:.9g} s the modes change without end: the contact chatters'
                 )
             next_mode, x = self.transitions.after(mode, hit.name, t, x)
+        if not self.phases:  # it ends where it starts
+            self.phases.append(phase)
         return HybridRun(tuple(self.phases), tuple(self.transitions.events), t, x)

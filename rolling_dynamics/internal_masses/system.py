@@ -22,6 +22,7 @@ from rolling_dynamics.internal_masses.masses import (
     rail_value_names,
 )
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
 from rolling_dynamics.layout import Entry, Layout, vector_entry
 from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous
@@ -57,6 +58,7 @@ class MassDrivenSystem(ABC):
         force: Sequence[str | float] | None = None,
         unilateral: bool = False,
         mass_size: float = 0.0,
+        obstacles: Sequence[Box] = (),
     ) -> None:
         """
         Build the system.
@@ -73,12 +75,15 @@ class MassDrivenSystem(ABC):
         mass_size
             Diameter of a mass [m]: masses whose centres come this near meet, the event
             ``masses_meet``. They are not watched if 0.
+        obstacles
+            Boxes on the plane; to touch one is the event ``obstacle_1`` and so on.
 
         """
         self.masses, self.unilateral = tuple(masses), unilateral
         if not (math.isfinite(mass_size) and mass_size >= 0):
             raise ParameterError(f'mass_size must be zero or positive [m], got {mass_size!r}')
         self.mass_size = float(mass_size)
+        self.obstacles = tuple(obstacles)
         self._rails = rail_masses(self.masses)
         self._force = ('0', '0', '0') if force is None else tuple(force)
         if isinstance(force, str) or len(self._force) != 3:
@@ -119,6 +124,16 @@ class MassDrivenSystem(ABC):
     def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
         """Return the modes."""
 
+    def freed(self) -> MassDrivenSystem:
+        """Return the same body as a unilateral system, which can slide and leave the plane."""
+        return type(self)(
+            self.masses,
+            force=self._force,
+            unilateral=True,
+            mass_size=self.mass_size,
+            obstacles=self.obstacles,
+        )
+
     def _parameter_layout(self) -> Layout:
         rails = rail_value_names(self.masses)
         entries = [
@@ -137,6 +152,10 @@ class MassDrivenSystem(ABC):
         if rails:
             entries.append(Entry('rails', tuple(rails), 'm', 'B', text='lengths of the rails'))
             defaults['rails'] = tuple(rails.values())
+        if self.obstacles:
+            names, values = box_values(self.obstacles)
+            entries.append(Entry('obstacles', names, 'm', 'W', text='boxes on the plane'))
+            defaults['obstacles'] = values
         return Layout(tuple(entries), defaults)
 
     @cached_property
@@ -200,6 +219,17 @@ class MassDrivenSystem(ABC):
         if gaps and self.mass_size > 0:
             out['masses_meet'] = ca.mmin(ca.vertcat(*gaps))
         return out
+
+    def obstacle_guards(self, centre_W: ca.SX) -> dict[str, ca.SX]:
+        """Return the gaps between the shell and the boxes, ``obstacle_1`` etc. [m]."""
+        if not self.obstacles:
+            return {}
+        params = self.symbols.params
+        sides = ca.vertsplit(params['obstacles'], SIDES)
+        return {
+            f'obstacle_{k}': distance(centre_W, box) - params['radius']
+            for k, box in enumerate(sides, 1)
+        }
 
     def function(self, name: str, output: ca.SX) -> ca.Function:
         """Return ``(x, u, t, p) -> output`` of an expression in ``symbols``."""

@@ -13,7 +13,11 @@ from rolling_dynamics.simulation.events import Event
 
 Array = NDArray[np.float64]
 TINY = 1e-9  # of the weight: a force that has vanished
-MASS_EVENT = 'a mass has come to the stop of its rail, or to another mass'
+ENDS = {  # of a motion, by the beginning of the guard's name
+    'stop': 'a mass has come to the stop of its rail',
+    'masses_meet': 'two masses meet',
+    'obstacle': 'the shell touches an obstacle',
+}
 
 
 class Transitions:
@@ -69,6 +73,9 @@ class Transitions:
             State.
 
         """
+        for beginning, text in ENDS.items():
+            if name.startswith(beginning):
+                return self._end(name, t, x, text)
         following: tuple[str, Array] = getattr(self, f'_after_{mode}')(name, t, x)
         return following
 
@@ -84,9 +91,7 @@ class Transitions:
         assert wrench is not None  # noqa: S101 (every mode of these systems has one)
         return np.array(wrench(x, self.control(t, x), t, self.p)).ravel()[3:]
 
-    def _after_rolling(self, name: str, t: float, x: Array) -> tuple[str, Array]:
-        if name.startswith(('stop', 'masses')):
-            return self._end(name, t, x, MASS_EVENT)
+    def _after_rolling(self, _name: str, t: float, x: Array) -> tuple[str, Array]:
         force = self._force('rolling', t, x)
         if force[2] <= TINY * self.weight:
             return self._lift(t, x, float(np.linalg.norm(force[:2])))
@@ -127,8 +132,6 @@ class Transitions:
         return y
 
     def _after_sliding(self, name: str, t: float, x: Array) -> tuple[str, Array]:
-        if name.startswith(('stop', 'masses')):
-            return self._end(name, t, x, MASS_EVENT)
         margin = self.system.modes['sliding'].guards['painleve']
         if name == 'painleve' or float(margin(x, self.control(t, x), t, self.p)) <= 0:
             return self._end(
@@ -160,9 +163,7 @@ class Transitions:
         y[self.system.state.slice('v_WB_W')] -= contact_velocity(self.system, self.p, x)
         return y
 
-    def _after_flight(self, name: str, t: float, x: Array) -> tuple[str, Array]:
-        if name.startswith(('stop', 'masses')):
-            return self._end(name, t, x, MASS_EVENT)
+    def _after_flight(self, _name: str, t: float, x: Array) -> tuple[str, Array]:
         result = landing(self.system, self.p, x, t)
         y = result.state
         y[self.system.state.slice('p_WB').stop - 1] = self.p[

@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Layout
 from rolling_dynamics.simulation.control import ControlLike
 from rolling_dynamics.simulation.formula import Formula
 
+Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-@dataclass(frozen=True, eq=False)
+
 class Control:
     """
     What drives a system; call it as ``control(t, x)``.
 
     Attributes
     ----------
-    function
-        ``(x, t) -> u``, u dense.
     layout
         Layout of u.
     samples
         Times [s], shape (N,), and values, shape (N, m), of a control that is linear between them;
-        None for any other.
+        a time that stands twice is a jump. None for any other.
     borders
         Times at which it jumps [s], where it is no samples.
 
     """
 
-    function: ca.Function
-    layout: Layout
-    samples: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    borders: tuple[float, ...] = ()
+    def __init__(
+        self,
+        function: ca.Function | None,
+        layout: Layout,
+        samples: Samples | None = None,
+        borders: tuple[float, ...] = (),
+        states: int = 0,
+    ) -> None:
+        """
+        Take a function, samples, or both.
+
+        Parameters
+        ----------
+        function
+            ``(x, t) -> u``, u dense; made of the samples where it is asked for, if None.
+        layout, samples, borders
+            See the attributes.
+        states
+            Length of x, where there is no function to tell it.
+
+        """
+        if function is None and samples is None:
+            raise ParameterError('a control needs a function or samples')
+        self._given, self._states = function, states
+        self.layout, self.samples, self.borders = layout, samples, borders
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """``(x, t) -> u``."""
+        if self._given is not None:
+            return self._given
+        x, t = ca.SX.sym('x', self._states), ca.SX.sym('t')
+        assert self.samples is not None  # noqa: S101 (checked at the start)
+        times, values = self.samples
+        columns = [straight_between(t, times, column) for column in values.T]
+        u = ca.vertcat(*columns) if columns else ca.SX(0, 1)
+        return ca.Function('control', [x, t], [ca.densify(u)])
 
     def __call__(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
         """Return u, shape (m,)."""
@@ -57,11 +89,23 @@ class Control:
 
     @property
     def simplest(self) -> ControlLike:
-        """The form that is simulated fastest: held, samples, or a formula of (x, t)."""
+        """The form that is simulated fastest: samples, held, or a formula of (x, t)."""
+        if self.samples is not None:
+            return self.samples
         held = self.held
         if held is not None:
             return held
-        if self.samples is not None:
-            return self.samples
         states = self.function.numel_in(0)
         return Formula(self.function, states, self.layout.size, self.borders)
+
+
+def straight_between(t: ca.SX, times: NDArray[np.float64], values: NDArray[np.float64]) -> ca.SX:
+    """Return what is straight between the points and may jump where a time stands twice."""
+    out = ca.SX(float(values[-1]))
+    for k in range(times.size - 2, -1, -1):
+        if times[k + 1] == times[k]:
+            continue
+        share = (t - times[k]) / (times[k + 1] - times[k])
+        piece = values[k] + share * (values[k + 1] - values[k])
+        out = ca.if_else(t < times[k + 1], piece, out)
+    return out

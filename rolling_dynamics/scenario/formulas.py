@@ -15,7 +15,8 @@ LARGEST = 1e12  # magnitude of a number, in any unit: beyond lies an error of un
 
 def number(value: str | float) -> float:
     """Return the number that an entry stands for; raise ExpressionError if it is none."""
-    result = float(_parsed(value, {}))
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    result = float(value if plain and abs(value) <= LARGEST else _parsed(value, {}))
     if not math.isfinite(result):
         raise ExpressionError(f'a finite number is needed, got {shorten(value)} = {result}')
     if abs(result) > LARGEST:

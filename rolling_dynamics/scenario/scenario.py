@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.section import Section
 from rolling_dynamics.scenario.validation import suggestion
 
+if TYPE_CHECKING:
+    from rolling_dynamics.simulation import Trajectory
+
+ProgressReport = Callable[[float], object]  # of the time [s]; False stops the simulation
+Runner = Callable[['Scenario', ProgressReport | None], 'Trajectory']
 DEFAULT_RATE = 100.0  # Hz
 MAX_OUTPUTS = 1_000_000
 
@@ -52,6 +57,8 @@ class Scenario:
         Of the integration.
     raw
         The document as plain data.
+    runner
+        What simulates it instead of :func:`rolling_dynamics.simulation.simulate`; None for that.
 
     """
 
@@ -67,6 +74,7 @@ class Scenario:
     control_limits: NDArray[np.float64]
     tolerances: Tolerances = field(default_factory=Tolerances)
     raw: Mapping[str, Any] = field(default_factory=dict)
+    runner: Runner | None = None
 
 
 def read_tolerances(top: Section) -> Tolerances:
