@@ -18,12 +18,12 @@ from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.faults import CAMERA_FAULTS, checked_fault
 
 MARKERS = (
-    (0.0238, -0.0060, -0.0146),
-    (-0.0306, -0.0053, 0.0041),
-    (-0.0193, -0.0089, -0.0004),
-    (-0.0043, -0.0115, -0.0179),
-    (0.0302, -0.0097, 0.0025),
-)  # of an ellipse with semi-axes of 37.7 and 25.2 mm, on the side that the camera sees [m]
+    (-0.0146, -0.0060, -0.0238),
+    (0.0041, -0.0053, 0.0306),
+    (-0.0004, -0.0089, 0.0193),
+    (-0.0179, -0.0115, 0.0043),
+    (0.0025, -0.0097, -0.0302),
+)  # of an ellipse with semi-axes of 25.2 (x) and 37.7 mm (z), on the side seen by the camera [m]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -264,17 +264,19 @@ class MotorBridge:
     def _limited(self, rate: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
         """Return rates from which the joints can still stop before their limits."""
         step = self._most * dt
-        low = -np.minimum(self._speed, _stoppable(self.q - self._low, self._most, dt))
-        high = np.minimum(self._speed, _stoppable(self._high - self.q, self._most, dt))
+        ahead = self.q + dt / 2 * self.qd  # half of the way of this step is made already
+        low = -np.minimum(self._speed, _stoppable(ahead - self._low, self._most, dt))
+        high = np.minimum(self._speed, _stoppable(self._high - ahead, self._most, dt))
         out = np.minimum(np.maximum(rate, self.qd - step), self.qd + step)
         out = np.minimum(np.maximum(out, low), high)
         self.clipped += bool(np.any(np.abs(out - rate) > 1e-9))
-        return out
+        return np.asarray(out, dtype=float)
 
     def _released_output(self) -> NDArray[np.float64]:
         """Return what lets the motors go: no torque, no rate, or where they are."""
         if self.settings.mode == 'position':
-            return np.asarray(np.where(np.isfinite(self._seen), self._seen, self.q))
+            held: NDArray[np.float64] = np.where(np.isfinite(self._seen), self._seen, self.q)
+            return held
         return np.zeros(JOINTS)
 
     def _output(self, t: float) -> NDArray[np.float64]:
