@@ -2,8 +2,10 @@
 Solves in a process of their own, so that a node answers while it plans.
 
 A worker is a fresh Python that imports no ROS, ignores SIGINT, works on one job at a time and ends
-when its pipe closes. Cancelling sets a flag that the solve polls at each iteration; a solve that
-does not heed it in time is killed, and a spare worker that is already warm takes over.
+when its pipe closes. Cancelling sets a flag that the solve polls at each iteration, and interrupts
+what goes on in between. A solve that does not heed it in time is left to itself: the answer is
+given, a spare worker that is already warm takes over, and the one left behind becomes the spare
+once it has ended, or is killed.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ import traceback
 from typing import Any
 
 from rolling_dynamics.errors import CancelledError, RollingError
+from rolling_planner.interruption import Interruption
 
-KILL_AFTER = 0.12  # from the request to cancel to the end of a worker that does not heed it [s]
+ANSWER_AFTER = 0.12  # from the request to cancel to the answer, whatever the worker does [s]
+KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
 END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
 REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
 START = (  # SIGINT is ignored before the imports, which take long
@@ -71,26 +75,44 @@ class Outcome:
 def find_function(path: str) -> Callable[..., Any]:
     """Return the function that ``package.module:name`` names."""
     module, _, name = path.partition(':')
-    return getattr(importlib.import_module(module), name)
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
-def perform(work: Work, job: Mapping[str, Any], report: Report) -> Outcome:
-    """Return the outcome of one job; never raises."""
+def perform(
+    work: Work, job: Mapping[str, Any], number: int, report: Report, interruption: Interruption
+) -> Outcome:
+    """
+    Return the outcome of one job; never raises.
+
+    Parameters
+    ----------
+    work, job, number
+        The function, what it gets, and the number by which the job is cancelled.
+    report
+        Passes progress on; False cancels.
+    interruption
+        Cuts the job short.
+
+    """
     try:
-        return Outcome(DONE, work(job, report))
-    except CancelledError as error:
-        return Outcome(CANCELLED, error=type(error).__name__, text=str(error))
-    except RollingError as error:
-        return Outcome(FAILED, error=type(error).__name__, text=str(error))
+        interruption.begin(number)
+        value = work(job, report)
+        interruption.end()
+        return Outcome(DONE, value)
     except Exception as error:  # noqa: BLE001 - reported to the node
-        return Outcome(
-            FAULT, error=type(error).__name__, text=str(error), trace=traceback.format_exc()
-        )
+        interruption.end()
+        name, text = type(error).__name__, str(error)
+        if isinstance(error, CancelledError) or interruption.is_cancelled(number):
+            return Outcome(CANCELLED, error=name, text=text)
+        if isinstance(error, RollingError):
+            return Outcome(FAILED, error=name, text=text)
+        return Outcome(FAULT, error=name, text=text, trace=traceback.format_exc())
 
 
 def serve(pipe: Connection, function: str) -> None:
     """Work on jobs from the pipe until it closes."""
-    cancelled: set[int] = set()
+    interruption = Interruption()
     jobs: list[tuple[int, Mapping[str, Any]]] = []
     arrived = threading.Condition()
 
@@ -100,12 +122,12 @@ def serve(pipe: Connection, function: str) -> None:
                 kind, number, content = pipe.recv()
             except (EOFError, OSError):
                 os._exit(0)  # the node is gone: nobody waits for the solve
+            if kind == 'cancel':
+                interruption.cancel(number)
+                continue
             with arrived:
-                if kind == 'cancel':
-                    cancelled.add(number)
-                else:
-                    jobs.append((number, content))
-                    arrived.notify()
+                jobs.append((number, content))
+                arrived.notify()
 
     work = find_function(function)
     warm_up = getattr(work, 'warm_up', None)
@@ -117,15 +139,15 @@ def serve(pipe: Connection, function: str) -> None:
             number, job = jobs.pop(0)
         if number == 0:
             if warm_up is not None:
-                perform(lambda j, _: warm_up(j) or {}, job, lambda _: True)
+                perform(lambda j, _: warm_up(j) or {}, job, 0, lambda _: True, interruption)
             continue
 
         def report(progress: Mapping[str, Any], number: int = number) -> bool:
-            pipe.send(('progress', number, progress))
-            return number not in cancelled
+            with interruption.held_off():
+                pipe.send(('progress', number, progress))
+            return not interruption.is_cancelled(number)
 
-        outcome = perform(work, job, report)
-        pipe.send(('outcome', number, outcome))
+        pipe.send(('outcome', number, perform(work, job, number, report, interruption)))
 
 
 def main() -> None:
@@ -182,6 +204,8 @@ class Worker:
         self._pipe = Connection(os.dup(ours.fileno()))
         self._send_lock, self._lock = threading.Lock(), threading.Lock()
         self._job: _Job | None = None
+        self._at_work_on: int | None = None
+        self._killed = False
         self._ready = threading.Event()
         if warm_up is not None:
             self._send(('job', 0, dict(warm_up)))
@@ -195,8 +219,13 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
+        """Whether the process runs and is to go on."""
+        return not self._killed and self._process.poll() is None
+
+    @property
+    def at_work_on(self) -> int | None:
+        """Number of the job that the process has not ended yet, also one that was given up."""
+        return self._at_work_on
 
     def wait_ready(self, timeout: float) -> bool:
         """Wait until the process has imported its function."""
@@ -205,7 +234,7 @@ class Worker:
     def begin(self, job: _Job, content: Mapping[str, Any]) -> None:
         """Start on a job; its end is reported exactly once, from another thread."""
         with self._lock:
-            self._job = job
+            self._job, self._at_work_on = job, job.number
         if not self._send(('job', job.number, dict(content))):
             self._end(Outcome(FAULT, text='the worker process has ended'))
 
@@ -217,8 +246,13 @@ class Worker:
             job.cancelled = True
             self._send(('cancel', job.number, None))
 
+    def give_up(self, number: int) -> None:
+        """Answer that a job is cancelled, whatever the process does."""
+        self._end(Outcome(CANCELLED), number)
+
     def kill(self) -> None:
         """End the process at once."""
+        self._killed = True
         self._process.kill()
 
     def close(self) -> None:
@@ -250,13 +284,14 @@ class Worker:
             if kind == 'ready':
                 self._ready.set()
                 continue
-            job = self._job
-            if job is None or job.number != number:
+            if kind == 'outcome':
+                if self._at_work_on == number:
+                    self._at_work_on = None
+                self._end(content, number)
                 continue
-            if kind == 'progress':
+            job = self._job
+            if job is not None and job.number == number:
                 job.on_progress(content)
-            else:
-                self._end(content)
         self._process.wait()
         with self._send_lock:
             self._pipe.close()
@@ -270,8 +305,10 @@ class Worker:
             )
         )
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: Outcome, number: int | None = None) -> None:
         with self._lock:
+            if number is not None and (self._job is None or self._job.number != number):
+                return
             job, self._job = self._job, None
         if job is not None:
             job.on_end(outcome)
@@ -339,9 +376,7 @@ class WorkerPool:
             if self._closed or self._at_work is not None:
                 raise RollingError('the planner is busy or closed')
             self._number += 1
-            self._replace_dead()
-            worker = self._workers[0]
-            self._at_work = worker
+            worker = self._at_work = self._idle_worker()
 
         def end(outcome: Outcome) -> None:
             with self._lock:
@@ -351,15 +386,13 @@ class WorkerPool:
         worker.begin(_Job(self._number, on_progress, end), content)
 
     def cancel(self) -> None:
-        """Cancel the present job, if any: it ends within 0.12 s, or its worker is killed."""
+        """Cancel the present job, if any: it is answered within 0.12 s."""
         with self._lock:
             worker, number = self._at_work, self._number
         if worker is None:
             return
         worker.cancel()
-        killer = threading.Timer(KILL_AFTER, self._kill_if_at_work, (worker, number))
-        killer.daemon = True
-        killer.start()
+        _later(ANSWER_AFTER, self._give_up, worker, number)
 
     def close(self) -> None:
         """End every process."""
@@ -372,14 +405,25 @@ class WorkerPool:
         for ender in enders:
             ender.join()
 
-    def _kill_if_at_work(self, worker: Worker, number: int) -> None:
-        with self._lock:
-            stuck = self._at_work is worker and self._number == number
-        if stuck:
+    def _give_up(self, worker: Worker, number: int) -> None:
+        if worker.at_work_on == number:
+            worker.give_up(number)
+            _later(KILL_AFTER, self._kill, worker, number)
+
+    def _kill(self, worker: Worker, number: int) -> None:
+        if worker.at_work_on == number:
             worker.kill()
-            replacer = threading.Timer(REPLACE_AFTER, self._refill)
-            replacer.daemon = True
-            replacer.start()
+            _later(REPLACE_AFTER, self._refill)
+
+    def _idle_worker(self) -> Worker:
+        """Return a worker without a job, the one that waited first; the others stay spares."""
+        self._replace_dead()
+        if all(w.at_work_on is not None for w in self._workers):
+            self._workers[0].kill()
+            self._replace_dead()
+        worker = next(w for w in self._workers if w.at_work_on is None)
+        self._workers.sort(key=lambda w: w is not worker)
+        return worker
 
     def _refill(self) -> None:
         with self._lock:
@@ -390,3 +434,10 @@ class WorkerPool:
         living = [w for w in self._workers if w.alive]
         missing = self._size - len(living)
         self._workers = living + [Worker(self._function, self._warm_up) for _ in range(missing)]
+
+
+def _later(delay: float, call: Callable[..., object], *args: object) -> None:
+    """Call a function after a delay [s], from another thread."""
+    timer = threading.Timer(delay, call, args)
+    timer.daemon = True
+    timer.start()

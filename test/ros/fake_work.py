@@ -1,10 +1,16 @@
 """Stands in for the planner inside a worker process."""
 
 import os
+import signal
 import sys
 import time
 
 from rolling_dynamics.errors import CancelledError, PlanningError
+
+FAILURES = {
+    'hopeless': PlanningError('normal_force cannot be met; ask for a longer horizon'),
+    'broken': ZeroDivisionError('oops'),
+}
 
 
 def work(job, report):
@@ -15,12 +21,13 @@ def work(job, report):
             if not report({'iteration': k}):
                 raise CancelledError('asked to stop')
         return {'value': job['n'], 'pid': os.getpid()}
-    if kind == 'deaf':
+    if kind in ('slow', 'deaf'):
+        signals = {signal.SIGUSR1} if kind == 'deaf' else ()
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        report({})
         time.sleep(30.0)
-    if kind == 'hopeless':
-        raise PlanningError('normal_force cannot be met; ask for a longer horizon')
-    if kind == 'broken':
-        raise ZeroDivisionError('oops')
+    if kind in FAILURES:
+        raise FAILURES[kind]
     if kind == 'crash':
         os._exit(7)
     if kind == 'modules':
@@ -47,7 +54,7 @@ def plan_work(job, report):
     if horizon == 5.0:
         raise ZeroDivisionError('oops')
     if horizon == 6.0:
-        time.sleep(30.0)
+        return work({'kind': 'deaf'}, report)
     report({'iteration': 1, 'segments': 1, 'cost': 0.5, 'violation': 0.0, 'goal_error': 0.1})
     start = np.asarray(job['start'])
     return {

@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 import queue
+import signal
 import time
 
 import pytest
-from rolling_dynamics.errors import RollingError
-from rolling_planner.worker import WorkerPool
+from rolling_dynamics.errors import CancelledError, RollingError
+from rolling_planner.interruption import Interruption
+from rolling_planner.worker import perform, WorkerPool
 
 HERE = str(Path(__file__).parent)
 
@@ -57,22 +59,71 @@ def test_crash_is_reported_and_the_spare_takes_over(pool):
     assert run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].kind == 'done'
 
 
-@pytest.mark.parametrize(
-    'job',
-    [{'kind': 'steps', 'n': 10_000, 'pause': 0.005}, {'kind': 'deaf'}],
-    ids=['polls', 'deaf'],
-)
-def test_cancel_is_answered_within_a_fifth_of_a_second(pool, job):
+@pytest.mark.parametrize('kind', ['steps', 'slow', 'deaf'])
+def test_cancel_is_answered_and_the_next_job_is_done(pool, kind):
+    """It is, whether the work polls, is interrupted in its midst, or hears nothing at all."""
     started, ended = queue.Queue(), queue.Queue()
-    pool.begin(job, started.put, ended.put)
-    if job['kind'] == 'steps':
-        started.get(timeout=5)
-    begin = time.monotonic()
+    pool.begin({'kind': kind, 'n': 10_000, 'pause': 0.005}, started.put, ended.put)
+    started.get(timeout=5)
+    pids = pool.pids
     pool.cancel()
-    outcome = ended.get(timeout=5)
-    assert time.monotonic() - begin < 0.2
+    assert ended.get(timeout=5).kind == 'cancelled'
+    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
+    assert outcome.kind == 'done'
+    assert set(pool.pids) == set(pids)  # nothing was killed to answer
+
+
+def test_deaf_work_is_killed_in_the_end(pool):
+    started, ended = queue.Queue(), queue.Queue()
+    pool.begin({'kind': 'deaf'}, started.put, ended.put)
+    started.get(timeout=5)
+    pids = pool.pids
+    for pid in pids:  # and nobody can wait for a third worker to start
+        pool.cancel()
+        assert ended.get(timeout=5).kind == 'cancelled'
+        if pid == pids[0]:
+            pool.begin({'kind': 'deaf'}, started.put, ended.put)
+            started.get(timeout=5)
+    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
+    assert outcome.kind == 'done'
+    assert outcome.value['pid'] not in pids
+
+
+@pytest.fixture
+def interruption():
+    handler = signal.getsignal(signal.SIGUSR1)
+    yield Interruption()
+    signal.signal(signal.SIGUSR1, handler)
+
+
+def test_a_job_cancelled_before_it_began_is_not_begun(interruption):
+    interruption.cancel(1)
+    outcome = perform(lambda *_: {}, {}, 1, lambda _: True, interruption)
     assert outcome.kind == 'cancelled'
-    assert run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1].kind == 'done'
+    assert perform(lambda *_: {}, {}, 2, lambda _: True, interruption).kind == 'done'
+
+
+def test_what_libraries_make_of_an_interruption_is_a_cancelled_job(interruption):
+    def swallows(*_):
+        try:
+            interruption.cancel(1)
+        except CancelledError:
+            raise ZeroDivisionError from None
+
+    assert perform(swallows, {}, 1, lambda _: True, interruption).kind == 'cancelled'
+
+
+def test_a_message_is_sent_whole(interruption):
+    sent = []
+
+    def work(*_):
+        with interruption.held_off():
+            interruption.cancel(1)
+            sent.append('whole')
+        return {}
+
+    assert perform(work, {}, 1, lambda _: True, interruption).kind == 'done'
+    assert sent == ['whole']
 
 
 def test_a_second_job_is_refused_while_one_is_at_work(pool):
