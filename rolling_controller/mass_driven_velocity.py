@@ -1,9 +1,9 @@
 """
-Velocity control of a ball with internal masses: from a wanted velocity to accelerations of masses.
+Velocity control by internal masses: from a wanted velocity to accelerations of masses.
 
-The outer loop asks for an acceleration of the ball, within what friction and the reach of the
-masses allow; it is turned into the place of the common centre of mass that gives the torque. The
-inner loop brings the masses there along the rails, lowering them where there is a choice. Whatever
+The outer loop asks for an acceleration of the ball or disk, within what friction and the reach of
+the masses allow; it is turned into the place of the common centre of mass that gives the torque.
+The inner loop brings the masses there along the rails, lowering them where there is a choice. What
 comes out is judged before it is sent: contact forces are affine in the accelerations of the
 masses, and a command that would leave the envelope is shortened until it does not.
 """
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 
 Array = NDArray[np.float64]
+MassDriven = PointMassBall | PointMassDisk
 HALVINGS = 12  # of a command that would leave the envelope
 
 
@@ -69,7 +70,7 @@ class MassDrivenVelocity:
 
     def __init__(
         self,
-        ball: PointMassBall,
+        ball: MassDriven,
         p: ArrayLike,
         gains: VelocityGains | None = None,
         *,
@@ -82,7 +83,8 @@ class MassDrivenVelocity:
         Parameters
         ----------
         ball, p
-            A rolling ball with two masses on rails or more, all of them controlled.
+            A rolling ball with two masses on rails or more, or a disk with one or more, all of
+            them controlled.
         gains
             Gains.
         rate_limit, acceleration_limit
@@ -91,13 +93,15 @@ class MassDrivenVelocity:
         Raises
         ------
         ParameterError
-            The ball cannot be driven in two directions.
+            There are too few masses to drive it wherever it can roll.
 
         """
-        if ball.control.size < 2 or ball.control.size != len(ball.masses):
+        least = 1 if isinstance(ball, PointMassDisk) else 2
+        if ball.control.size < least or ball.control.size != len(ball.masses):
             raise ParameterError(
-                'velocity control takes a ball with two masses on rails or more, all of them '
-                f'controlled; this one has {ball.control.size} of {len(ball.masses)}'
+                'velocity control takes a ball with two masses on rails or more, or a disk with '
+                f'one or more, all of them controlled; this one has {ball.control.size} of '
+                f'{len(ball.masses)}'
             )
         self.ball, self.p = ball, np.asarray(p, dtype=float)
         self.gains = gains or VelocityGains()
@@ -108,7 +112,8 @@ class MassDrivenVelocity:
         self._mass = float(params['mass'][0] + params['masses'].sum())
         self._radius, self._mu = float(params['radius'][0]), float(params['mu'][0])
         self._g = float(np.linalg.norm(params['gravity_W']))
-        self._inertia = float(params['inertia'][:3].mean())
+        inertia = params['inertia'][:3] if 'inertia' in params else params['polar_inertia']
+        self._inertia = float(inertia.mean())
         self._limits = [m.rail.stops for m in ball.masses]  # type: ignore[union-attr]
 
     def command(self, t: float, x: ArrayLike, velocity: ArrayLike) -> Array:
@@ -122,7 +127,7 @@ class MassDrivenVelocity:
         x
             State.
         velocity
-            Wanted velocity of the centre (x, y) in W [m/s].
+            Wanted velocity of the centre (x, y) in W [m/s]; a disk keeps what is along x.
 
         """
         n, g = self._n, self.gains
@@ -162,10 +167,12 @@ class MassDrivenVelocity:
         return 0.0 * u
 
 
-def _quantities(ball: PointMassBall) -> ca.Function:
+def _quantities(ball: MassDriven) -> ca.Function:
     """Return ``(x, t, p) -> v, S, dS/dtheta, rate of S at rest on rails, F0, dF/du``."""
-    s, body = ball.symbols, ball.body
-    S_B = sum((q.mass * q.chi for q in body.points), ca.SX.zeros(3))
+    s = ball.symbols
+    R_WB, Omega, S_B, v = (
+        _ball_parts(ball) if isinstance(ball, PointMassBall) else _disk_parts(ball)
+    )
     slope_B = ca.horzcat(
         *(ca.jacobian(S_B, s.values['theta'][k]) for k in range(ball.control.size))
     )
@@ -173,11 +180,28 @@ def _quantities(ball: PointMassBall) -> ca.Function:
     F1 = ca.jacobian(force, s.u)
     F0 = ca.substitute(force, s.u, ca.SX.zeros(ball.control.size))
     out = ca.vertcat(
-        ball.centre[1][0:2],
-        body.R_WB @ S_B,
-        ca.vec(body.R_WB @ slope_B),
-        body.R_WB @ ca.cross(body.Omega, S_B),
+        v,
+        R_WB @ S_B,
+        ca.vec(R_WB @ slope_B),
+        R_WB @ ca.cross(Omega, S_B),
         F0,
         ca.vec(ca.densify(F1)),
     )
     return ca.Function('velocity_quantities', [s.x, s.t, s.p], [ca.densify(out)])
+
+
+def _ball_parts(ball: PointMassBall) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return attitude, angular velocity and moment of the masses in B, velocity in W (x, y)."""
+    body = ball.body
+    S_B = sum((q.mass * q.chi for q in body.points), ca.SX.zeros(3))
+    return body.R_WB, body.Omega, S_B, ball.centre[1][0:2]
+
+
+def _disk_parts(disk: PointMassDisk) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return the same of a disk, in space: phi turns from x to z, about -y."""
+    body = disk.body
+    S = sum((q.mass * q.zeta for q in body.points), ca.SX.zeros(2))
+    c, s = ca.cos(body.phi), ca.sin(body.phi)
+    R_WB = ca.vertcat(ca.horzcat(c, 0, -s), ca.horzcat(0, 1, 0), ca.horzcat(s, 0, c))  # (A.1)
+    Omega = ca.vertcat(0, -body.phi_dot, 0)
+    return R_WB, Omega, ca.vertcat(S[0], 0, S[1]), ca.vertcat(disk.centre[1][0], 0)

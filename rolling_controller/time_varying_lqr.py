@@ -127,7 +127,7 @@ class TimeVaryingLqr:
         active = self._active(active_controls)
         self._judge(self._solve(weights, active), active)
         self._law = FastFunction(law_function(system))
-        self._law.inputs[4][:], self._law.inputs[5][:] = self._limit_arrays(control_limits)
+        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
 
     def _store(self, trajectory: NominalTrajectory) -> None:
         """Lay states, controls and gains side by side: one look-up in the loop finds all."""
@@ -141,8 +141,8 @@ class TimeVaryingLqr:
     def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
         system, h = self.system, float(np.mean(np.diff(self.times)))
-        Q = _diagonal(system.tangent, weights.tracking, 'tracking')
-        L = np.diag(np.sqrt(_diagonal(system.tangent, weights.terminal, 'terminal')))
+        Q = weight_diagonal(system.tangent, weights.tracking, 'tracking')
+        L = np.diag(np.sqrt(weight_diagonal(system.tangent, weights.terminal, 'terminal')))
         R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
         if not (np.all(np.isfinite(R)) and np.all(R > 0)):
             raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
@@ -234,17 +234,6 @@ class TimeVaryingLqr:
                 'feedback cannot correct every error (symmetry planes and rest are such plans)'
             )
 
-    def _limit_arrays(
-        self, limits: Mapping[str, tuple[float, float]] | float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        names = self.system.control.names
-        if isinstance(limits, Mapping):
-            pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
-        else:
-            pairs = [(-float(limits), float(limits))] * len(names)
-        low, high = np.array(pairs, dtype=float).T
-        return low, high
-
 
 def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
     """Return, for each tangent number, the scalar states on which it depends."""
@@ -257,7 +246,23 @@ def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
     return owners
 
 
-def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArray[np.float64]:
+def limit_arrays(
+    system: RollingSystem, limits: Mapping[str, tuple[float, float]] | float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return least and greatest controls from limits by scalar name, or one number for all."""
+    names = system.control.names
+    if isinstance(limits, Mapping):
+        pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
+    else:
+        pairs = [(-float(limits), float(limits))] * len(names)
+    low, high = np.array(pairs, dtype=float).T
+    return low, high
+
+
+def weight_diagonal(
+    layout: Layout, weights: Mapping[str, float], what: str
+) -> NDArray[np.float64]:
+    """Return weights by entry or scalar name as a vector; what is not named weighs nothing."""
     out = np.zeros(layout.size)
     for name, value in weights.items():
         if not (np.isfinite(value) and value >= 0):

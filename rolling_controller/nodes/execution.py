@@ -6,6 +6,7 @@ Whatever ends it, the last command is the safe one, and it is waited for until i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 
@@ -120,11 +121,17 @@ class Execution:
     """
 
     def __init__(
-        self, node: Node, equipment: Equipment, goal: Goal, plan: Plan, following: Following
+        self,
+        node: Node,
+        equipment: Equipment,
+        goal: Goal,
+        plan: Plan,
+        following: Following,
+        on_start: Callable[[int], None],
     ) -> None:
-        """Prepare to follow a plan for a goal; :meth:`run` does it."""
+        """Prepare to follow a plan for a goal, telling its start [ns]; :meth:`run` does it."""
         self._node, self._equipment, self._goal = node, equipment, goal
-        self._values = equipment.values
+        self._values, self._on_start = equipment.values, on_start
         self._duration = float(plan.times[-1]) + self._values['settle_time']
         equipment.tracker.begin(plan, following, settle=self._values['settle_time'])
         equipment.predictor.forget()
@@ -200,6 +207,7 @@ class Execution:
                 self._hold(stamp, x)
                 return True
             self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
+            self._on_start(self._start_stamp)
         if (stamp - self._start_stamp) * 1e-9 >= self._duration:
             self._conclude(self._start_stamp)
             return False

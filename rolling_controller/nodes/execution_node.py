@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+import json
 import threading
 import time
 from typing import Any
@@ -15,15 +16,17 @@ from rolling_controller.nodes.execution import CODES, Ending, Equipment, Executi
 from rolling_controller.nodes.machine import Array
 from rolling_controller.plan_fit import check_plan_fits
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.qos import EVENT, overridable
+from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable
 from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_dynamics.nodes.suite_node import drop_priority, Health, OK, SuiteNode, WARN
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_interfaces.action import ExecutePlan
-from rolling_interfaces.msg import RollingContact
+from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
+from std_msgs.msg import String
 
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
@@ -42,6 +45,8 @@ class ExecutionNode(SuiteNode):
         self._equipment: Equipment | None = None
         self._execution: Execution | None = None
         self._contact: Any = None
+        self._executed: Any = None
+        self._settings: Any = None
 
     # -- what a subclass fills in -----------------------------------------------------------
 
@@ -77,6 +82,8 @@ class ExecutionNode(SuiteNode):
             EVENT,
             qos_overriding_options=overridable(),
         )
+        self._executed = self.create_publisher(RollingPlan, 'execution/plan', LATCHED)
+        self._settings = self.create_publisher(String, 'execution/settings', LATCHED)
         self._server = SingleGoalServer(
             self,
             ExecutePlan,
@@ -100,6 +107,8 @@ class ExecutionNode(SuiteNode):
         if self._contact is not None:
             self.destroy_subscription(self._contact)
             self._contact = None
+            self.destroy_publisher(self._executed)
+            self.destroy_publisher(self._settings)
         self.dismantle()
         self._equipment = None
 
@@ -143,7 +152,15 @@ class ExecutionNode(SuiteNode):
             return _result(CODES.INVALID_GOAL, following)
         if following is None:
             return _result(CODES.CANCELLED, '')
-        execution = Execution(self, equipment, goal, plan, following)
+        settings = {**self.values.as_dict(), 'use_sim_time': equipment.sim_time}
+        self._settings.publish(String(data=json.dumps(settings)))
+
+        def on_start(stamp: int) -> None:
+            message = goal.request.plan
+            message.header.stamp = nanoseconds_to_time(stamp)
+            self._executed.publish(message)
+
+        execution = Execution(self, equipment, goal, plan, following, on_start)
         self._execution = execution
         try:
             return self._report(await execution.run())

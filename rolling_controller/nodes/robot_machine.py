@@ -13,8 +13,9 @@ from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
 from rolling_dynamics.nodes.robot_model import RobotModel
 from rolling_dynamics.nodes.suite_node import SuiteNode
 from rolling_dynamics.robots import Heading, Observer
-from rolling_dynamics.robots.plant import SLOW
 from sensor_msgs.msg import JointState
+
+SLOW = 1e-3  # radii a second: slower travel does not tell where the robot heads
 
 
 class RobotMachine:

@@ -10,7 +10,6 @@ from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following
-from rolling_controller.option import Option
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
@@ -21,40 +20,6 @@ from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
 FRICTION = 0.85  # share of the friction that a corrected swing may use
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        name='position_gain',
-        default=LeanGains.position,
-        low=0.0,
-        high=100.0,
-        unit='1/s^2',
-        text='from the error of the place to an acceleration',
-    ),
-    Option(
-        name='velocity_gain',
-        default=LeanGains.velocity,
-        low=0.0,
-        high=100.0,
-        unit='1/s',
-        text='from the error of the velocity to an acceleration',
-    ),
-    Option(
-        name='torque_limit',
-        default=1.0,
-        low=1e-6,
-        high=1e6,
-        unit='N m',
-        text='greatest torque of the drive',
-    ),
-    Option(
-        name='deadband',
-        default=0.03,
-        low=1e-4,
-        high=10.0,
-        unit='m/s',
-        text='error of the velocity that begins no swing, when driven',
-    ),
-)
 
 
 class PendulumRobot:
@@ -72,7 +37,7 @@ class PendulumRobot:
         scenario
             Of a sphere with a pendulum.
         values
-            Of :data:`OPTIONS` by name.
+            Of its options by name.
 
         """
         self._params = read_sphere(Section(scenario.raw))

@@ -7,45 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following
-from rolling_controller.lqr_options import read_weights, weight_options
+from rolling_controller.lqr_options import read_weights
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
-from rolling_controller.option import Option
 from rolling_controller.robot_laws.regulator import regulated
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
-TRACKING = {
-    'theta': 1.0,
-    'theta_rate': 0.1,
-    'd_WB': 1.0,
-    'w_WB_B': 0.1,
-    'p': 10.0,
-    'path': 10.0,
-    'phi': 1.0,
-    'phi_rate': 0.1,
-}
-OPTIONS: tuple[Option, ...] = (
-    *weight_options(TRACKING, {k: 1e3 * v for k, v in TRACKING.items()}, 1e-3),
-    Option(
-        name='velocity_gain',
-        default=VelocityGains.velocity,
-        low=1e-3,
-        high=100.0,
-        unit='1/s',
-        text='from the error of the velocity to an acceleration, when driven',
-    ),
-    Option(
-        name='rate_limit',
-        default=20.0,
-        low=1e-3,
-        high=1e4,
-        text='greatest rate of a mass on its rail, when driven (units of the rail a second)',
-    ),
-)
 
 
 class PointMassRobot:
@@ -62,7 +33,7 @@ class PointMassRobot:
         scenario
             Of a rolling ball or disk.
         values
-            Of :data:`OPTIONS` by name.
+            Of its options by name.
 
         Raises
         ------
@@ -79,27 +50,30 @@ class PointMassRobot:
         return regulated(self._scenario, plan, read_weights(self._values))
 
     def drive(self, x: Array, yaw: float) -> MassDrive:  # noqa: ARG002  it starts alike from every state
-        """Return a drive of a ball with two masses or more."""
+        """Return a drive of a ball with two masses or more, or of a disk."""
         ball = self._scenario.system
-        if not isinstance(ball, PointMassBall):
-            raise ParameterError(f'a {ball.name} rolls along a line: it takes plans, no cmd_vel')
+        if not isinstance(ball, PointMassBall | PointMassDisk):
+            raise ParameterError(f'no ball or disk with internal masses: {ball.name}')
         law = MassDrivenVelocity(
             ball,
             self._scenario.p,
             VelocityGains(velocity=self._values['velocity_gain']),
             rate_limit=self._values['rate_limit'],
         )
-        return MassDrive(law, self._scenario.control_limits, yaw)
+        return MassDrive(law, self._scenario.control_limits, yaw, turns=ball.axes > 2)
 
 
 class MassDrive:
     """Keeps the velocity of a ball; see :class:`Drive`."""
 
-    def __init__(self, law: MassDrivenVelocity, limits: Array, yaw: float) -> None:
-        """Take the law, the greatest accelerations of the masses, and the heading [rad]."""
+    def __init__(self, law: MassDrivenVelocity, limits: Array, yaw: float, *, turns: bool) -> None:
+        """Take the law, the masses' greatest accelerations, the heading [rad], if it can turn."""
+        self._turns = turns
         self._law, self._limits, self._steering = law, limits, Steering(yaw)
 
     def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
         """Return theta'' of the masses."""
-        u = self._law.command(t, x, self._steering.velocity(t, forward, turn))
+        u = self._law.command(
+            t, x, self._steering.velocity(t, forward, turn if self._turns else 0.0)
+        )
         return np.array(np.clip(u, -self._limits, self._limits))

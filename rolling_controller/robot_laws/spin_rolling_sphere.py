@@ -8,8 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, Law
-from rolling_controller.lqr_options import read_weights, weight_options
-from rolling_controller.option import Option
+from rolling_controller.lqr_options import read_weights
 from rolling_controller.robot_laws.regulator import regulated
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.errors import ParameterError
@@ -18,27 +17,6 @@ from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
 _Bound = Callable[[Array], Array]
-OPTIONS: tuple[Option, ...] = (
-    *weight_options(
-        {'contact_s': 1e4, 'd_SO': 10.0}, {'contact_s': 1e6, 'd_SO': 1e3}, control=1.0
-    ),
-    Option(
-        name='rolling_rate',
-        default=1.0,
-        low=1e-6,
-        high=100.0,
-        unit='m/s',
-        text='greatest rolling rate delta',
-    ),
-    Option(
-        name='spin_rate',
-        default=10.0,
-        low=0.0,
-        high=1e4,
-        unit='rad/s',
-        text='greatest spin about the normal of the plane',
-    ),
-)
 
 
 class SpinRollingRobot:
@@ -55,7 +33,7 @@ class SpinRollingRobot:
         scenario
             With the angular velocity as input.
         values
-            Of :data:`OPTIONS` by name.
+            Of its options by name.
 
         Raises
         ------

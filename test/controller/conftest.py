@@ -1,10 +1,15 @@
 """Plans that several tests follow."""
 
+from pathlib import Path
+import sys
+
 import numpy as np
 import pytest
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import plan_rolling, PlanProblem
+
+sys.path.insert(0, str(Path(__file__).parent))  # robot_cases, which test/ros uses too
 
 
 def ball_on_plate(radius, **options):

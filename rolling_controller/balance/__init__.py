@@ -1,0 +1,1 @@
+"""Balancing about equilibria: regulator, region of attraction, hand-over."""

@@ -1,0 +1,185 @@
+"""LQR about an equilibrium, for what can be controlled there; Woodruff & Lynch, VIII-C to E."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_controller.balance.equilibrium import linear_model
+from rolling_controller.balance.kalman_decomposition import (
+    kalman_decomposition,
+)
+from rolling_controller.time_varying_lqr import (
+    law_function,
+    limit_arrays,
+    LqrWeights,
+    weight_diagonal,
+)
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_planner.reduction import reduce_model
+
+Array = NDArray[np.float64]
+PERIOD = 1e-3  # s, of the control loop
+
+
+class BalanceLqr:
+    """
+    Feedback u = u_e - K (x - x_e) about an equilibrium, within limits.
+
+    Attributes
+    ----------
+    x, u
+        State and control of the equilibrium.
+    gain
+        K, shape (m, n tangent).
+    cost
+        S of V = d^T S d, the cost to go of d = x - x_e over what can be controlled.
+    decomposition
+        What can be controlled and what cannot, of the states that can move at all.
+    poles
+        Eigenvalues of the closed loop over one period.
+
+    """
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        p: ArrayLike,
+        x: ArrayLike,
+        *,
+        u: ArrayLike | None = None,
+        weights: LqrWeights | None = None,
+        active_controls: Sequence[str] | None = None,
+        control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
+        period: float = PERIOD,
+    ) -> None:
+        """
+        Linearise, take out what no control moves, and solve the Riccati equation.
+
+        Parameters
+        ----------
+        system, p
+            The system and its parameters.
+        x, u
+            The equilibrium; u is zero if None.
+        weights
+            Weights of the regulator; ``terminal`` is not used.
+        active_controls
+            Scalar names of the controls that feedback may use; all if None.
+        control_limits
+            Least and greatest value by scalar name, or one number for all.
+        period
+            Time for which a control is held [s].
+
+        Raises
+        ------
+        ParameterError
+            The state is no equilibrium, a weight is not right, or something grows that no control
+            moves.
+
+        """
+        weights = weights or LqrWeights()
+        self.system, self.p = system, np.asarray(p, dtype=float)
+        self.x = np.array(x, dtype=float)
+        self.u = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
+        names = list(active_controls or system.control.names)
+        moving = _moving(system, names, self.x)
+        active = [system.control.names.index(name) for name in names]
+        linear = linear_model(system, self.p, self.x, self.u)
+        self.decomposition = kalman_decomposition(
+            linear.A[np.ix_(moving, moving)],
+            linear.B[np.ix_(moving, active)],
+            [system.tangent.names[k] for k in moving],
+        )
+        self._check_stabilizable()
+        self._solve(weights, np.array(moving), np.array(active), period)
+        self._law = FastFunction(law_function(system))
+        record = np.concatenate([self.x, self.u, self.gain.ravel()])
+        self._law.inputs[1][:] = self._law.inputs[2][:] = record
+        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
+
+    def _check_stabilizable(self) -> None:
+        d = self.decomposition
+        if not d.is_stabilizable:
+            raise ParameterError(
+                'this equilibrium cannot be balanced with these controls: a part that they do not '
+                f'move grows with {d.rest_rates.real.max():.3g} 1/s; it lies in '
+                f'{"; ".join(d.describe())}'
+            )
+
+    def _solve(
+        self, weights: LqrWeights, moving: NDArray[np.int_], active: NDArray[np.int_], h: float
+    ) -> None:
+        from scipy.linalg import expm, solve_discrete_are  # noqa: PLC0415  large
+
+        system, d = self.system, self.decomposition
+        r, m = d.B.shape
+        step = expm(np.block([[d.A, d.B], [np.zeros((m, r + m))]]) * h)
+        A, B = step[:r, :r], step[:r, r:]
+        Q = np.diag(weight_diagonal(system.tangent, weights.tracking, 'tracking')[moving])
+        R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
+        if not (np.all(np.isfinite(R)) and np.all(R > 0)):
+            raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
+        Q_z, R_z = d.V.T @ Q @ d.V * h, np.diag(R[active]) * h
+        try:
+            S = solve_discrete_are(A, B, Q_z, R_z)
+        except np.linalg.LinAlgError as error:
+            raise ParameterError(
+                'the Riccati equation has no solution: give a weight to every part of the state '
+                f'that is to come to rest ({error})'
+            ) from None
+        K = np.linalg.solve(R_z + B.T @ S @ B, B.T @ S @ A)
+        self.poles = np.linalg.eigvals(A - B @ K)
+        if not np.abs(self.poles).max() < 1:
+            raise ParameterError(
+                'the closed loop is not stable: give a weight to every part of the state that is '
+                'to come to rest'
+            )
+        n = system.tangent.size
+        self.gain = np.zeros((system.control.size, n))
+        self.gain[np.ix_(active, moving)] = K @ d.take_V
+        self.cost = np.zeros((n, n))
+        self.cost[np.ix_(moving, moving)] = d.take_V.T @ S @ d.take_V
+        self.basis = np.zeros((n, r))
+        self.basis[moving] = d.V
+
+    @property
+    def uncontrollable(self) -> list[str]:
+        """What no control moves to first order, in words; reported, and left as it is."""
+        return self.decomposition.describe()
+
+    def command(self, x: ArrayLike) -> Array:
+        """
+        Return the control within its limits, shape (control.size,).
+
+        The regulator's own array, valid until the next call.
+        """
+        self._law.inputs[0][:] = x
+        return self._law.evaluate()
+
+    def error(self, x: ArrayLike) -> Array:
+        """Return the difference from the equilibrium, shape (n tangent,)."""
+        return np.array(self.system.difference(x, self.x)).ravel()
+
+    def value(self, x: ArrayLike) -> float:
+        """Return the cost to go V of what can be controlled."""
+        d = self.error(x)
+        return float(d @ self.cost @ d)
+
+
+def _moving(system: RollingSystem, controls: Sequence[str], x: Array) -> list[int]:
+    """Return where in the tangent space the states stand that these controls can set moving."""
+    states = set(reduce_model(system, controls, x).state_index.tolist())
+    out, k = [], 0
+    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
+        where = range(system.state.slice(entry.name).start, system.state.slice(entry.name).stop)
+        own = [i in states for i in where]
+        # of a turn, axis k goes with the quaternion's component k + 1
+        flags = own[1:] if entry.kind == 'quaternion' else own
+        out += [k + j for j, moves in enumerate(flags) if moves]
+        k += turn.size
+    return out

@@ -1,0 +1,162 @@
+"""
+Kalman's decomposition: what of a linear system its controls can move, and what they cannot.
+
+An object that rolls keeps relations between its attitude and its contact point (in the plane a
+length rolled off, in space those that hold to first order), and spin that no torque reaches. They
+would make the Riccati equation singular and are taken out before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+RANK = 1e-8  # share of the greatest below which a direction adds nothing
+LEGIBLE = 1e-6  # share of a combination's greatest coefficient that is written out
+UNSTABLE = 1e-3  # 1/s: growth rates below are rounding of eigenvalues that are zero
+
+
+@dataclass(frozen=True, eq=False)
+class KalmanDecomposition:
+    """
+    d = V z + W w, where the control moves z and not w.
+
+    Attributes
+    ----------
+    V
+        Orthonormal basis of what can be moved, shape (n, r).
+    W
+        Basis of a complement, shape (n, n - r); kept by the motion without control wherever
+        ``coupling`` is zero.
+    take_V, take_W
+        z = take_V d, w = take_W d.
+    A, B
+        z' = A z + B e.
+    A_rest
+        w' = A_rest w.
+    coupling
+        Norm of what w does to z; zero where the two can be told apart.
+    names
+        Names of the entries of d.
+
+    """
+
+    V: Array
+    W: Array
+    take_V: Array
+    take_W: Array
+    A: Array
+    B: Array
+    A_rest: Array
+    coupling: float
+    names: tuple[str, ...]
+
+    @property
+    def rest_rates(self) -> NDArray[np.complex128]:
+        """Eigenvalues of what cannot be moved [1/s]."""
+        return np.asarray(np.linalg.eigvals(self.A_rest), dtype=complex)
+
+    @property
+    def is_stabilizable(self) -> bool:
+        """Tell whether nothing that cannot be moved runs away exponentially."""
+        rates = self.rest_rates
+        return bool(rates.size == 0 or rates.real.max() < UNSTABLE)
+
+    def describe(self) -> list[str]:
+        """Return the combinations of d that no control moves, one text each."""
+        rows = _row_reduced(self.take_W)
+        return [_combination(row, self.names) for row in rows]
+
+
+def kalman_decomposition(A: Array, B: Array, names: Sequence[str]) -> KalmanDecomposition:
+    """
+    Return what controls can move and what they cannot.
+
+    Parameters
+    ----------
+    A, B
+        d' = A d + B e, shapes (n, n) and (n, m).
+    names
+        Names of the entries of d.
+
+    """
+    n = A.shape[0]
+    V = _reachable(A, B)
+    r = V.shape[1]
+    complement = np.linalg.svd(V.T if r else np.zeros((1, n)))[2][r:].T
+    A_z, A_zw, A_w = V.T @ A @ V, V.T @ A @ complement, complement.T @ A @ complement
+    # A complement W = complement + V X that the motion keeps: A_z X - X A_w = -A_zw
+    X, left = _sylvester(A_z, A_w, -A_zw)
+    W = complement + V @ X
+    inverse = np.linalg.inv(np.hstack([V, W]))
+    return KalmanDecomposition(
+        V=V,
+        W=W,
+        take_V=inverse[:r],
+        take_W=inverse[r:],
+        A=A_z,
+        B=V.T @ B,
+        A_rest=A_w,
+        coupling=left,
+        names=tuple(names),
+    )
+
+
+def _reachable(A: Array, B: Array) -> Array:
+    """Return an orthonormal basis of span(B, A B, A^2 B, ...), grown block by block."""
+    n = A.shape[0]
+    V = np.zeros((n, 0))
+    block, scale = B / max(np.linalg.norm(B), 1e-300), max(float(np.linalg.norm(A, 2)), 1e-300)
+    while block.shape[1] and V.shape[1] < n:
+        for _ in range(2):  # twice is enough against rounding
+            block = block - V @ (V.T @ block)
+        U, s, _ = np.linalg.svd(block, full_matrices=False)
+        new = U[:, s > RANK]
+        V = np.hstack([V, new])
+        block = A @ new / scale
+    return V
+
+
+def _sylvester(A: Array, C: Array, right: Array) -> tuple[Array, float]:
+    """Return X of least norm for A X - X C = right as well as it can be met, and what is left."""
+    r, k = right.shape
+    if r == 0 or k == 0:
+        return np.zeros((r, k)), 0.0
+    matrix = np.kron(np.eye(k), A) - np.kron(C.T, np.eye(r))
+    solution = np.linalg.lstsq(matrix, right.T.ravel(), rcond=1e-10)[0]
+    left = float(np.linalg.norm(matrix @ solution - right.T.ravel()))
+    return solution.reshape(k, r).T, 0.0 if left < RANK * np.linalg.norm(matrix) else left
+
+
+def _row_reduced(rows: Array) -> Array:
+    """Return rows of the same span in reduced form: as few entries each as that gives."""
+    M = rows.copy()
+    k = 0
+    for column in range(M.shape[1] - 1, -1, -1):
+        if k == M.shape[0]:
+            break
+        pivot = k + int(np.argmax(np.abs(M[k:, column])))
+        if abs(M[pivot, column]) < RANK * np.abs(rows).max():
+            continue
+        M[[k, pivot]] = M[[pivot, k]]
+        M[k] /= M[k, column]
+        others = np.arange(M.shape[0]) != k
+        M[others] -= np.outer(M[others, column], M[k])
+        k += 1
+    return M
+
+
+def _combination(row: Array, names: Sequence[str]) -> str:
+    row = row / np.abs(row).max()
+    text = ''
+    for value, name in zip(row, names, strict=True):
+        if abs(value) < LEGIBLE:
+            continue
+        size = '' if abs(abs(value) - 1) < LEGIBLE else f'{abs(value):.4g} '
+        sign = ('- ' if value < 0 else '+ ') if text else ('-' if value < 0 else '')
+        text += f'{sign}{size}{name} '
+    return text.strip()
