@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
 import threading
 import time
 from types import TracebackType
@@ -14,55 +14,54 @@ from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import STREAM_READER
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
+from rolling_robotics.demo.record import Execution, Stream
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 SHORT = 10.0  # longest wait for an answer that needs no work [s]
+POLL = 0.005  # longest time between two looks at what is watched [s]
 
 
 class ClientError(RollingError):
     """A node did not answer, or not as it should."""
 
 
-@dataclass
-class Execution:
-    """
-    What was seen of an execution.
+_Read = Callable[[Any], Sequence[float]]
+# what can be watched: type of the messages, and what is kept of one
+WATCHABLE: Mapping[str, tuple[type, _Read]] = {
+    'joints': (JointState, lambda m: list(m.position)),
+    'force': (WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
+}
+CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
 
-    Attributes
-    ----------
-    code, text
-        Of the result; code 0 where the goal was reached.
-    final_error
-        Norm of the goal error at the end.
-    times, errors
-        Of the feedback: time in the plan [s], norm of the state error.
-    margins
-        Of the feedback, by name.
-    contact_times, contact
-        Time since the start [s] and contact coordinates u_o v_o u_h v_h psi.
-    wrench_times, normal_force
-        Time since the start [s] and normal force [N].
 
-    """
+class _Watch:
+    """The newest messages of a topic, and their stamps [s]."""
 
-    code: int = -1
-    text: str = ''
-    final_error: float = float('nan')
-    times: list[float] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
-    margins: dict[str, list[float]] = field(default_factory=dict)
-    contact_times: list[float] = field(default_factory=list)
-    contact: list[list[float]] = field(default_factory=list)
-    wrench_times: list[float] = field(default_factory=list)
-    normal_force: list[float] = field(default_factory=list)
+    def __init__(self, node: Node, topic: str, kind: str) -> None:
+        self._type, self._read = WATCHABLE[kind]
+        self.topic, self.stamp = topic, -math.inf
+        self._subscription = PolledSubscription(node, self._type, topic, STREAM_READER, raw=True)
+
+    def poll(self) -> Sequence[float] | None:
+        """Return what the newest message says, or None if there is no new one."""
+        taken = self._subscription.take()
+        if not taken:
+            return None
+        message = deserialize_message(taken[-1], self._type)
+        self.stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
+        return self._read(message)
 
 
 class DemoClient:
@@ -74,6 +73,7 @@ class DemoClient:
         namespace: str = '',
         domain: int | None = None,
         check: Callable[[], None] = lambda: None,
+        watched: Mapping[str, str] = CONTACT,
     ) -> None:
         """
         Start a node.
@@ -86,6 +86,8 @@ class DemoClient:
             ROS domain; that of the environment if None.
         check
             Called while waiting; raises if waiting is in vain.
+        watched
+            Topics that are recorded during an execution, by name: ``joints`` or ``force``.
 
         """
         self._check = check
@@ -107,12 +109,7 @@ class DemoClient:
         self._goal: Any = None
         self._start: float | None = None
         self._seen = threading.Event()
-        self._node.create_subscription(
-            JointState, 'contact/coordinates', self._take_coordinates, STREAM_READER
-        )
-        self._node.create_subscription(
-            WrenchStamped, 'contact/wrench', self._take_wrench, STREAM_READER
-        )
+        self._watches = [_Watch(self._node, topic, kind) for topic, kind in watched.items()]
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
         self._thread.start()
@@ -138,7 +135,20 @@ class DemoClient:
 
     def _spin(self) -> None:
         while not self._stop.is_set():
-            self._executor.spin_once(timeout_sec=0.05)
+            self._executor.spin_once(timeout_sec=POLL)
+            for watch in self._watches:
+                self._look(watch)
+
+    def _look(self, watch: _Watch) -> None:
+        row = watch.poll()
+        if row is None:
+            return
+        self._seen.set()
+        record, start = self._running, self._start
+        if record is not None and start is not None:
+            stream = record.seen[watch.topic]
+            stream.times.append(watch.stamp - start)
+            stream.rows.append(row)
 
     # -- waiting ----------------------------------------------------------------------------
 
@@ -230,12 +240,12 @@ class DemoClient:
     def execute(self, plan: RollingPlan, *, open_loop: bool, timeout: float) -> Execution:
         """Have a plan executed, and watch."""
         self.set_parameters('controller', {'open_loop': open_loop})
-        record = Execution()
+        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
         self._start, self._running = None, record
 
         def feedback(message: ExecutePlan.Feedback) -> None:
             if self._start is None:
-                self._start = time.monotonic() - message.time
+                self._start = max(watch.stamp for watch in self._watches) - message.time
             record.times.append(message.time)
             record.errors.append(message.state_error)
             for name, value in zip(message.margin_names, message.margin_values, strict=True):
@@ -245,17 +255,7 @@ class DemoClient:
         self._running = None
         record.code, record.text = result.error_code, result.error_string
         record.final_error = result.final_error
+        record.final_state = dict(
+            zip(result.final_state_names, result.final_state_values, strict=True)
+        )
         return record
-
-    def _take_coordinates(self, message: JointState) -> None:
-        self._seen.set()
-        record, start = self._running, self._start
-        if record is not None and start is not None:
-            record.contact_times.append(time.monotonic() - start)
-            record.contact.append(list(message.position))
-
-    def _take_wrench(self, message: WrenchStamped) -> None:
-        record, start = self._running, self._start
-        if record is not None and start is not None:
-            record.wrench_times.append(time.monotonic() - start)
-            record.normal_force.append(message.wrench.force.z)

@@ -1,5 +1,5 @@
 """
-The main job, end to end: plan a reorientation, execute it open loop and under feedback.
+A demonstration, end to end: plan a motion, execute it open loop and under feedback.
 
 Nodes run as processes on real ROS 2; this process is one more client of theirs.
 """
@@ -9,32 +9,32 @@ from __future__ import annotations
 from importlib.util import find_spec
 import os
 from pathlib import Path
-import sys
 import time
 from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.scenario import load_scenario
-from rolling_planner.scenario import read_problem
+from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.bringup import (
     Bringup,
     free_domain,
     isolated_environment,
     realtime_allowed,
 )
-from rolling_robotics.demo_figure import draw_demo
-from rolling_robotics.experiments import Experiment, find_experiment
+from rolling_robotics.demo.demos import Demo, find_demo
+from rolling_robotics.demo.record import Execution, planned_motion, Record
+from rolling_robotics.experiments import find_experiment
 
 if TYPE_CHECKING:
-    from rolling_robotics.nodes.demo_client import DemoClient, Execution
+    from rolling_robotics.nodes.demo_client import DemoClient
 
 REACHED, MISSED = 0, 1
-POSITION_OFF = (0.003, 0.0)  # m
-ATTITUDE_OFF = (0.05, 0.0, 0.0)  # rad
 START_TIMEOUT = 120.0  # for nodes that compile for the first time [s]
 PLAN_TIMEOUT = 120.0
+EXECUTION_TIMEOUT = 120.0
+STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
+RUNS = {'open loop': True, 'closed loop': False}
 
 
 def say(text: str) -> None:
@@ -54,7 +54,7 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
         Folder for the figure, the recording and the logs of the nodes; made if it is not there.
     use_sim_time
         True: plant and controller take turns, step by step, whatever else the machine does. False:
-        by the clock, at 1 kHz. None: by the clock where real-time priority is allowed.
+        by the clock. None: by the clock where real-time priority is allowed.
 
     Returns
     -------
@@ -64,15 +64,17 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
     Raises
     ------
     RollingError
-        There is no such experiment, or a node did not do its part.
+        There is no such demonstration, or a node did not do its part.
 
     """
-    experiment = find_experiment(name)
+    demo = find_demo(name)
+    experiment = find_experiment(demo.experiment)
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     _need_ros()
     if use_sim_time is None:
         use_sim_time = not realtime_allowed()
+    scenario = load_scenario(find_config(experiment.scenario_file))
     with free_domain() as domain:
         environment = isolated_environment(domain)
         os.environ.update(
@@ -84,20 +86,23 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
             environment=environment,
             record=recording,
             use_sim_time=use_sim_time,
+            overrides=_overrides(demo, use_sim_time=use_sim_time),
             log_folder=out / 'logs',
         )
         say(f'{experiment.text}')
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
         say(
-            'time: simulated, plant and controller in lockstep'
+            f'time: simulated, plant and controller in lockstep, {demo.rate_factor:g} s in a '
+            'second at most'
             if use_sim_time
-            else 'time: that of the clock, plant and controller at 1 kHz'
+            else 'time: that of the clock'
         )
         with bringup:
-            outcome = _run(experiment, domain, bringup, out)
+            record = _run(demo, scenario, domain, bringup)
             failed = {n: s for n, s in bringup.stop().items() if s != 0}
             if failed:
                 say(f'nodes that did not stop cleanly, by exit status: {failed}')
+    outcome = MISSED if record is None else _conclude(demo, record, out)
     say(f'recording: {recording}')
     return outcome
 
@@ -120,39 +125,47 @@ def _fresh(folder: Path) -> Path:
     return made
 
 
-def _run(experiment: Experiment, domain: int, bringup: Bringup, out: Path) -> int:
+def _overrides(demo: Demo, *, use_sim_time: bool) -> dict[str, dict[str, object]]:
+    """Return the parameters that go over those of the experiment's file, by node."""
+    simulator: dict[str, object] = {}
+    controller: dict[str, object] = {}
+    if demo.plant_file:
+        simulator['scenario_file'] = demo.plant_file
+    if use_sim_time:
+        simulator['rate_factor'] = demo.rate_factor
+        controller['state_timeout'] = STATE_TIMEOUT
+    return {'simulator': simulator, 'controller': controller}
+
+
+def _run(demo: Demo, scenario: Scenario, domain: int, bringup: Bringup) -> Record | None:
+    """Return what was seen, or None if there is no plan."""
     from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415
 
-    with DemoClient(domain=domain, check=bringup.check) as client:
+    with DemoClient(domain=domain, check=bringup.check, watched=demo.watched) as client:
         begin = time.monotonic()
         client.wait_until_ready(START_TIMEOUT)
         say(f'nodes are up after {time.monotonic() - begin:.1f} s')
-        plan = _plan(client, experiment)
+        plan = _plan(client, demo, scenario)
         if plan is None:
-            return MISSED
-        say(
-            f'start: {1e3 * POSITION_OFF[0]:g} mm off in position, {ATTITUDE_OFF[0]:g} rad off in '
-            'attitude'
-        )
-        runs = {}
-        for label, open_loop in (('open loop', True), ('closed loop', False)):
-            client.reset(POSITION_OFF, ATTITUDE_OFF)
-            runs[label] = client.execute(plan, open_loop=open_loop, timeout=60.0)
+            return None
+        say(f'start: {demo.perturbation_text()}')
+        runs: dict[str, Execution] = {}
+        for label, open_loop in RUNS.items():
+            client.reset(demo.position_off, demo.rotation_off)
+            runs[label] = client.execute(plan, open_loop=open_loop, timeout=EXECUTION_TIMEOUT)
             say(f'{label}: {_ending(runs[label])}')
-    return _conclude(plan, runs, out)
+    return Record(
+        scenario=scenario,
+        places=demo.places(scenario),
+        plan=planned_motion(plan),
+        runs=runs,
+    )
 
 
-def _plan(client: DemoClient, experiment: Experiment) -> Any:
+def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:
     """Return the plan, or None after saying why there is none."""
-    problem = read_problem(load_scenario(find_config(experiment.scenario_file)))
-    goal: dict[str, float] = {}
-    for name, values in problem.goal.items():
-        if values is None:
-            continue
-        layout = problem.system.state
-        names = layout.entry(name).components if name in layout else (name,)
-        goal |= dict(zip(names, (float(v) for v in values), strict=True))
-    say('goal: ' + ', '.join(f'{n} = {v:.4g}' for n, v in goal.items()))
+    wanted = demo.request(scenario)
+    say(f'goal: {wanted.text}')
     last = [0.0]
 
     def show(feedback: Any) -> None:
@@ -160,43 +173,49 @@ def _plan(client: DemoClient, experiment: Experiment) -> Any:
         if now - last[0] < PRINT_EVERY:
             return
         last[0] = now
-        say(
-            f'  planning: {feedback.segments:4d} segments, iteration {feedback.iteration:3d}, '
-            f'cost {feedback.cost:.4g}, violation {feedback.violation:.2e}, '
-            f'goal error {feedback.goal_error:.2e}'
-        )
+        say(f'  planning: {_progress(feedback)}')
 
     client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
-    result = client.plan(goal, problem.horizon, show, PLAN_TIMEOUT)
+    result = client.plan(wanted.goal, wanted.horizon, show, PLAN_TIMEOUT)
     if result.error_code:
         say(f'no plan: {result.error_string}')
         return None
+    times = result.plan.times
     say(
-        f'planned {problem.horizon:g} s of motion, {len(result.plan.times) - 1} segments, in '
+        f'planned {times[-1]:.4g} s of motion, {len(times)} samples, in '
         f'{result.planning_time:.2f} s'
     )
     return result.plan
+
+
+def _progress(feedback: Any) -> str:
+    """Return what a planner tells of its progress; not all of them tell everything."""
+    parts = [f'{feedback.segments:4d} segments, iteration {feedback.iteration:3d}']
+    told = {
+        'cost': f'{feedback.cost:.4g}',
+        'violation': f'{feedback.violation:.2e}',
+        'goal error': f'{feedback.goal_error:.2e}',
+    }
+    return ', '.join([*parts, *(f'{k} {v}' for k, v in told.items() if v != 'nan')])
 
 
 def _ending(run: Execution) -> str:
     return f'final error {run.final_error:.3g}' + (f' ({run.text})' if run.text else '')
 
 
-def _conclude(plan: Any, runs: dict[str, Execution], out: Path) -> int:
+def _conclude(demo: Demo, record: Record, out: Path) -> int:
     """Print the comparison, draw the figure and return the exit status."""
-    open_loop, closed_loop = runs['open loop'], runs['closed loop']
-    ratio = open_loop.final_error / max(closed_loop.final_error, 1e-12)
+    errors = {label: run.final_error for label, run in record.runs.items()}
+    ratio = errors['open loop'] / max(errors['closed loop'], 1e-12)
     say('')
-    say('final error (norm of m, rad, m/s, rad/s)')
-    say(f'  open loop    {open_loop.final_error:10.5f}')
-    say(f'  closed loop  {closed_loop.final_error:10.5f}   {ratio:.0f} times smaller')
-    figure = out / 'ball_on_plate.png'
-    draw_demo(plan, runs, figure)
+    say('final error     norm of m, rad, m/s, rad/s     distance from the goal [mm]')
+    for label, error in errors.items():
+        say(f'  {label:<12}  {error:26.5f}     {1e3 * record.miss(label):27.3f}')
+    say(f'under feedback the error is {ratio:.3g} times smaller')
+    figure = out / f'{demo.experiment}.png'
+    demo.draw(record, figure)
     say(f'figure: {figure}')
+    closed_loop = record.runs['closed loop']
     reached = closed_loop.code == 0
     say('the goal was reached' if reached else f'the goal was missed: {closed_loop.text}')
     return REACHED if reached else MISSED
-
-
-if __name__ == '__main__':
-    sys.exit(run_demo('ball_on_plate', sys.argv[1] if len(sys.argv) > 1 else 'demo'))

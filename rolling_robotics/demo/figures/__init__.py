@@ -1,0 +1,1 @@
+"""Figures of the demonstrations, a module each with ``draw(record, path)``."""

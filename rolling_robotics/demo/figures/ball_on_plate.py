@@ -1,0 +1,34 @@
+"""Figure of the ball on a plate: path on the plate, errors, controls and normal force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rolling_robotics.demo.figures.panels import (
+    draw_controls,
+    draw_errors,
+    draw_normal_force,
+    draw_paths,
+    saved_panels,
+)
+from rolling_robotics.demo.record import Record
+
+
+def draw(record: Record, path: Path) -> None:
+    """Write the figure, a PNG file."""
+    driven = {
+        label: 1e3 * run.seen['contact/coordinates'].until(record.plan.end)[1][:, 2:4]
+        for label, run in record.runs.items()
+    }
+    with saved_panels(path) as axes:
+        planned = 1e3 * record.places(record.plan.states)
+        draw_paths(axes['a'], planned, driven, unit='mm')
+        axes['a'].set(xlabel='$u_h$ [mm]', ylabel='$v_h$ [mm]', title='contact point on the plate')
+        draw_errors(axes['b'], record, 'm, rad, m/s, rad/s')
+        draw_controls(
+            axes['c'],
+            record,
+            unit='rad/s$^2$], [m/s$^2$',
+            title='planned control of the plate',
+        )
+        draw_normal_force(axes['d'], record)

@@ -1,0 +1,140 @@
+"""What a demonstration has seen: plan and executions as arrays; no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.scenario import Scenario
+from rolling_robotics.demo.places import Places
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Stream:
+    """
+    Samples of a topic.
+
+    Attributes
+    ----------
+    times
+        Time in the plan [s].
+    rows
+        A sample each.
+
+    """
+
+    times: list[float] = field(default_factory=list)
+    rows: list[Sequence[float]] = field(default_factory=list)
+
+    def until(self, end: float) -> tuple[Array, Array]:
+        """Return times, shape (k,), and rows, shape (k, m), from the start to a time [s]."""
+        times = np.array(self.times)
+        keep = (times >= 0.0) & (times <= end)
+        return times[keep], np.array(self.rows).reshape(len(times), -1)[keep]
+
+
+@dataclass
+class Execution:
+    """
+    What was seen of an execution.
+
+    Attributes
+    ----------
+    code, text
+        Of the result; code 0 where the goal was reached.
+    final_error
+        Norm of the goal error at the end.
+    final_state
+        State at the end by scalar name.
+    times, errors
+        Of the feedback: time in the plan [s], norm of the state error.
+    margins
+        Of the feedback, by name.
+    seen
+        Samples of the topics that were watched.
+
+    """
+
+    code: int = -1
+    text: str = ''
+    final_error: float = float('nan')
+    final_state: dict[str, float] = field(default_factory=dict)
+    times: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    margins: dict[str, list[float]] = field(default_factory=dict)
+    seen: dict[str, Stream] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedMotion:
+    """
+    A plan: times (k,) [s], states (k, n), controls (k, m), forces (k, 3) [N] or (0, 3).
+
+    The forces act on the object, in the contact frame of the hand, or of the floor.
+    """
+
+    times: Array
+    states: Array
+    controls: Array
+    state_names: Sequence[str]
+    control_names: Sequence[str]
+    forces: Array
+
+    def state(self, name: str) -> Array:
+        """Return the course of a number of the state, shape (k,)."""
+        return np.array(self.states[:, list(self.state_names).index(name)])
+
+    @property
+    def end(self) -> float:
+        """Duration [s]."""
+        return float(self.times[-1])
+
+
+def planned_motion(message: Any) -> PlannedMotion:
+    """Return a plan from its message."""
+    times = np.array(message.times)
+    forces = [(w.force.x, w.force.y, w.force.z) for w in message.contact_wrenches]
+    return PlannedMotion(
+        times=times,
+        states=np.array(message.states).reshape(len(times), -1),
+        controls=np.array(message.controls).reshape(len(times), -1),
+        state_names=list(message.state_names),
+        control_names=list(message.control_names),
+        forces=np.array(forces, dtype=float).reshape(-1, 3),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """
+    A demonstration that was run.
+
+    Attributes
+    ----------
+    scenario
+        That of the plan.
+    places
+        From states to points on the floor or on the plate.
+    plan
+        The plan.
+    runs
+        Executions by label: ``open loop``, ``closed loop``.
+
+    """
+
+    scenario: Scenario
+    places: Places
+    plan: PlannedMotion
+    runs: Mapping[str, Execution]
+
+    def miss(self, label: str) -> float:
+        """Return the distance from the end of an execution to that of the plan [m]."""
+        state = self.runs[label].final_state
+        x = [state[name] for name in self.plan.state_names]
+        ends = self.places(np.array([x, self.plan.states[-1]]))
+        return float(np.linalg.norm(ends[0] - ends[1]))
