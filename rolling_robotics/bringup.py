@@ -25,9 +25,10 @@ from typing import IO
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
-from rolling_robotics.experiments import Experiment, NodeEntry, RECORDER
+from rolling_robotics.experiments import Experiment, NodeEntry, OWN_CLOCK, RECORDER
 
 STOP_TIMEOUT = 2.0  # from SIGTERM to SIGKILL [s]
+CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
 DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
 PORT_BASE, DOMAIN_GAIN = 7400, 250  # of the DDS standard
 PR_SET_PDEATHSIG = 1
@@ -134,7 +135,7 @@ def node_command(
     ]
     if namespace:
         command += ['-r', f'__ns:=/{namespace.strip("/")}']
-    for old, new in entry.remaps.items():
+    for old, new in {**OWN_CLOCK, **entry.remaps}.items():
         command += ['-r', f'{old}:={new}']
     values = {'use_sim_time': use_sim_time, **(overrides or {})}
     for name, value in values.items():
@@ -267,10 +268,11 @@ class Bringup:
         for name in order:
             with contextlib.suppress(ProcessLookupError):
                 self.processes[name].send_signal(signal.SIGTERM)  # SIGINT may be ignored at start
-        deadline = time.monotonic() + STOP_TIMEOUT
+        begin = time.monotonic()
         for name in order:
+            timeout = CLOSE_TIMEOUT if name == RECORDER.name else STOP_TIMEOUT
             try:
-                self.processes[name].wait(max(0.0, deadline - time.monotonic()))
+                self.processes[name].wait(max(0.0, begin + timeout - time.monotonic()))
             except subprocess.TimeoutExpired:
                 self.processes[name].kill()
                 self.processes[name].wait()

@@ -65,8 +65,18 @@ class Experiment:
     recorded: tuple[str, ...]
 
 
+# A simulator is the clock of its namespace, so that two robots can be simulated side by side.
+OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}
+
 RECORDER = NodeEntry(
     name='recorder', module='rolling_robotics.nodes.recorder_node', executable='recorder_node'
+)
+# What a replay needs, and what a viewer of the recording draws.
+EXECUTED = (
+    'execution/plan',
+    'execution/settings',
+    'simulator/surfaces',
+    'simulator/markers',
 )
 
 
@@ -101,6 +111,7 @@ def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Exper
             'cmd_vel',
             'odom',
             *recorded,
+            *EXECUTED,
             'plan/object',
             'plan/object_path',
             '/tf',
@@ -143,6 +154,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             'contact/coordinates',
             'contact/wrench',
             'contact/state',
+            *EXECUTED,
             'plan/hand',
             'plan/object',
             'plan/object_path',

@@ -27,6 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.8  # for the loop of the plant to end [s]
 LOCKSTEP_POLL = 2e-4  # [s]
+LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
 
 
 class SimulatedPlant(Protocol):
@@ -282,7 +283,7 @@ class PlantNode(SuiteNode):
             self._clock_publisher.publish(Clock(clock=nanoseconds_to_time(now)))
         self._topics.state(seen, now)
         if self._sim_time:
-            self._await_command(now)
+            self._await_command(seen, now)
         self._publish_slowly(seen, now, fault)
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
@@ -306,18 +307,23 @@ class PlantNode(SuiteNode):
             self.get_logger().warning(f'nothing moves until ~/reset: {fault}')
         self._told = fault
 
-    def _await_command(self, now: int) -> None:
+    def _await_command(self, seen: Any, now: int) -> None:
         """
         In simulated time, wait for the answer to this state while a controller is at work.
 
-        A command without a stamp ends that: its sender will send no other for now.
+        A command without a stamp ends that: its sender will send no other for now. Readers take
+        states without acknowledging them, so one that is not answered is published again.
         """
-        end = time.monotonic() + self.values['lockstep_timeout']
+        begin = time.monotonic()
+        end, again = begin + self.values['lockstep_timeout'], begin + LOCKSTEP_REPEAT
         while self._answered < now:
             self._poll()
             if not self._answered or time.monotonic() > end:
                 self._answered = 0  # nobody answers: go on alone until a command comes
                 return
+            if time.monotonic() > again:
+                again = time.monotonic() + LOCKSTEP_REPEAT
+                self._topics.state(seen, now)
             time.sleep(LOCKSTEP_POLL)
 
     def _poll(self) -> None:

@@ -9,7 +9,13 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from rolling_dynamics.configuration import find_config, PACKAGE
-from rolling_robotics.experiments import Experiment, find_experiment, NodeEntry, RECORDER
+from rolling_robotics.experiments import (
+    Experiment,
+    find_experiment,
+    NodeEntry,
+    OWN_CLOCK,
+    RECORDER,
+)
 
 from launch import LaunchContext, LaunchDescription
 
@@ -48,7 +54,7 @@ def _node(entry: NodeEntry, extra: list[dict[str, object]] | None = None) -> Nod
         name=entry.name,
         namespace=LaunchConfiguration('namespace'),
         output='screen',
-        remappings=list(entry.remaps.items()),
+        remappings=list({**OWN_CLOCK, **entry.remaps}.items()),
         parameters=[
             LaunchConfiguration('params_file'),
             {'use_sim_time': LaunchConfiguration('use_sim_time')},
@@ -71,6 +77,7 @@ def _rviz(experiment: Experiment) -> Node:
         name='rviz2',
         namespace=LaunchConfiguration('namespace'),
         arguments=['-d', str(find_config(experiment.rviz_file))],
+        remappings=list(OWN_CLOCK.items()),
         parameters=[{'use_sim_time': LaunchConfiguration('use_sim_time')}],
         condition=IfCondition(LaunchConfiguration('rviz')),
     )
