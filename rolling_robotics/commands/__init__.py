@@ -13,6 +13,8 @@ from rolling_robotics.commands import (
     demo,
     plan,
     plot,
+    record,
+    replay,
     reproduce,
     simulate,
 )
@@ -48,6 +50,8 @@ COMMANDS: dict[str, Command] = {
     'animate': animate,
     'check': check,
     'demo': demo,
+    'record': record,
+    'replay': replay,
     'reproduce': reproduce,
     'controllability': controllability,
     'completion': completion,

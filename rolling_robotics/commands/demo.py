@@ -26,17 +26,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run it where ROS is there."""
-    from importlib.util import find_spec  # noqa: PLC0415
+    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
 
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-
-    missing = [name for name in ('rclpy', 'rolling_interfaces') if find_spec(name) is None]
-    if missing:
-        raise ParameterError(
-            f'demo: needs ROS 2, but {" and ".join(missing)} cannot be imported; run `make demo` '
-            'in the source tree, or source a ROS 2 workspace that holds rolling_interfaces. '
-            '`rolling simulate`, `plan` and `plot` work without ROS'
-        )
+    need_ros('demo')
     from rolling_robotics.demo import run_demo  # noqa: PLC0415
 
     return int(run_demo(args.name, args.out))

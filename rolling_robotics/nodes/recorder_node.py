@@ -7,6 +7,7 @@ when the node is stopped, whatever by.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 import importlib
 from pathlib import Path
@@ -209,6 +210,28 @@ def _find_class(kind: str) -> type | None:
         return getattr(importlib.import_module(f'{package}.msg'), name)
     except (ImportError, AttributeError):
         return None
+
+
+def record(folder: Path, topics: Sequence[str], namespace: str = '') -> int:
+    """
+    Record until a signal comes, then say what was saved; return the exit status.
+
+    Parameters
+    ----------
+    folder
+        Folder of the recording.
+    topics
+        Topics; none for every one.
+    namespace
+        Namespace of the node, in which relative topics are.
+
+    """
+    arguments = ['--ros-args', '-p', f'folder:="{folder}"']
+    if topics:
+        arguments += ['-p', f'topics:={list(topics)}'.replace("'", '"')]
+    if namespace:
+        arguments += ['-r', f'__ns:=/{namespace.strip("/")}']
+    return run_node(RecorderNode, args=arguments, make_executor=events_executor)
 
 
 def main() -> int:

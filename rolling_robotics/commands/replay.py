@@ -1,0 +1,43 @@
+"""`rolling replay`: compute the commands of a recorded experiment anew."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = 'replay a recorded experiment in lockstep and compare its commands bit by bit'
+DESCRIPTION = """\
+Read a recording, design the feedback of each execution from the plan and the parameters that were
+recorded, give it the recorded states one after the other, and compare its commands with those that
+were sent: an experiment in simulated time gives them again bit by bit.
+
+Exit status 1 tells that a command differs."""
+EXAMPLE = """\
+  rolling demo ball_on_plate --out build/demo
+  rolling replay build/demo/recording"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('recording', metavar='FOLDER', type=Path, help='folder of a recording')
+
+
+def run(args: Namespace) -> int:
+    """Replay."""
+    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
+
+    need_ros('replay')
+    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+    from rolling_robotics.nodes.replaying import replay  # noqa: PLC0415
+
+    with Recorded(args.recording) as recorded, Progress('replaying') as progress:
+        runs = replay(recorded, progress.say)
+    for k, run in enumerate(runs, 1):
+        kind = 'open loop' if run.open_loop else 'closed loop'
+        print(
+            f'execution {k}, {kind}: {run.equal} of {len(run.replayed)} commands equal bit by '
+            f'bit, greatest difference {run.difference:.3g}'
+        )
+    same = all(run.replayed and run.equal == len(run.replayed) for run in runs)
+    return 0 if same else 1
