@@ -32,7 +32,7 @@ from rolling_planner.plan import Plan
 class Options(Mapping[str, float]):
     """The options of a kind of robot, as the parameters of the node stand at the moment."""
 
-    def __init__(self, values: ParameterTable, kind: RobotKind) -> None:
+    def __init__(self, values: ParameterTable | Mapping[str, Any], kind: RobotKind) -> None:
         """Read these parameters."""
         self._values, self._group = values, kind.group
         self._names = [option.name for option in kind.options]

@@ -132,7 +132,7 @@ CASES = {
         position=(0.05, -0.05),
         rotation=(0.0, 0.0, 0.0),
         better=5.0,
-        settle=2.0,
+        settle=3.0,
     ),
     'spin_rolling': Case(
         text=SPIN,

@@ -11,6 +11,7 @@ NODES = {
     'simulator': 'rolling_dynamics.nodes.simulator_node',
     'planner': 'rolling_planner.nodes.planner_node',
     'controller': 'rolling_controller.nodes.controller_node',
+    'robot_controller': 'rolling_controller.nodes.robot_controller_node',
     'recorder': 'rolling_robotics.nodes.recorder_node',
 }
 

@@ -3,135 +3,75 @@
 import dataclasses
 from pathlib import Path
 import signal
+import sys
 import threading
 import time
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER
-from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.nodes.qos import COMMAND, EVENT
 from rolling_interfaces.action import ExecutePlan
-from rolling_planner import plan_rolling
-from rolling_planner.gait_planner import plan_gaits
-from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_interfaces.msg import RollingContact
 from rolling_planner.nodes.conversions import plan_to_message
-from rolling_planner.scenario import read_problem
-from rolling_planner.spin_rolling import plan_spin_rolling
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / 'controller'))
+
+from robot_cases import CASES
+
 CODES = ExecutePlan.Result
-SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
-BALL = """\
-system: point_mass_ball
-ball: {mass: 1, radius: 0.3, inertia: 0.04}
-masses:
-  - {mass: 1, rail: {kind: circle, radius: 0.2}, theta: -pi/2}
-friction: {mu: 0.5}
-initial: {}
-duration: 3
-limits: {theta_acceleration: 100}
-plan:
-  goal: {p: [1, 0], theta: [-pi/2+1/0.3]}
-  goal_tolerance: 0.001
-  segments: 40
-"""
-SPHERE = """\
-system: pendulum_sphere
-floor: {mu: 0.6}
-duration: 3
-plan:
-  waypoints: [{position: [0.8, 0.3]}]
-  limits: {torque: 0.6}
-"""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Case:
-    """A robot, how it is planned for and perturbed, and what feedback has to reach."""
-
-    text: str
-    planned: object
-    position: tuple
-    rotation: tuple
-    rate: float
-    better: float
-    settle: float = 0.0
-
-
-CASES = {
-    'point_mass_ball': Case(
-        text=BALL,
-        planned=lambda s: plan_rolling(read_problem(s)),
-        position=(0.02, 0.0),
-        rotation=(0.0, 0.1, 0.0),
-        rate=500.0,
-        better=10.0,
-    ),
-    'pendulum_sphere': Case(
-        text=SPHERE,
-        planned=lambda s: plan_gaits(read_gait_problem(s)).to_plan(),
-        position=(0.05, -0.05),
-        rotation=(0.0, 0.0, 0.0),
-        rate=250.0,
-        better=4.0,
-        settle=2.0,
-    ),
-    'spin_rolling_sphere': Case(
-        text=(SCENARIOS / 'spin_rolling_plan.yaml').read_text(),
-        planned=lambda s: plan_spin_rolling(read_spin_rolling_problem(s)),
-        position=(1e-3, -1e-3),
-        rotation=(0.05, 0.05, 0.05),
-        rate=250.0,
-        better=10.0,
-    ),
-}
+LONG = 60.0
+NAMES = ('pendulum', 'ball', 'spin_rolling')  # the last one meets the failures
 
 
 class Robot:
-    """A robot with its simulator and controller."""
+    """A robot with its simulator and controller; in lockstep, faster than time goes."""
 
-    def __init__(self, name, case, folder, run_process, peer):
-        self.case, self.peer = case, peer
-        path = folder / f'{name}.yaml'
-        path.write_text(case.text)
-        self.scenario = load_scenario(path)
+    def __init__(self, name, folder, run_process, peer):
+        case = CASES[name]
+        self.name, self.case, self.peer = name, case, peer
+        self.scenario, path = case.load(folder)
         self.plan = case.planned(self.scenario)
         common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': case.rate}
         self.controller = run_process(
             'rolling_controller.nodes.robot_controller_node',
             params={**common, 'state_timeout': 2.0, 'start_tolerance': 0.5},
-        ).wait_for('steps a second')
+        )
         self.simulator = run_process(
             'rolling_dynamics.nodes.robot_simulator_node',
             params={
                 **common,
                 'rate_factor': 50.0,
-                'perturbation_position': f'[{case.position[0]}, {case.position[1]}]',
+                'perturbation_position': str(list(case.position)),
                 'perturbation_rotation': str(list(case.rotation)),
             },
-        ).wait_for('steps a second')
+        )
+        for process in (self.controller, self.simulator):
+            process.wait_for('steps a second', timeout=60.0)
         self.client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
-        end = time.monotonic() + 20.0
+        self.velocities = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+        end = time.monotonic() + 30.0
         while self.execute(self.still(0.1)).error_code == CODES.STALE_STATE:
             assert time.monotonic() < end, 'the controller never saw the robot'
 
     def still(self, duration, **changes):
         """Return a plan in which nothing moves."""
-        rest = np.tile(self.plan.states[0], (3, 1))
-        return dataclasses.replace(
-            self.plan,
-            times=np.linspace(0.0, duration, 3),
-            states=rest,
-            controls=np.zeros((3, self.plan.controls.shape[1])),
-            **changes,
-        )
+        values = {
+            'times': np.linspace(0.0, duration, 3),
+            'states': np.tile(self.plan.states[0], (3, 1)),
+            'controls': np.zeros((3, self.plan.controls.shape[1])),
+            'contact_wrenches': np.zeros((0, 6)),
+        }
+        return dataclasses.replace(self.plan, **values | changes)
 
     def send(self, plan, on_feedback=None):
         message = plan_to_message(plan, Time(), 'odom')
@@ -140,7 +80,17 @@ class Robot:
     def execute(self, plan, on_feedback=None):
         handle = self.send(plan, on_feedback)
         assert handle.accepted
-        return self.peer.wait(handle.get_result_async(), 40.0).result
+        return self.peer.wait(handle.get_result_async(), 60.0).result
+
+    def begin(self, plan):
+        """Send a plan; return its handle once it is being followed."""
+        running = threading.Event()
+        handle = self.send(plan, lambda _: running.set())
+        assert running.wait(20)
+        return handle
+
+    def outcome(self, handle):
+        return self.peer.wait(handle.get_result_async(), 20.0).result
 
     def reset(self):
         assert self.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
@@ -152,33 +102,190 @@ class Robot:
         answer = self.peer.call(SetParameters, 'controller/set_parameters', request)
         assert all(r.successful for r in answer.results), answer
 
+    def change(self, number):
+        request = ChangeState.Request(transition=Transition(id=number))
+        return self.peer.call(ChangeState, 'controller/change_state', request).success
+
+    def want(self, forward, turn=0.0, frame='base_link'):
+        message = TwistStamped()
+        message.header.frame_id = frame
+        message.twist.linear.x, message.twist.angular.z = forward, turn
+        self.velocities.publish(message)
+
+    def controls(self, count, accept=lambda _: True):
+        return self.peer.collect(JointState, 'robot/control', EVENT, count, 20.0, accept)
+
+    def complaint(self, text):
+        """Wait until the diagnostics of the controller say a text."""
+
+        def says(message):
+            return any('controller' in s.name and text in s.message for s in message.status)
+
+        self.peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says)
+
     def close(self):
         self.client.destroy()
-        self.simulator.stop()
-        return self.controller.stop(signal.SIGINT)
+        self.peer.node.destroy_publisher(self.velocities)
+        if self.simulator.popen.poll() is None:
+            self.simulator.stop()
+        return self.controller.stop(signal.SIGINT, signal.SIGTERM)
 
 
-@pytest.fixture(scope='module', params=CASES)
+@pytest.fixture(scope='module', params=NAMES)
 def robot(request, tmp_path_factory, run_process, peer):
-    made = Robot(
-        request.param,
-        CASES[request.param],
-        tmp_path_factory.mktemp('scenario'),
-        run_process,
-        peer,
-    )
+    made = Robot(request.param, tmp_path_factory.mktemp('scenario'), run_process, peer)
     yield made
-    status, _ = made.close()
+    status, elapsed = made.close()
     assert (status, 'Traceback' in made.controller.text) == (0, False), made.controller.text
+    assert elapsed < 5.0
+
+
+only = pytest.mark.parametrize('robot', ['spin_rolling'], indirect=True)
 
 
 def test_feedback_is_better_than_none_from_a_perturbed_start(robot):
+    """The errors that the action tells, without and with feedback, the robot really moving."""
     errors = {}
     for open_loop in (True, False):
         robot.set(open_loop=open_loop, settle_time=robot.case.settle, goal_tolerance=100.0)
         robot.reset()
-        result = robot.execute(robot.plan)
+        feedback = []
+        result = robot.execute(robot.plan, lambda m, f=feedback: f.append(m.feedback))
         assert (result.error_code, result.error_string) == (CODES.NONE, '')
+        assert list(result.final_state_names) == list(robot.plan.state_names)
+        assert feedback[0].state_error > 0.0
+        assert 'control' in feedback[0].margin_names
         errors[open_loop] = result.final_error
-    print(errors)
     assert errors[False] < errors[True] / robot.case.better
+
+
+@only
+def test_missed_goal_is_told(robot):
+    robot.set(open_loop=True, goal_tolerance=1e-3)
+    robot.reset()
+    result = robot.execute(robot.plan)
+    assert result.error_code == CODES.NOT_CONVERGED
+    assert 'goal_tolerance is 0.001' in result.error_string
+    robot.set(open_loop=False)
+
+
+@only
+@pytest.mark.parametrize(
+    ('changes', 'text'),
+    [
+        ({'system': 'contact'}, "plan.system must be 'spin_rolling_sphere', got 'contact'"),
+        ({'model_hash': 'other'}, 'plan again with the scenario of this controller'),
+        ({'state_names': tuple('abcdef')}, 'plan.state_names must be u_s, v_s'),
+        ({'states': np.full((3, 6), 0.5)}, 'start_tolerance allows'),
+        ({'states': np.full((3, 6), np.nan)}, 'states must be finite'),
+    ],
+)
+def test_plan_that_does_not_fit_is_answered(robot, changes, text):
+    plan = robot.still(1.0)
+    for name, value in changes.items():
+        object.__setattr__(plan, name, value)  # past the checks of the plan itself
+    result = robot.execute(plan)
+    assert result.error_code == CODES.INVALID_GOAL
+    assert text in result.error_string
+
+
+@only
+def test_cancel_leaves_a_safe_command(robot):
+    robot.reset()
+    handle = robot.begin(robot.still(LONG))
+    robot.peer.wait(handle.cancel_goal_async())
+    assert robot.outcome(handle).error_code == CODES.CANCELLED
+    result = robot.execute(robot.still(0.1))  # the node lives on
+    assert result.error_code in (CODES.NONE, CODES.NOT_CONVERGED)
+
+
+@only
+def test_newer_plan_supersedes(robot):
+    first = robot.begin(robot.still(LONG))
+    second = robot.execute(robot.still(0.1))
+    assert second.error_code in (CODES.NONE, CODES.NOT_CONVERGED)
+    assert robot.outcome(first).error_code == CODES.PREEMPTED
+
+
+@only
+def test_lost_contact_aborts(robot):
+    publisher = robot.peer.node.create_publisher(RollingContact, 'contact/state', EVENT)
+    handle = robot.begin(robot.still(LONG))
+    publisher.publish(RollingContact(mode='flight'))
+    result = robot.outcome(handle)
+    robot.peer.node.destroy_publisher(publisher)
+    assert result.error_code == CODES.CONTACT_LOST
+    assert 'it is flight' in result.error_string
+
+
+@only
+def test_cmd_vel_drives_and_stops_when_it_is_stale(robot):
+    robot.set(command_timeout=30.0)
+    robot.want(0.04)
+    radius = 0.02
+    driven = robot.controls(1, lambda m: m.effort[1] > 1.0)[0]
+    assert driven.effort[0] == pytest.approx(0.0, abs=1e-9)
+    assert driven.effort[1] == pytest.approx(0.04 / radius)
+    assert list(driven.name) == list(robot.plan.control_names)
+    robot.set(command_timeout=0.1)
+    stopped = robot.controls(3, lambda m: not any(m.effort))
+    assert len(stopped) == 3
+
+
+@only
+def test_plan_has_precedence_over_cmd_vel(robot):
+    robot.set(command_timeout=30.0)
+    robot.want(0.04)
+    robot.controls(1, lambda m: m.effort[1] > 1.0)
+    robot.reset()
+    handle = robot.begin(robot.still(LONG))
+    robot.want(0.04)
+    assert all(m.effort[1] < 1.0 for m in robot.controls(50))
+    robot.peer.wait(handle.cancel_goal_async())
+    assert robot.outcome(handle).error_code == CODES.CANCELLED
+
+
+@only
+@pytest.mark.parametrize(
+    ('wish', 'text'),
+    [
+        ({'forward': float('nan')}, 'cmd_vel refused: it is not finite'),
+        ({'forward': 0.1, 'frame': 'map'}, "cmd_vel in frame 'map' refused, 'base_link'"),
+    ],
+)
+def test_bad_cmd_vel_is_refused_in_words(robot, wish, text):
+    robot.want(**wish)
+    robot.complaint(text)
+
+
+@pytest.mark.parametrize('robot', ['ball'], indirect=True)
+def test_robot_that_cannot_be_driven_says_so(robot):
+    robot.want(0.1)
+    robot.complaint('two masses on rails or more')
+
+
+@only
+def test_deactivated_it_stops_and_refuses(robot):
+    robot.reset()
+    handle = robot.begin(robot.still(LONG))
+    assert robot.change(Transition.TRANSITION_DEACTIVATE)
+    assert robot.outcome(handle).error_code == CODES.INACTIVE
+    assert not robot.send(robot.still(0.1)).accepted
+    assert robot.change(Transition.TRANSITION_CLEANUP)
+    assert robot.change(Transition.TRANSITION_CONFIGURE)
+    assert robot.change(Transition.TRANSITION_ACTIVATE)
+    codes = (CODES.NONE, CODES.NOT_CONVERGED)
+    assert robot.execute(robot.still(0.1)).error_code in codes
+
+
+@only
+def test_lost_state_aborts(robot):
+    """The last test of this robot: its simulator ends."""
+    robot.set(state_timeout=0.5)
+    handle = robot.begin(robot.still(LONG))
+    robot.simulator.stop()
+    result = robot.outcome(handle)
+    assert result.error_code == CODES.STALE_STATE
+    assert 'state_timeout is 0.5 s' in result.error_string
+    result = robot.execute(robot.still(0.1))
+    assert result.error_code == CODES.STALE_STATE
