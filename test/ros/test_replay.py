@@ -1,0 +1,172 @@
+"""Replay of a recording: every command again bit by bit, and what cannot be replayed is told."""
+
+import dataclasses
+import json
+import shutil
+
+from geometry_msgs.msg import AccelStamped
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.design import design_law
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
+from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
+from rolling_dynamics.nodes.state_source import StateSource
+from rolling_interfaces.msg import RollingPlan
+from rolling_planner import Plan
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_robotics.cli import main
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.recording import Recording, Topic
+from rolling_robotics.nodes.replaying import replay
+from std_msgs.msg import String
+
+pytestmark = pytest.mark.ros
+SCENARIO, STEP, START, STEPS = 'ball_on_plate_hard.yaml', 10_000_000, 5_000_000_000, 20
+TOPICS = {
+    'hand/odometry': 'nav_msgs/msg/Odometry',
+    'object/odometry': 'nav_msgs/msg/Odometry',
+    'hand/accel_command': 'geometry_msgs/msg/AccelStamped',
+    'execution/plan': 'rolling_interfaces/msg/RollingPlan',
+    'execution/settings': 'std_msgs/msg/String',
+}
+
+
+def settings(**changes):
+    return {e.name: e.default for e in TABLE} | {
+        'scenario_file': SCENARIO,
+        'use_sim_time': True,
+        **changes,
+    }
+
+
+def small_plan(model):
+    count, m = 5, model.system.control.size
+    controls = np.zeros((count, m))
+    controls[:, :2] = 0.01  # what a plan leaves at zero, its feedback leaves alone
+    return Plan(
+        system=model.system.name,
+        model_hash=model.system.model_hash,
+        state_names=model.system.state.names,
+        control_names=model.system.control.names,
+        times=np.linspace(0, STEPS * STEP * 1e-9, count),
+        states=np.tile(model.start, (count, 1)),
+        controls=controls,
+    )
+
+
+def bodies(rng):
+    """Return odometry of a hand and of the ball on it, a little off the rest."""
+    hand, ball = np.zeros(13), np.zeros(13)
+    hand[0] = ball[0] = 1.0
+    ball[4:7] = [*rng.normal(0, 2e-3, 2), 0.1]
+    hand[7:13], ball[7:13] = rng.normal(0, 1e-3, 6), rng.normal(0, 1e-3, 6)
+    return hand, ball
+
+
+def write_recording(folder, values, change=lambda _k, u: u):
+    """Write what a controller in simulated time would have seen and sent; return the folder."""
+    model = load_model(SCENARIO)
+    plan = small_plan(model)
+    weights = None if values['open_loop'] else values
+    law = design_law(model, plan, weights).law
+    contact_h = model.start[model.system.state.slice('contact_h')]
+    seen = Measurements(StateSource(model.system, model.params, contact_h))
+    recording = Recording(folder, ('rolling_interfaces',), longest_queue=1000)
+    for name, kind in TOPICS.items():
+        assert recording.add(Topic(f'/{name}', kind, latched=False))
+    clock = iter(range(1, 10_000))
+    message = plan_to_message(plan, nanoseconds_to_time(START), 'world')
+    recording.put('/execution/settings', next(clock), cdr(String(data=json.dumps(values))))
+    recording.put('/execution/plan', next(clock), cdr(message))
+    encoders = OdometryEncoder('world', 'hand'), OdometryEncoder('world', 'object')
+    rng = np.random.default_rng(3)
+    for k in range(STEPS):
+        stamp = START + k * STEP
+        for name, body, encoder in zip(TOPICS, bodies(rng), encoders, strict=False):
+            data = bytes(encoder.encode(stamp, body.tolist()))
+            seen.take(data, is_hand=name == 'hand/odometry')
+            recording.put(f'/{name}', next(clock), data)
+        u = law.command((stamp - START) * 1e-9, seen.state()[1])
+        limits = model.control_limits
+        u = change(k, np.clip(u, -limits, limits))
+        command = accel_command(u.tolist(), nanoseconds_to_time(stamp), 'hand')
+        recording.put('/hand/accel_command', next(clock), cdr(command))
+    recording.close()
+    assert not recording.fault
+    return folder
+
+
+def cdr(message):
+    assert isinstance(message, (RollingPlan, String, AccelStamped))
+    return serialize_message(message)
+
+
+@pytest.fixture(scope='module')
+def good(tmp_path_factory):
+    return write_recording(tmp_path_factory.mktemp('replay') / 'bag', settings())
+
+
+def test_every_command_is_found_bit_by_bit(good):
+    with Recorded(good) as recorded:
+        (run,) = replay(recorded)
+    assert (len(run.recorded), run.equal, run.difference) == (STEPS, STEPS, 0.0)
+    assert np.abs(run.recorded).max() > 1e-3  # there was something to do
+    assert run.times == [k * STEP * 1e-9 for k in range(STEPS)]
+
+
+def test_open_loop_is_replayed_without_feedback(tmp_path):
+    folder = write_recording(tmp_path / 'bag', settings(open_loop=True))
+    with Recorded(folder) as recorded:
+        (run,) = replay(recorded)
+    assert (run.open_loop, run.equal) == (True, STEPS)
+    assert np.array(run.replayed) == pytest.approx(np.tile([0.01, 0.01, 0, 0, 0, 0], (STEPS, 1)))
+
+
+def test_command_line_tells_and_finds_a_single_changed_bit(good, tmp_path, capsys):
+    assert main(['replay', str(good)]) == 0
+    assert f'closed loop: {STEPS} of {STEPS} commands equal' in capsys.readouterr().out
+    changed = write_recording(
+        tmp_path / 'bag', settings(), lambda k, u: np.nextafter(u, 1) if k == 7 else u
+    )
+    assert main(['replay', str(changed)]) == 1
+    assert f'{STEPS - 1} of {STEPS} commands equal' in capsys.readouterr().out
+
+
+def test_other_weights_give_other_commands(tmp_path):
+    """The settings of the recording are those that are used."""
+    folder = write_recording(tmp_path / 'bag', settings())
+    with Recorded(folder) as recorded:
+        original = recorded.messages
+
+        def heavier(names):
+            for name, stamp, message in original(names):
+                if name != 'execution/settings':
+                    yield name, stamp, message
+                    continue
+                values = json.loads(message.data) | {'control_weight': 7.0}
+                yield name, stamp, dataclasses.replace(message, data=json.dumps(values))
+
+        recorded.messages = heavier
+        (run,) = replay(recorded)
+    assert run.equal < STEPS
+
+
+def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
+    assert main(['replay', str(tmp_path / 'nothing')]) == 2
+    assert 'no such folder' in capsys.readouterr().err
+    (tmp_path / 'empty').mkdir()
+    assert main(['replay', str(tmp_path / 'empty')]) == 2
+    assert 'is no recording' in capsys.readouterr().err
+    by_clock = write_recording(tmp_path / 'clock', settings(use_sim_time=False))
+    with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='by the clock'):
+        replay(recorded)
+    damaged = tmp_path / 'damaged'
+    shutil.copytree(good, damaged)
+    path = next(damaged.glob('*.mcap'))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert main(['replay', str(damaged)]) == 2
