@@ -16,7 +16,6 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem, HybridPlant
-from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_hw_interface.arm import planar_wrench, PlanarArm
 from rolling_hw_interface.emulated_motors import EmulatedMotors
@@ -90,6 +89,40 @@ def planar_plant(
         rolling_resistance=resistance,
         edges=d['hand_edges'],
     )
+
+
+def placed(
+    plant: HybridContactSystem,
+    params: NDArray[np.float64],
+    model: ContactSystem,
+    x: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """
+    Return the state of the planar plant, rolling, at a state of the contact system.
+
+    Parameters
+    ----------
+    plant, params
+        The plant and its parameters.
+    model, x
+        Contact system and its state; what leads out of the plane is left out.
+
+    """
+    d = model.state.unpack(x)
+    turns = {n: 2.0 * np.arctan2(d[n][2], d[n][0]) for n in ('q_WH', 'q_HO')}
+    y = plant.state.pack(
+        beta_WH=turns['q_WH'],
+        p_WH=d['p_WH'][[0, 2]],
+        beta_HO=turns['q_HO'],
+        p_HO_H=np.zeros(2),
+        w_WH_H=d['w_WH_H'][1],
+        v_WH_H=d['v_WH_H'][[0, 2]],
+        w_HO_H=d['w_HO_H'][1],
+        v_HO_H=np.zeros(2),
+    )
+    at = np.array(plant.touch(y, params)[2]).ravel()  # the lowest point is moved to the contact
+    y[plant.state.slice('p_HO_H').start] += d['contact_h'][0] - at[0]
+    return np.array(plant.projections['rolling'](y, params)).ravel()
 
 
 class EmulatedPlant:
@@ -178,7 +211,7 @@ class EmulatedPlant:
         self._seen = self._look()
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return plant_state(self._system, self._params, self._model, x)
+        return placed(self._system, self._params, self._model, x)
 
     def step(self, dt: float) -> PlantView:
         """

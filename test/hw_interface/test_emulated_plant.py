@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
@@ -23,8 +25,23 @@ DT = 1e-3
 LABORATORY = Laboratory()
 
 
+def laboratory_model():
+    half = LABORATORY.plate / 2
+    plate = Plane(u_bounds=(-half, half), v_bounds=(-half, half))
+    system = ContactSystem(Ellipsoid(*LABORATORY.surface_axes), plate)
+    return system, system.pack_parameters(
+        mass=LABORATORY.mass,
+        inertia=LABORATORY.inertia,
+        gravity_W=(0.0, 0.0, -LABORATORY.gravity),
+        mu=LABORATORY.mu,
+    )
+
+
+MODEL = laboratory_model()
+
+
 def start(turn=0.0):
-    model = LABORATORY.model()[0]
+    model = MODEL[0]
     angle = -math.pi / 2 + turn
     return model.state.pack(
         q_WH=[1, 0, 0, 0], p_WH=[0, 0, 0], q_HO=[math.cos(angle / 2), 0, math.sin(angle / 2), 0],
@@ -34,7 +51,7 @@ def start(turn=0.0):
 
 def make_plant(turn=0.0, **options):
     return EmulatedPlant(
-        *LABORATORY.model(), start(turn), PlanarArm(ArmModel()), MotorModel(),
+        *MODEL, start(turn), PlanarArm(ArmModel()), MotorModel(),
         resistance=LABORATORY.rolling_resistance, **options,
     )  # fmt: skip
 
@@ -49,7 +66,7 @@ class Whole:
         self.arm = PlanarArm(ArmModel())
         self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=2)
         self.pattern = MarkerPattern(MARKERS)
-        self.estimator = ObjectEstimator(*LABORATORY.model(), model=FilterModel(planar=True))
+        self.estimator = ObjectEstimator(*MODEL, model=FilterModel(planar=True))
         self.t, self.rows, self.modes = 0.0, [], []
 
     def step(self, control):
@@ -144,7 +161,7 @@ def test_start_out_of_reach_is_refused():
     x = start()
     x[4] = 3.0
     with pytest.raises(ParameterError, match='does not reach'):
-        EmulatedPlant(*LABORATORY.model(), x, PlanarArm(ArmModel()), MotorModel())
+        EmulatedPlant(*MODEL, x, PlanarArm(ArmModel()), MotorModel())
 
 
 def test_reset_puts_the_object_back_turned():

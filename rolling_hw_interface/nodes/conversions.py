@@ -1,0 +1,158 @@
+"""Messages of joints, images and poses to arrays and back, pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, PoseWithCovarianceStamped
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import (
+    list_to_point,
+    nanoseconds_to_time,
+    quaternion_to_wxyz,
+    vector_to_list,
+    wxyz_to_quaternion,
+)
+from sensor_msgs.msg import JointState, PointCloud2, PointField
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+TYPES = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
+
+
+def joints_to_message(
+    names: Sequence[str],
+    stamp: int,
+    *,
+    position: NDArray[np.float64] | None = None,
+    velocity: NDArray[np.float64] | None = None,
+    effort: NDArray[np.float64] | None = None,
+) -> JointState:
+    """Return joint states or a command [rad], [rad/s], [N m] at a time [ns]."""
+    out = JointState(name=list(names))
+    out.header.stamp = nanoseconds_to_time(stamp)
+    for field, value in (('position', position), ('velocity', velocity), ('effort', effort)):
+        if value is not None:
+            setattr(out, field, value.tolist())
+    return out
+
+
+def message_to_joints(
+    message: JointState, names: Sequence[str], field: str
+) -> NDArray[np.float64]:
+    """
+    Return one field of the named joints, in their order.
+
+    Raises
+    ------
+    ParameterError
+        A joint or its value is missing.
+
+    """
+    values = getattr(message, field)
+    try:
+        return np.array([values[message.name.index(name)] for name in names])
+    except (ValueError, IndexError):
+        raise ParameterError(
+            f'joint states with {field} of {list(names)} are needed, got {len(values)} values of '
+            f'{list(message.name)}'
+        ) from None
+
+
+def joints_to_trajectory(
+    names: Sequence[str],
+    stamp: int,
+    position: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    ahead: float,
+) -> JointTrajectory:
+    """Return a trajectory of the one point that is to be reached after some time [s]."""
+    out = JointTrajectory(joint_names=list(names))
+    out.header.stamp = nanoseconds_to_time(stamp)
+    point = JointTrajectoryPoint(positions=position.tolist(), velocities=velocity.tolist())
+    point.time_from_start.nanosec = round(ahead * 1e9)
+    out.points = [point]
+    return out
+
+
+def markers_to_cloud(markers: NDArray[np.float64], stamp: Time, frame: str) -> PointCloud2:
+    """Return places of markers [m], shape (k, 3), as an ordered cloud of 64-bit numbers."""
+    out = PointCloud2(height=1, width=len(markers), point_step=24, row_step=24 * len(markers))
+    out.header.stamp, out.header.frame_id = stamp, frame
+    out.fields = [
+        PointField(name=name, offset=8 * k, datatype=PointField.FLOAT64, count=1)
+        for k, name in enumerate('xyz')
+    ]
+    out.is_dense = bool(np.all(np.isfinite(markers)))
+    out.data = np.ascontiguousarray(markers, dtype='<f8').tobytes()
+    return out
+
+
+def cloud_to_markers(message: PointCloud2) -> NDArray[np.float64]:
+    """
+    Return the points of a cloud in their order [m], shape (k, 3).
+
+    Raises
+    ------
+    ParameterError
+        It has no x, y, z of 32 or 64 bits, or its size does not fit.
+
+    """
+    known = {f.name: f for f in message.fields}
+    count = message.width * message.height
+    order = '>' if message.is_bigendian else '<'
+    try:
+        kind = np.dtype(
+            {
+                'names': ['x', 'y', 'z'],
+                'formats': [order + TYPES[known[name].datatype] for name in 'xyz'],
+                'offsets': [known[name].offset for name in 'xyz'],
+                'itemsize': message.point_step,
+            }
+        )
+        points = np.frombuffer(bytes(message.data), dtype=kind, count=count)
+    except (KeyError, ValueError) as error:
+        raise ParameterError(
+            f'markers: a cloud with fields x, y, z of 32 or 64 bits is needed ({error})'
+        ) from None
+    return np.column_stack([points[name].astype(float) for name in 'xyz'])
+
+
+def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """
+    Return place [m] and unit quaternion (w, x, y, z).
+
+    Raises
+    ------
+    ParameterError
+        Something is not finite, or the quaternion is far from a unit.
+
+    """
+    p = np.array(vector_to_list(pose.position))
+    q = np.array(quaternion_to_wxyz(pose.orientation))
+    norm = math.sqrt(float(q @ q))
+    if not math.isfinite(p.sum() + norm) or abs(norm - 1.0) > 1e-2:
+        raise ParameterError(
+            f'a pose needs finite numbers and a unit quaternion, got norm {norm:.3g}'
+        )
+    return p, q / norm
+
+
+def arrays_to_pose(
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    stamp: Time,
+    frame: str,
+) -> PoseWithCovarianceStamped:
+    """Return place, attitude (w, x, y, z) and covariance (6, 6) as a message."""
+    out = PoseWithCovarianceStamped()
+    out.header.stamp, out.header.frame_id = stamp, frame
+    out.pose.pose = Pose(
+        position=list_to_point(p.tolist()), orientation=wxyz_to_quaternion(q.tolist())
+    )
+    out.pose.covariance = covariance.ravel().tolist()
+    return out

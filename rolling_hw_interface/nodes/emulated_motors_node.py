@@ -1,0 +1,234 @@
+"""
+Emulated motors: the arm with its amplifiers and an object on its plate, as hardware seen from ROS.
+
+It takes ``robot_joint_command`` and sends ``robot_joint_states``, as ros2_control's topic-based
+hardware does; the truth goes to topics of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from typing import Any
+
+from nav_msgs.msg import Odometry
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.process import run_node
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_WRITER
+from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.faults import MOTOR_FAULTS
+from rolling_hw_interface.motor_model import MODES, MotorModel
+from rolling_hw_interface.nodes.conversions import joints_to_message, message_to_joints
+from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.model_parameters import (
+    ARM_TABLE,
+    FRAME_PREFIX,
+    JOINT_NAMES,
+    model_of,
+    MOTOR_TABLE,
+    SCENARIO,
+    WORLD_FRAME,
+)
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+TABLE = (
+    SCENARIO,
+    RATE,
+    JOINT_NAMES,
+    Parameter(
+        name='slip_share',
+        default=0.8,
+        low=0.0,
+        high=1.0,
+        read_only=True,
+        text='kinetic over static friction',
+    ),
+    Parameter(
+        name='rolling_resistance',
+        default=0.0,
+        low=0.0,
+        high=1.0,
+        unit='m s/rad',
+        read_only=True,
+        text='torque against rolling over normal force and rate',
+    ),
+    Parameter(
+        name='seed', default=-1, low=-1, read_only=True, text='of all chance; -1 = of the time'
+    ),
+    Parameter(
+        name='fault',
+        default='none',
+        choices=MOTOR_FAULTS,
+        text='fault that is put in while it runs',
+    ),
+    Parameter(name='fault_joint', default=0, low=0, high=2, text='joint that has it, from 0'),
+    Parameter(
+        name='perturbation_position',
+        default=0.0,
+        low=-1.0,
+        high=1.0,
+        unit='m',
+        text='shift of the object along the plate at ~/reset',
+    ),
+    Parameter(
+        name='perturbation_rotation',
+        default=0.0,
+        low=-3.2,
+        high=3.2,
+        unit='rad',
+        text='turn of the object about y at ~/reset',
+    ),
+    WORLD_FRAME,
+    FRAME_PREFIX,
+    *ARM_TABLE,
+    *MOTOR_TABLE,
+)
+
+
+class EmulatedMotorsNode(LoopNode):
+    """Lifecycle node in place of the arm."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('emulated_motors', TABLE)
+        self._plant: EmulatedPlant | None = None
+        self._lock = threading.Lock()
+        self._refused = ''
+
+    def set_up(self) -> None:
+        """Make the plant and its topics."""
+        v = self.values
+        model = load_model(v['scenario_file'])
+        seed = v['seed']
+        self._plant = EmulatedPlant(
+            model.system,
+            model.params,
+            model.start,
+            PlanarArm(model_of(ArmModel, v, 'arm')),
+            model_of(MotorModel, v, 'motors'),
+            slip_share=v['slip_share'],
+            resistance=v['rolling_resistance'],
+            seed=self.now() % 2**32 if seed < 0 else seed,
+        )
+        self._names = list(v['joint_names'])
+        world, prefix = v['world_frame'], v['frame_prefix']
+        self._encode_hand = OdometryEncoder(world, f'{prefix}hand').encode
+        self._encode_object = OdometryEncoder(world, f'{prefix}object').encode
+        self._states = self.writer(JointState, 'robot_joint_states', STREAM_WRITER)
+        self._object = self.writer(Odometry, 'object/ground_truth', STREAM_WRITER)
+        self._hand = self.writer(Odometry, 'hand/ground_truth', STREAM_WRITER)
+        self._mode = self.writer(String, 'contact/ground_truth', EVENT)
+        self._commands = self.polled(JointState, 'robot_joint_command', COMMAND)
+        self._made.append(
+            (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset))
+        )
+        self.get_logger().info(f'{model.title}: an arm and its motors, {v["rate"]:g} Hz')
+
+    def begin(self, now: int) -> None:
+        """Start the clock of the plant."""
+        self._dt = 1.0 / self.values['rate']
+        self._epoch, self._ticks, self._told = now - round(self._plant.time * 1e9), 0, ''
+
+    def tick(self) -> None:
+        """Take commands, step, and send what encoders and truth say."""
+        with self._lock:
+            motors = self._plant.motors
+            fault, joint = self.values['fault'], self.values['fault_joint']
+            if (fault, joint) != (motors.fault, motors.joint):
+                motors.inject(fault, joint)
+            for message in self._commands.take():
+                self._take(message)
+            view = self._plant.step(self._dt)
+            seen, time = motors.read(), self._plant.time
+        stamp = self._epoch + round(time * 1e9)
+        behind = self.now() - stamp
+        if behind > 100_000_000:  # the machine was busy: the plant's clock is put right
+            self._epoch += behind
+        if seen is not None:
+            self._states.publish(
+                joints_to_message(
+                    self._names,
+                    stamp,
+                    position=seen.position,
+                    velocity=seen.velocity,
+                    effort=seen.effort,
+                )
+            )
+        self._object.publish(self._encode_object(stamp, view.object_.tolist()))
+        self._hand.publish(self._encode_hand(stamp, view.hand.tolist()))
+        if view.mode != self._told:
+            self._told = view.mode
+            self._mode.publish(String(data=view.mode))
+
+    def _take(self, message: JointState) -> None:
+        given = [mode for mode in MODES if len(getattr(message, mode)) > 0]
+        if len(given) != 1:
+            self._refused = f'a command has one of {", ".join(MODES)}, got {given or "none"}'
+            return
+        if not self.enabled:
+            return
+        try:
+            wanted = message_to_joints(message, self._names, given[0])
+            self._plant.motors.command(given[0], wanted, self._plant.time)
+        except ParameterError as error:
+            self._refused = str(error)
+
+    def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        shift = self.values['perturbation_position']
+        turn = self.values['perturbation_rotation']
+        with self._lock:
+            at = self._plant.time
+            self._plant.reset(shift=shift, turn=turn)
+            self._epoch += round((at - self._plant.time) * 1e9)
+        response.success = True
+        response.message = f'at the start, shifted by {shift:g} m and turned by {turn:g} rad'
+        return response
+
+    def switch(self, *, on: bool) -> str:
+        """Take commands again, or let the amplifiers brake."""
+        return 'commands are taken' if on else 'the amplifiers brake; ~/enable takes commands'
+
+    def clean_up(self) -> None:
+        """Forget the plant."""
+        self._plant = None
+
+    def health(self) -> Health:
+        """Return what the motors do and the fault at work."""
+        if self._plant is None or self._loop is None:
+            return OK, 'not running', {}
+        motors = self._plant.motors
+        values: dict[str, Any] = {
+            'time [s]': self._plant.time,
+            'contact': self._told,
+            'braking': motors.braking,
+            'fastest joint [rad/s]': float(max(map(abs, motors.qd.tolist()), default=math.nan)),
+            **self.punctuality(),
+        }
+        if self._fault:
+            return ERROR, self._fault, values
+        if self._plant.ended:
+            return ERROR, f'the object stopped: {self._plant.ended}; ~/reset starts anew', values
+        if motors.fault != 'none':
+            return WARN, f'injected fault: {motors.fault} of joint {motors.joint + 1}', values
+        if self._refused:
+            refused, self._refused = self._refused, ''
+            return WARN, refused, values
+        return OK, 'braking: no commands' if motors.braking else 'driven', values
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(EmulatedMotorsNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Base of the hardware's nodes: a loop of its own thread, enable and stop, what to destroy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rolling_dynamics.errors import SimulationError
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import overridable
+from rolling_dynamics.nodes.suite_node import SuiteNode
+from std_srvs.srv import SetBool, Trigger
+
+STOP_TIMEOUT = 0.5  # for the loop to end [s]
+RATE = Parameter(
+    name='rate',
+    default=1000.0,
+    low=50.0,
+    high=2000.0,
+    unit='Hz',
+    read_only=True,
+    text='turns of the loop a second',
+)
+
+
+class LoopNode(SuiteNode):
+    """
+    Lifecycle node with a loop.
+
+    Subclasses override :meth:`set_up`, :meth:`begin`, :meth:`tick`, :meth:`switch` and
+    :meth:`wind_down`; what :meth:`writer`, :meth:`reader` and :meth:`polled` make is destroyed at
+    cleanup.
+    """
+
+    def __init__(self, name: str, table: Sequence[Parameter], **options: Any) -> None:
+        """Declare the parameters; ``options`` go to :class:`SuiteNode`."""
+        super().__init__(name, table, **options)
+        self._loop: PeriodicLoop | None = None
+        self._made: list[tuple[Any, Any]] = []
+        self._fault = ''
+        self.enabled = True
+
+    # -- what a subclass fills in -----------------------------------------------------------
+
+    def set_up(self) -> None:
+        """Load, check and create everything."""
+
+    def begin(self, now: int) -> None:
+        """Get ready for the first tick; the time is that of the node [ns]."""
+
+    def tick(self) -> None:
+        """Do one turn."""
+
+    def switch(self, *, on: bool) -> str:
+        """Take work up, or stop, because somebody asked; return what to answer."""
+        return 'enabled' if on else 'stopped; ~/enable takes work up again'
+
+    def wind_down(self) -> None:
+        """Leave everything safe while the loop still runs."""
+
+    def clean_up(self) -> None:
+        """Forget what ``set_up`` made."""
+
+    # -- life cycle -------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Create services and what the subclass needs."""
+        self.set_up()
+        for kind, name, callback in (
+            (SetBool, '~/enable', self._enable),
+            (Trigger, '~/stop', self._stop),
+        ):
+            self._made.append((self.destroy_service, self.create_service(kind, name, callback)))
+
+    def activate(self) -> None:
+        """Start the loop."""
+        self._fault = ''
+        self.begin(self.now())
+        self._loop = PeriodicLoop(
+            self.tick, 1.0 / self.values['rate'], name='loop', on_fault=self._fail
+        )
+        self._loop.start()
+
+    def deactivate(self) -> None:
+        """Leave everything safe, then stop the loop."""
+        if self._loop is None:
+            return
+        if self._loop.running:
+            self.wind_down()
+        if not self._loop.stop(STOP_TIMEOUT):
+            raise SimulationError('the loop has not ended yet')
+        self._loop = None
+
+    def cleanup(self) -> None:
+        """Destroy what was made."""
+        if self._loop is not None:
+            raise SimulationError('the loop has not ended yet')
+        for destroy, entity in self._made:
+            destroy(entity)
+        self._made = []
+        self.clean_up()
+
+    def _fail(self, error: Exception) -> None:
+        self._fault = f'the loop failed: {type(error).__name__}: {error}'
+        self.get_logger().error(self._fault)
+
+    # -- helpers ----------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """Return the time of the node [ns]."""
+        return int(self.get_clock().now().nanoseconds)
+
+    def writer(self, kind: type, name: str, qos: Any) -> Any:
+        """Create a publisher."""
+        made = self.create_publisher(kind, name, qos, qos_overriding_options=overridable())
+        self._made.append((self.destroy_publisher, made))
+        return made
+
+    def polled(self, kind: type, name: str, qos: Any, *, raw: bool = False) -> PolledSubscription:
+        """Create a subscription that the loop reads."""
+        made = PolledSubscription(self, kind, name, qos, raw=raw)
+        self._made.append((PolledSubscription.destroy, made))
+        return made
+
+    def punctuality(self) -> dict[str, Any]:
+        """Return the figures of the loop for the diagnostics."""
+        if self._loop is None:
+            return {}
+        record = self._loop.read_punctuality()
+        return {
+            'ticks': record.ticks,
+            'misses': record.misses,
+            'skipped': record.skipped,
+            'worst jitter [s]': record.worst_jitter,
+            'mean work [s]': record.mean_work,
+        }
+
+    def every(self, rate: str) -> int:
+        """Return how many turns of the loop pass between two of a slower rate."""
+        return max(1, round(self.values['rate'] / self.values[rate]))
+
+    # -- services ---------------------------------------------------------------------------
+
+    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.enabled = request.data
+        response.message = self.switch(on=request.data)
+        response.success = True
+        return response
+
+    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.enabled = False
+        response.message = self.switch(on=False)
+        response.success = True
+        return response

@@ -1,0 +1,263 @@
+"""
+Motor bridge: from accelerations of the hand to joint commands, with limits and watchdogs.
+
+It drives motors through ros2_control's topic-based hardware pair or through the command topic of a
+controller, whether they are real or emulated.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from geometry_msgs.msg import AccelStamped
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import accel_to_control, nanoseconds_to_time
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.process import run_node
+from rolling_dynamics.nodes.qos import COMMAND, STREAM_POLLED, STREAM_WRITER
+from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_hw_interface.nodes.arm_frames import arm_frames
+from rolling_hw_interface.nodes.conversions import (
+    joints_to_message,
+    joints_to_trajectory,
+    message_to_joints,
+)
+from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.model_parameters import (
+    ARM_TABLE,
+    BRIDGE_TABLE,
+    FRAME_PREFIX,
+    JOINT_NAMES,
+    model_of,
+    MOTOR_TABLE,
+    STATE_TOPIC,
+    WORLD_FRAME,
+)
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory
+
+OUTPUTS = {  # name -> type, default topic
+    'joint_state': (JointState, 'robot_joint_command'),
+    'array': (Float64MultiArray, 'joint_group_controller/commands'),
+    'trajectory': (JointTrajectory, 'joint_trajectory_controller/joint_trajectory'),
+}
+TABLE = (
+    RATE,
+    JOINT_NAMES,
+    STATE_TOPIC,
+    Parameter(
+        name='output',
+        default='joint_state',
+        choices=tuple(OUTPUTS),
+        read_only=True,
+        text='kind of command: for topic-based hardware, or for a controller',
+    ),
+    Parameter(
+        name='command_topic',
+        default='',
+        read_only=True,
+        text='where commands go; empty = the usual topic of that kind',
+    ),
+    Parameter(
+        name='publish_joint_states',
+        default=True,
+        read_only=True,
+        text='publish joint_states; off beside joint_state_broadcaster',
+    ),
+    Parameter(
+        name='publish_frames',
+        default=True,
+        read_only=True,
+        text='publish frames of the links; off beside robot_state_publisher',
+    ),
+    Parameter(
+        name='tf_rate',
+        default=50.0,
+        low=1.0,
+        high=100.0,
+        unit='Hz',
+        read_only=True,
+        text='messages a second of the frames',
+    ),
+    WORLD_FRAME,
+    FRAME_PREFIX,
+    *BRIDGE_TABLE,
+    *ARM_TABLE,
+    *MOTOR_TABLE,
+)
+
+
+class MotorBridgeNode(LoopNode):
+    """Lifecycle node that steps the bridge."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('motor_bridge', TABLE)
+        self._bridge: MotorBridge | None = None
+        self._lock = threading.Lock()
+        self._refused = ''
+        self._position: NDArray[np.float64] | None = None
+
+    def set_up(self) -> None:
+        """Make the bridge and its topics."""
+        arm = PlanarArm(model_of(ArmModel, self.values, 'arm'))
+        motors = model_of(MotorModel, self.values, 'motors')
+        settings = model_of(BridgeSettings, self.values, 'drive')
+        self._output = self.values['output']
+        if self._output == 'trajectory' and settings.mode == 'effort':
+            raise ParameterError(
+                "output 'trajectory' goes with drive.mode 'position' or 'velocity', got 'effort'"
+            )
+        self._bridge = MotorBridge(arm, motors, settings)
+        self._names = list(self.values['joint_names'])
+        kind, usual = OUTPUTS[self._output]
+        self._commands = self.writer(kind, self.values['command_topic'] or usual, COMMAND)
+        self._joint_states = (
+            self.writer(JointState, 'joint_states', STREAM_WRITER)
+            if self.values['publish_joint_states']
+            else None
+        )
+        self._tf = (
+            self.writer(TFMessage, '/tf', STREAM_WRITER) if self.values['publish_frames'] else None
+        )
+        self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND)
+        self._states = self.polled(JointState, self.values['state_topic'], STREAM_POLLED)
+        self._frame = f'{self.values["frame_prefix"]}hand'
+        self.get_logger().info(
+            f'driving {", ".join(self._names)} by {settings.mode}, stops within '
+            f'{settings.command_timeout + settings.stop_time:g} s of the last command'
+        )
+
+    def begin(self, now: int) -> None:
+        """Start from where the arm is."""
+        self._epoch, self._ticks, self._dt = now, 0, 1.0 / self.values['rate']
+        self._tf_every = self.every('tf_rate')
+        self.enabled = True
+        if self._bridge.phase != 'waiting':
+            self._bridge.enable(0.0)
+
+    def tick(self) -> None:
+        """Take states and commands, and send what follows from them."""
+        now = self.now()
+        t = (now - self._epoch) * 1e-9
+        with self._lock:
+            for message in self._states.take():
+                self._take_state(message, t)
+            for message in self._accelerations.take():
+                self._take_command(message, t)
+            out = self._bridge.step(t, self._dt)
+        if out is not None:
+            self._send(out, now)
+        self._ticks += 1
+        if (
+            self._tf is not None
+            and self._position is not None
+            and not self._ticks % self._tf_every
+        ):
+            self._tf.publish(
+                arm_frames(
+                    self._bridge.arm.model,
+                    self._position,
+                    nanoseconds_to_time(now),
+                    self.values['world_frame'],
+                    self.values['frame_prefix'],
+                )
+            )
+
+    def _take_state(self, message: JointState, t: float) -> None:
+        try:
+            position = message_to_joints(message, self._names, 'position')
+            velocity = message_to_joints(message, self._names, 'velocity')
+        except ParameterError as error:
+            self._refused = str(error)
+            return
+        self._bridge.take_state(position, velocity, t)
+        if np.all(np.isfinite(position)):
+            self._position = position
+        if self._joint_states is not None:
+            self._joint_states.publish(message)
+
+    def _take_command(self, message: AccelStamped, t: float) -> None:
+        if message.header.frame_id not in ('', self._frame):
+            self._refused = (
+                f'command in frame {message.header.frame_id!r} refused, {self._frame!r} is needed'
+            )
+            return
+        self._bridge.take_command(accel_to_control(message.accel), t)
+
+    def _send(self, out: NDArray[np.float64], now: int) -> None:
+        mode = self._bridge.settings.mode
+        if self._output == 'array':
+            self._commands.publish(Float64MultiArray(data=out.tolist()))
+        elif self._output == 'trajectory':
+            ahead = 2 * self._dt
+            q = self._bridge.q + ahead * self._bridge.qd
+            self._commands.publish(
+                joints_to_trajectory(self._names, now, q, self._bridge.qd, ahead)
+            )
+        else:
+            self._commands.publish(joints_to_message(self._names, now, **{mode: out}))
+
+    def switch(self, *, on: bool) -> str:
+        """Enable, or stop in the stated time."""
+        if self._bridge is None or self._loop is None:
+            return 'the node is not active'
+        t = (self.now() - self._epoch) * 1e-9
+        with self._lock:
+            if on:
+                self._bridge.enable(t)
+                return 'commands are taken'
+            self._bridge.stop(t)
+        return f'at rest within {self._bridge.settings.stop_time:g} s; ~/enable takes commands'
+
+    def wind_down(self) -> None:
+        """Bring the arm to rest before the loop ends."""
+        self.switch(on=False)
+        end = time.monotonic() + self._bridge.settings.stop_time + 0.1
+        while self._bridge.phase == 'stopping' and time.monotonic() < end:
+            time.sleep(0.005)
+
+    def clean_up(self) -> None:
+        """Forget the arm."""
+        self._bridge, self._position = None, None
+
+    def health(self) -> Health:
+        """Return phase, faults and punctuality."""
+        bridge = self._bridge
+        if bridge is None:
+            return OK, 'not running', {}
+        values = {
+            'phase': bridge.phase,
+            'steps changed by a limit': bridge.clipped,
+            **self.punctuality(),
+        }
+        if self._fault or bridge.phase == 'stopped':
+            return ERROR, self._fault or f'stopped: {bridge.reason}', values
+        refused = self._refused or bridge.refused
+        if refused:
+            self._refused = bridge.refused = ''
+            return WARN, refused, values
+        if bridge.phase == 'waiting':
+            return WARN, f'no joint states on {self.values["state_topic"]} yet', values
+        if bridge.reason:
+            return WARN, f'{bridge.phase}: {bridge.reason}', values
+        return OK, bridge.phase, values
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(MotorBridgeNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""
+Vision bridge: what a motion-capture driver or a camera sends, as poses of the object in the world.
+
+Poses with or without covariance, or positions of markers to which a rigid body is fitted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import matrix_to_transform
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.process import events_executor, run_node
+from rolling_dynamics.nodes.qos import overridable, SENSOR_DATA, STREAM_WRITER
+from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
+from rolling_hw_interface.markers import MarkerPattern
+from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
+from rolling_hw_interface.nodes.conversions import (
+    arrays_to_pose,
+    cloud_to_markers,
+    pose_to_arrays,
+)
+from rolling_hw_interface.nodes.model_parameters import FRAME_PREFIX, WORLD_FRAME
+from rolling_hw_interface.vision import PoseMeasurement, Vision
+from rolling_hw_interface.watchdog import Watchdog
+from sensor_msgs.msg import PointCloud2
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+from transforms3d.quaternions import quat2mat
+
+INPUTS = {
+    'markers': PointCloud2,
+    'pose': PoseStamped,
+    'pose_with_covariance': PoseWithCovarianceStamped,
+}
+TABLE = (
+    Parameter(
+        name='input',
+        default='markers',
+        choices=tuple(INPUTS),
+        read_only=True,
+        text='what comes: places of markers, poses, or poses with covariance',
+    ),
+    Parameter(
+        name='input_topic',
+        default='camera/markers',
+        read_only=True,
+        text='where it comes from',
+    ),
+    *CAMERA_POSE,
+    Parameter(
+        name='fit_tolerance',
+        default=1e-3,
+        low=1e-6,
+        high=0.1,
+        unit='m',
+        read_only=True,
+        text='largest rms of a fit of the markers that is believed',
+    ),
+    Parameter(
+        name='marker_noise',
+        default=2e-4,
+        low=1e-7,
+        high=0.1,
+        unit='m',
+        read_only=True,
+        text='standard deviation of each coordinate of a marker',
+    ),
+    Parameter(
+        name='position_noise',
+        default=2e-4,
+        low=1e-7,
+        high=0.1,
+        unit='m',
+        read_only=True,
+        text='standard deviation of a pose that comes without covariance',
+    ),
+    Parameter(
+        name='angle_noise',
+        default=4e-3,
+        low=1e-6,
+        high=1.0,
+        unit='rad',
+        read_only=True,
+        text='standard deviation of its attitude',
+    ),
+    Parameter(
+        name='image_timeout',
+        default=0.1,
+        low=0.005,
+        high=10.0,
+        unit='s',
+        text='time without a pose after which the diagnostics say so',
+    ),
+    Parameter(
+        name='tf_rate',
+        default=50.0,
+        low=0.0,
+        high=100.0,
+        unit='Hz',
+        read_only=True,
+        text='messages a second of the frame object_measured; 0 = none',
+    ),
+    WORLD_FRAME,
+    FRAME_PREFIX,
+)
+
+
+class VisionBridgeNode(SuiteNode):
+    """Lifecycle node that publishes ``vision/object_pose``."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('vision_bridge', TABLE)
+        self._vision: Vision | None = None
+        self._made: list[tuple[Any, Any]] = []
+        self._refused = ''
+        self._enabled = True
+
+    def configure(self) -> None:
+        """Make the conversion and its topics."""
+        v = self.values
+        pattern = None
+        if v['input'] == 'markers':
+            pattern = MarkerPattern(markers_from(v), tolerance=v['fit_tolerance'])
+        self._vision = Vision(
+            pose_from(v),
+            pattern=pattern,
+            marker_noise=v['marker_noise'],
+            position_noise=v['position_noise'],
+            angle_noise=v['angle_noise'],
+        )
+        self._fresh = Watchdog(v['image_timeout'])
+        qos = overridable()
+        self._poses = self.create_publisher(
+            PoseWithCovarianceStamped,
+            'vision/object_pose',
+            SENSOR_DATA,
+            qos_overriding_options=qos,
+        )
+        self._tf = self.create_publisher(
+            TFMessage, '/tf', STREAM_WRITER, qos_overriding_options=qos
+        )
+        self._last: tuple[PoseMeasurement, Any] | None = None
+        reader = self.create_subscription(
+            INPUTS[v['input']],
+            v['input_topic'],
+            self._take,
+            SENSOR_DATA,
+            qos_overriding_options=qos,
+        )
+        self._made = [
+            (self.destroy_publisher, self._poses),
+            (self.destroy_publisher, self._tf),
+            (self.destroy_subscription, reader),
+            (self.destroy_service, self.create_service(SetBool, '~/enable', self._enable)),
+            (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
+        ]
+        if v['tf_rate'] > 0:
+            timer = self.create_timer(
+                1.0 / v['tf_rate'], self._send_frame, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            )
+            self._made.append((self.destroy_timer, timer))
+        self.get_logger().info(f'{v["input"]} from {v["input_topic"]}')
+
+    def cleanup(self) -> None:
+        """Destroy topics and services."""
+        for destroy, entity in self._made:
+            destroy(entity)
+        self._made, self._vision, self._last = [], None, None
+
+    def _take(self, message: Any) -> None:
+        if not self.active or not self._enabled or self._vision is None:
+            return
+        wanted = self.values['camera_frame']
+        if message.header.frame_id != wanted:
+            self._refused = f'image in frame {message.header.frame_id!r}, {wanted!r} is needed'
+            return
+        try:
+            found = self._measure(message)
+        except ParameterError as error:
+            self._refused = str(error)
+            return
+        if found is None:
+            self._refused = self._vision.refused
+            return
+        self._fresh.feed(self._seconds())
+        self._last = (found, message.header.stamp)
+        self._poses.publish(
+            arrays_to_pose(*found, message.header.stamp, self.values['world_frame'])
+        )
+
+    def _measure(self, message: Any) -> PoseMeasurement | None:
+        kind = self.values['input']
+        if kind == 'markers':
+            return self._vision.from_markers(cloud_to_markers(message))
+        if kind == 'pose':
+            return self._vision.from_pose(*pose_to_arrays(message.pose))
+        covariance = np.array(message.pose.covariance).reshape(6, 6)
+        return self._vision.from_pose(*pose_to_arrays(message.pose.pose), covariance)
+
+    def _seconds(self) -> float:
+        return float(self.get_clock().now().nanoseconds * 1e-9)
+
+    def _send_frame(self) -> None:
+        last, self._last = self._last, None
+        if last is None or not self.active:
+            return
+        found, stamp = last
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = quat2mat(found.q), found.p
+        name = f'{self.values["frame_prefix"]}object_measured'
+        world = self.values['world_frame']
+        self._tf.publish(TFMessage(transforms=[matrix_to_transform(X, stamp, world, name)]))
+
+    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._enabled, response.success = request.data, True
+        response.message = 'images are taken' if request.data else 'images are not taken'
+        return response
+
+    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._enabled, response.success = False, True
+        response.message = 'images are not taken; ~/enable takes them again'
+        return response
+
+    def health(self) -> Health:
+        """Return how many images gave a pose."""
+        if self._vision is None:
+            return OK, 'not running', {}
+        values: dict[str, Any] = dict(self._vision.counts)
+        self._fresh.timeout = self.values['image_timeout']
+        refused, self._refused = self._refused, ''
+        if not self._enabled:
+            return WARN, 'stopped: images are not taken', values
+        if self._fresh.expired(self._seconds()):
+            why = f' ({refused})' if refused else ''
+            return ERROR, f'no pose for {self.values["image_timeout"]:g} s{why}', values
+        return (WARN, refused, values) if refused else (OK, 'seeing the object', values)
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(VisionBridgeNode, make_executor=events_executor)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
