@@ -129,7 +129,8 @@ def _sylvester(A: Array, C: Array, right: Array) -> tuple[Array, float]:
     matrix = np.kron(np.eye(k), A) - np.kron(C.T, np.eye(r))
     solution = np.linalg.lstsq(matrix, right.T.ravel(), rcond=1e-10)[0]
     left = float(np.linalg.norm(matrix @ solution - right.T.ravel()))
-    return solution.reshape(k, r).T, 0.0 if left < RANK * np.linalg.norm(matrix) else left
+    X = np.asarray(solution, dtype=float).reshape(k, r).T
+    return X, 0.0 if left < RANK * np.linalg.norm(matrix) else left
 
 
 def _row_reduced(rows: Array) -> Array:
@@ -151,9 +152,8 @@ def _row_reduced(rows: Array) -> Array:
 
 
 def _combination(row: Array, names: Sequence[str]) -> str:
-    row = row / np.abs(row).max()
-    text = ''
-    for value, name in zip(row, names, strict=True):
+    text, scaled = '', row / float(np.abs(row).max())
+    for value, name in zip(scaled.tolist(), names, strict=True):
         if abs(value) < LEGIBLE:
             continue
         size = '' if abs(abs(value) - 1) < LEGIBLE else f'{abs(value):.4g} '

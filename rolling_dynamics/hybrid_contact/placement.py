@@ -110,40 +110,43 @@ class PlanarPlacement:
     def vectors(self, x: ca.SX) -> BodyVectors:
         """Return placement and motion held by a state."""
         parts = [x[self.state.slice(e.name)] for e in self.state.entries]
-        spread = [_turn, _spread, _turn, _spread, _about_y, _spread, _about_y, _spread]
-        return BodyVectors(*(f(part) for f, part in zip(spread, parts, strict=True)))
+        lift = [turn, spread, turn, spread, about_y, spread, about_y, spread]
+        return BodyVectors(*(f(part) for f, part in zip(lift, parts, strict=True)))
 
     def accelerations(self, u: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return alpha_WH_H and a_WH_H held by a control."""
-        return _about_y(u[0]), _spread(u[1:3])
+        return about_y(u[0]), spread(u[1:3])
 
     def replaced(self, x: ca.SX, vectors: Mapping[str, ca.SX]) -> ca.SX:
         """Return the state with other vectors, by name, in place of some; angles stay."""
         own = {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
-        return ca.vertcat(*(own | _flat(vectors)).values())
+        return ca.vertcat(*(own | flat(vectors)).values())
 
     def rates_of(self, b: BodyVectors, rates: Mapping[str, ca.SX]) -> ca.SX:
         """Return the rate of the state from those of all vectors but the attitudes."""
-        flat = _flat(rates) | {'beta_WH': b.w_WH_H[1], 'beta_HO': b.w_HO_H[1]}
-        return ca.vertcat(*(flat[e.name] for e in self.state.entries))
+        own = flat(rates) | {'beta_WH': b.w_WH_H[1], 'beta_HO': b.w_HO_H[1]}
+        return ca.vertcat(*(own[e.name] for e in self.state.entries))
 
 
 Placement = SpatialPlacement | PlanarPlacement
 
 
-def _turn(angle: ca.SX) -> ca.SX:
+def turn(angle: ca.SX) -> ca.SX:
+    """Return the quaternion of a turn about y."""
     return ca.vertcat(ca.cos(angle / 2), 0, ca.sin(angle / 2), 0)
 
 
-def _spread(xz: ca.SX) -> ca.SX:
+def spread(xz: ca.SX) -> ca.SX:
+    """Return the vector in space of one in the plane x-z."""
     return ca.vertcat(xz[0], 0, xz[1])
 
 
-def _about_y(rate: ca.SX) -> ca.SX:
+def about_y(rate: ca.SX) -> ca.SX:
+    """Return the angular velocity, or acceleration, of a turn about y."""
     return ca.vertcat(0, rate, 0)
 
 
-def _flat(vectors: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
+def flat(vectors: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
     """Return what a planar state holds of vectors by name; attitudes are left out."""
     return {
         name: v[1] if name.startswith('w_') else ca.vertcat(v[0], v[2])

@@ -1,0 +1,66 @@
+"""States of the hybrid plant as states of the models of rolling, and back."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
+from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+
+Array = NDArray[np.float64]
+Model = ContactSystem | PlanarRolling
+
+
+@lru_cache(maxsize=16)
+def model_state(plant: HybridContactSystem, model: Model) -> ca.Function:
+    """
+    Return ``(x, p of the plant) -> x of a model of rolling``.
+
+    The contact point is the foot of the object's lowest point: the state means something while the
+    object touches the plate, or nearly so. Both have the same controls.
+
+    Raises
+    ------
+    ParameterError
+        The model is one of the plane and the plant is not, or the other way round; or the contact
+        system has another representation, or its hand is no plane.
+
+    """
+    _check(plant, model)
+    e = plant.expressions
+    values = {entry.name: e.x[plant.state.slice(entry.name)] for entry in plant.state.entries}
+    point = plant.scene.contact.p_HC
+    values['contact_h'] = point[0] if plant.planar else point[0:2]
+    out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
+    return ca.Function('model_state', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
+
+
+def plant_state(plant: HybridContactSystem, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
+    """Return the state of the plant, touching the plate, of a state of a model of rolling."""
+    _check(plant, model)
+    d = model.state.unpack(np.asarray(x, dtype=float))
+    values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
+    size = plant.state.entry('p_HO_H').size
+    y = plant.state.pack(p_HO_H=np.zeros(size), v_HO_H=np.zeros(size), **values)
+    point = np.array(plant.touch(y, p)[2]).ravel()
+    start, along = plant.state.slice('p_HO_H').start, size - 1
+    y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
+    return np.array(plant.projections['rolling'](y, p)).ravel()
+
+
+def _check(plant: HybridContactSystem, model: Model) -> None:
+    if isinstance(model, PlanarRolling):
+        fits = plant.planar
+    else:
+        kind = (model.representation.name, model.hand_surface.name)
+        fits = not plant.planar and kind == ('attitude', 'plane')
+    if not fits:
+        raise ParameterError(
+            'a plant in the plane needs a model in the plane; one in space a contact system on a '
+            f"plane in the representation 'attitude'. Got {model.name!r}"
+        )
