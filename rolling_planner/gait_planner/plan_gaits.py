@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
+from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.gait_planner.timing import PeriodTable, Timing
 from rolling_planner.gait_planner.visibility import VisibilityGraph
+from rolling_planner.watch import Iteration, Report, Watch
 
 Array = NDArray[np.float64]
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints
@@ -24,7 +26,9 @@ RETRIES = 8
 ALTERNATIVES = 8  # other ways past the obstacles that are timed
 
 
-def plan_gaits(problem: GaitProblem) -> GaitSequence:
+def plan_gaits(
+    problem: GaitProblem, on_iteration: Report | None = None, time_budget: float = math.inf
+) -> GaitSequence:
     """
     Return a sequence of gaits through the waypoints, from rest to rest.
 
@@ -32,6 +36,10 @@ def plan_gaits(problem: GaitProblem) -> GaitSequence:
     ----------
     problem
         What is asked for.
+    on_iteration
+        Called with an :class:`Iteration` for each way and each pass over it; False cancels.
+    time_budget
+        Greatest time by the clock [s].
 
     Returns
     -------
@@ -44,19 +52,22 @@ def plan_gaits(problem: GaitProblem) -> GaitSequence:
     ParameterError
         The problem is none.
     PlanningError
-        There is no way, or none that the sphere can roll; the text says what fails.
+        There is no way, or none that the sphere can roll; the text says what fails. A
+        PlanningTimeoutError if the time budget was spent.
+    CancelledError
+        ``on_iteration`` returned False.
 
     """
-    began = time.process_time()
+    began, watch = time.process_time(), Watch(on_iteration, time_budget)
     table = PeriodTable(problem.params, problem.planning_limits)
     graph = VisibilityGraph(problem.obstacles, problem.keep_off)
     steps: list[GaitStep] = []
     clock, here = 0.0, np.asarray(problem.start, dtype=float)
     ways = 0
     for run in _runs(problem):
-        tried = list(_ways(graph, here, run, table, problem.max_speed))
+        tried = list(_ways(graph, here, run, table, problem.max_speed, watch))
         ways += len(tried)
-        found = _first_that_holds(problem, table, run, tried, clock)
+        found = _first_that_holds(problem, table, run, tried, clock, watch)
         steps += found
         here = np.asarray(run[-1].position, dtype=float)
         clock = (found[-1].end if found else clock) + (run[-1].wait or 0.0)
@@ -88,7 +99,12 @@ Way = tuple[Array, list[float]]  # corners and the tolerance at each; nan at a d
 
 
 def _ways(
-    graph: VisibilityGraph, here: Array, run: list[Waypoint], table: PeriodTable, cap: float
+    graph: VisibilityGraph,
+    here: Array,
+    run: list[Waypoint],
+    table: PeriodTable,
+    cap: float,
+    watch: Watch,
 ) -> Iterator[Way]:
     """Yield ways through the waypoints, the shortest time first."""
     targets = [here, *(np.asarray(w.position, dtype=float) for w in run)]
@@ -112,7 +128,8 @@ def _ways(
     lengths = [np.hypot(*np.diff(w[0], axis=0).T).sum() for w in ways]
     near = [ways[k] for k in np.argsort(lengths)[: ALTERNATIVES + 1]]
     timed = []
-    for way in near:
+    for number, way in enumerate(near):
+        _report(watch, number, way[0], 'guess')
         timing = Timing(way[0], table, cap, np.ones(len(way[0])))
         timed.append(timing.duration() if timing.solve() else math.inf)
     for k in np.argsort(timed):
@@ -131,7 +148,12 @@ def _join(legs: list[list[Array]], run: list[Waypoint]) -> Way:
 
 
 def _first_that_holds(
-    problem: GaitProblem, table: PeriodTable, run: list[Waypoint], ways: list[Way], clock: float
+    problem: GaitProblem,
+    table: PeriodTable,
+    run: list[Waypoint],
+    ways: list[Way],
+    clock: float,
+    watch: Watch,
 ) -> list[GaitStep]:
     reason = ''
     for way in ways:
@@ -143,7 +165,7 @@ def _first_that_holds(
             continue
         for k in range(RETRIES):
             cap = problem.max_speed if k == 0 else float(first.speeds.max()) * 0.8**k
-            steps, reason = _try(problem, table, way, cap, clock)
+            steps, reason = _try(problem, table, way, cap, clock, watch)
             if steps:
                 return steps
     names = ', '.join(f'({w.position[0]:.4g}, {w.position[1]:.4g})' for w in run)
@@ -151,15 +173,16 @@ def _first_that_holds(
 
 
 def _try(
-    problem: GaitProblem, table: PeriodTable, way: Way, cap: float, clock: float
+    problem: GaitProblem, table: PeriodTable, way: Way, cap: float, clock: float, watch: Watch
 ) -> tuple[list[GaitStep], str]:
     """Return the steps along a way under a greatest speed, or why there are none."""
     wanted, tolerances = way
     points, stretch = wanted.copy(), np.ones(len(wanted))
     steps: list[GaitStep] = []
     speeds: Array | None = None
-    reason = 'the path does not settle on its waypoints'
+    reason, off = 'the path does not settle on its waypoints', math.nan
     for round_ in range(SHIFTS + RETRIES):
+        _report(watch, round_, points, 'optimise', off)
         timing = Timing(points, table, cap, stretch)
         done = timing.solve() if speeds is None or round_ < SOLVED else timing.settle(speeds)
         if not done:
@@ -178,16 +201,28 @@ def _try(
         passed = np.array([s.corner + s.swing.half_displacement for s in steps])
         miss = wanted - passed
         miss[[0, -1]] = 0
-        if np.hypot(*miss.T).max() < CLOSE * problem.params.shell_radius:
+        off = float(np.hypot(*miss.T).max())
+        if off < CLOSE * problem.params.shell_radius:
             break
         points = points + miss
     else:
         return [], reason
-    off = np.hypot(*miss.T)
-    if np.any(off > np.where(np.isnan(tolerances), np.inf, tolerances)):
-        return [], f'a waypoint is missed by {off.max():.4g} m'
+    missed = np.hypot(*miss.T) > np.where(np.isnan(tolerances), np.inf, tolerances)
+    if np.any(missed):
+        return [], f'a waypoint is missed by {off:.4g} m'
     hit = _collision(problem, steps)
     return ([], hit) if hit else (steps, '')
+
+
+def _report(watch: Watch, number: int, points: Array, stage: str, off: float = math.nan) -> None:
+    """Report a pass over a way; raise CancelledError or PlanningTimeoutError if it is the last."""
+    length = float(np.hypot(*np.diff(points, axis=0).T).sum())
+    watch.report(Iteration(number, len(points) - 1, length, off, off, stage))
+    if watch.expired:
+        raise PlanningTimeoutError(
+            f'no plan within the time budget: it was spent on a way of {len(points) - 1} legs; '
+            'give more time, or fewer waypoints and obstacles'
+        )
 
 
 def _steps(problem: GaitProblem, points: Array, timing: Timing, clock: float) -> list[GaitStep]:

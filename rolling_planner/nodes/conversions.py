@@ -222,7 +222,7 @@ def trajectory_message(
         point = MultiDOFJointTrajectoryPoint(
             transforms=[
                 Transform(
-                    translation=list_to_vector(X[:3, 3]),
+                    translation=list_to_vector(X[:3, 3].tolist()),
                     rotation=wxyz_to_quaternion(matrix_to_wxyz(X)),
                 )
             ],

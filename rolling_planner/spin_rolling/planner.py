@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import math
 import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.plan import Plan
 from rolling_planner.spin_rolling.elastica import BATCH, Extremal, extremals_by_length
 from rolling_planner.spin_rolling.extremal_motion import timed_extremal, WAVES
@@ -19,6 +21,7 @@ from rolling_planner.spin_rolling.pure_rolling import plan_closed_form
 from rolling_planner.spin_rolling.region import ContactRegion
 from rolling_planner.spin_rolling.timing import timed, TimedMotion
 from rolling_planner.spin_rolling.vectors import angle_between, unit
+from rolling_planner.watch import Iteration, Report, Watch
 from transforms3d.quaternions import mat2quat
 
 ROUNDS = 3  # of shootings, until one hits
@@ -27,7 +30,9 @@ BEND = (0.02, 0.06)  # amplitudes of the waves that lead an extremal around a po
 FIT = 1e-6  # slack of samples of an extremal at the edge of the region [rad], [m]
 
 
-def plan_spin_rolling(problem: SpinRollingProblem) -> Plan:
+def plan_spin_rolling(
+    problem: SpinRollingProblem, on_iteration: Report | None = None, time_budget: float = math.inf
+) -> Plan:
     """
     Return a plan from rest to rest, controls w_SO_S linear between its times.
 
@@ -35,6 +40,10 @@ def plan_spin_rolling(problem: SpinRollingProblem) -> Plan:
     ----------
     problem
         Start, goal, mode, region and bounds.
+    on_iteration
+        Called with an :class:`Iteration` for each path that is tried; False cancels.
+    time_budget
+        Greatest time by the clock [s].
 
     Returns
     -------
@@ -47,11 +56,13 @@ def plan_spin_rolling(problem: SpinRollingProblem) -> Plan:
     ParameterError
         The bounds do not allow the mode.
     PlanningError
-        No path stays in the region.
+        No path stays in the region. A PlanningTimeoutError if the time budget was spent.
+    CancelledError
+        ``on_iteration`` returned False.
 
     """
     began = time.process_time()
-    motion, report = _timed(problem)
+    motion, report = _timed(problem, Watch(on_iteration, time_budget))
     end = contact_of_attitude(motion.contacts[-1], motion.attitudes[-1])
     report |= {
         'least_length': least_length(problem.radius, problem.start, problem.goal),
@@ -72,15 +83,17 @@ def plan_spin_rolling(problem: SpinRollingProblem) -> Plan:
     )
 
 
-def _timed(problem: SpinRollingProblem) -> tuple[TimedMotion, dict[str, Any]]:
+def _timed(problem: SpinRollingProblem, watch: Watch) -> tuple[TimedMotion, dict[str, Any]]:
     if problem.mode == 'pure_rolling' and problem.optimise:
-        found = _shortened(problem)
+        found = _shortened(problem, watch)
         if found is not None:
             motion, extremal = found
             length = extremal.length * problem.radius
             return motion, {'method': 'elastica', 'length': length, 'spin': 0.0}
     make = _polylines if problem.mode == 'spin_rolling' else _closed_form
+    _report(watch, 0, 0)
     path = make(problem)
+    _report(watch, 1, len(path.turns), path.length)
     name = 'polylines' if problem.mode == 'spin_rolling' else 'closed form'
     report = {'method': name, 'length': path.length, 'spin': path.spin, 'turns': len(path.turns)}
     return timed(path, problem.bounds), report
@@ -101,22 +114,34 @@ def _polylines(problem: SpinRollingProblem) -> Motion:
     return min((m for m in found if m.length <= shortest), key=lambda m: m.spin)
 
 
-def _shortened(problem: SpinRollingProblem) -> tuple[TimedMotion, Extremal] | None:
+def _shortened(problem: SpinRollingProblem, watch: Watch) -> tuple[TimedMotion, Extremal] | None:
     """Return the shortest extremal that stays in the region and off the poles, None if none."""
     a, b, r = problem.start, problem.goal, problem.radius
     quaternion = mat2quat(np.array(b.R_SO) @ np.array(a.R_SO).T)
     shots = BATCH * -(-problem.shots // BATCH)
     displacement = np.array([b.u_s - a.u_s, b.v_s - a.v_s]) / r
     for more in range(ROUNDS):
+        _report(watch, more, 0)
         candidates = extremals_by_length(
             displacement, quaternion, shots=shots, seed=problem.seed + 1000 * more
         )
         for extremal in candidates[:TRIED]:
             for waves in _bends(problem.region):
+                _report(watch, more, 1, extremal.length * r)
                 found = timed_extremal(extremal, r, a, b, problem.bounds, waves)
                 if found is not None and stays(found[0], problem.region, (a, b)):
                     return found
     return None
+
+
+def _report(watch: Watch, number: int, turns: int, length: float = math.nan) -> None:
+    """Report a path of a length [m]; raise CancelledError or PlanningTimeoutError if no more."""
+    watch.report(Iteration(number, turns, length, math.nan, math.nan))
+    if watch.expired:
+        raise PlanningTimeoutError(
+            'no plan within the time budget: it was spent on the search for a short path; give '
+            'more time, or fewer shots'
+        )
 
 
 def _bends(region: ContactRegion) -> Iterator[NDArray[np.float64]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +46,6 @@ def body_motion(
     }
 
 
-@lru_cache(maxsize=4)
 def _motion(system: RollingSystem, body: str) -> ca.Function:
     """Return ``(x, u, t, p) -> X, w, v``; the velocity is the derivative of the pose."""
     mode = next(iter(system.modes.values()))

@@ -11,9 +11,9 @@ import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Entry
 from rolling_dynamics.scenario import Scenario
-from rolling_planner import Iteration, Plan, plan_rolling, Planner, PlanProblem
+from rolling_planner import Plan, plan_rolling, Planner, PlanProblem
 from rolling_planner.collocation import METHODS
-from rolling_planner.nodes.jobs.system_planner import PlanningModel, Report
+from rolling_planner.nodes.jobs.system_planner import PlanningModel, Report, reported
 from rolling_planner.scenario import read_problem
 
 LONGEST_HORIZON = 120.0  # s
@@ -51,19 +51,7 @@ class CollocationPlanner:
 
     def plan(self, model: PlanningModel, job: Mapping[str, Any], report: Report) -> Plan:
         """Return the plan of a job."""
-
-        def on_iteration(i: Iteration) -> bool:
-            return report(
-                {
-                    'iteration': i.number,
-                    'segments': i.segments,
-                    'cost': i.cost,
-                    'violation': i.violation,
-                    'goal_error': i.goal_error,
-                }
-            )
-
-        return plan_rolling(planning_problem(model, job), on_iteration)
+        return plan_rolling(planning_problem(model, job), reported(report))
 
 
 def planning_problem(model: PlanningModel, job: Mapping[str, Any]) -> PlanProblem:

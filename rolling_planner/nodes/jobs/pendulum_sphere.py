@@ -24,6 +24,7 @@ from rolling_planner.nodes.jobs.system_planner import (
     Bodies,
     PlanningModel,
     Report,
+    reported,
     ROBOT_STATE,
     scalar_values,
 )
@@ -61,8 +62,7 @@ class PendulumSpherePlanner:
     def plan(self, model: PlanningModel, job: Mapping[str, Any], report: Report) -> Plan:
         """Return the plan of a job; its states and torques along the whole manoeuvre."""
         problem = gait_problem(model, job)
-        report({'segments': len(problem.waypoints)})
-        sequence = plan_gaits(problem)
+        sequence = plan_gaits(problem, reported(report), job['options']['time_budget'])
         least, horizon = sequence.duration, job['horizon']
         if 0 < horizon < least:
             raise InfeasibleError(

@@ -18,6 +18,7 @@ from rolling_planner.nodes.jobs.system_planner import (
     Bodies,
     PlanningModel,
     Report,
+    reported,
     ROBOT_STATE,
     scalar_values,
 )
@@ -75,8 +76,7 @@ class SpinRollingPlanner:
     def plan(self, model: PlanningModel, job: Mapping[str, Any], report: Report) -> Plan:
         """Return the plan of a job."""
         problem = spin_rolling_problem(model, job)
-        report({})
-        plan = plan_spin_rolling(problem)
+        plan = plan_spin_rolling(problem, reported(report), job['options']['time_budget'])
         error, tolerance = plan.report['goal_error'], job['options']['goal_tolerance']
         if not error <= tolerance:
             raise NotConvergedError(

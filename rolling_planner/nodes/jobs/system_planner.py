@@ -16,6 +16,7 @@ from rolling_dynamics.layout import Entry
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.plan import Plan
+from rolling_planner.watch import Iteration
 
 Array = NDArray[np.float64]
 Report = Callable[[Mapping[str, Any]], bool]
@@ -123,6 +124,23 @@ class PlanningModel:
     def start(self) -> Array:
         """State x in which the scenario starts."""
         return self.scenario.x0
+
+
+def reported(report: Report) -> Callable[[Iteration], bool]:
+    """Return what passes the iterations of a planner on to the node."""
+
+    def on_iteration(i: Iteration) -> bool:
+        return report(
+            {
+                'iteration': i.number,
+                'segments': i.segments,
+                'cost': i.cost,
+                'violation': i.violation,
+                'goal_error': i.goal_error,
+            }
+        )
+
+    return on_iteration
 
 
 def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> dict[str, float]:
