@@ -156,11 +156,11 @@ class FastFunction:
         self.inputs: list[NDArray[np.float64]] = []
         for k in range(function.n_in()):
             array = np.zeros(function.nnz_in(k))
-            self._buffer.set_arg(k, memoryview(array))
+            self._buffer.set_arg(k, memoryview(array.data))
             self.inputs.append(array)
         sparsity = function.sparsity_out(0)
         self.output = np.zeros(function.nnz_out(0))
-        self._buffer.set_res(0, memoryview(self.output))
+        self._buffer.set_res(0, memoryview(self.output.data))
         if not sparsity.is_dense():
             raise ValueError(f'{function.name()}: a dense output is needed')
 

@@ -8,7 +8,7 @@ the functions of ``FUNCTIONS`` are accepted.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import math
 import operator
 
@@ -46,7 +46,7 @@ _BINARY = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-_UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_UNARY: dict[type, Callable[..., ca.SX]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 _COMPARE = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 _ARITY = {'atan2': 2, 'fmin': 2, 'fmax': 2, 'min': 2, 'max': 2, 'where': 3}
 MAX_LENGTH = 4000
@@ -92,12 +92,14 @@ def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
 
 
 def _evaluate(node: ast.expr, symbols: Mapping[str, ca.SX], text: str) -> ca.SX:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        if isinstance(node.value, bool):
+            raise ExpressionError(f'{text!r} contains something that is no arithmetic')
         return ca.SX(float(node.value))
     if isinstance(node, ast.Name):
         return _name(node.id, symbols, text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return _call(node, symbols, text)
+        return _call(node.func.id, node.args, symbols, text)
     operation, operands = _operation(node)
     if operation is None:
         raise ExpressionError(f'{text!r} contains something that is no arithmetic')
@@ -113,15 +115,17 @@ def _name(name: str, symbols: Mapping[str, ca.SX], text: str) -> ca.SX:
     raise ExpressionError(f'{text!r} uses {name!r}; names that may be used: {known}')
 
 
-def _call(node: ast.Call, symbols: Mapping[str, ca.SX], text: str) -> ca.SX:
-    name = node.func.id
+def _call(
+    name: str, arguments: Sequence[ast.expr], symbols: Mapping[str, ca.SX], text: str
+) -> ca.SX:
     if name not in FUNCTIONS:
         known = ', '.join(FUNCTIONS)
         raise ExpressionError(f'{text!r} calls {name!r}; functions that may be used: {known}')
     arity = _ARITY.get(name, 1)
-    if len(node.args) != arity:
+    if len(arguments) != arity:
         raise ExpressionError(f'{text!r}: {name} takes {arity} argument(s)')
-    return FUNCTIONS[name](*(_evaluate(a, symbols, text) for a in node.args))
+    result: ca.SX = FUNCTIONS[name](*(_evaluate(a, symbols, text) for a in arguments))
+    return result
 
 
 def _operation(node: ast.expr) -> tuple[Callable[..., ca.SX] | None, tuple[ast.expr, ...]]:

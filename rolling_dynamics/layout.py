@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -57,7 +57,7 @@ class Entry:
 
 
 def vector_entry(
-    name: str, unit: str, frame: str = '', text: str = '', suffixes: str = 'xyz'
+    name: str, unit: str, frame: str = '', text: str = '', suffixes: Sequence[str] = 'xyz'
 ) -> Entry:
     """Return an entry whose components are the name with a suffix each."""
     return Entry(name, tuple(f'{name}_{s}' for s in suffixes), unit, frame, 'vector', text)

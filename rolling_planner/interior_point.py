@@ -43,7 +43,7 @@ class Bounds:
         return float(np.max(np.maximum(self.g_low - g, g - self.g_high), initial=0.0))
 
 
-class _Callback(ca.Callback):
+class _Callback(ca.Callback):  # type: ignore[misc]
     """Reports each iteration and stops the solver when told to."""
 
     def __init__(
@@ -62,13 +62,13 @@ class _Callback(ca.Callback):
         self.construct('watch', {})
 
     def get_n_in(self) -> int:
-        return ca.nlpsol_n_out()
+        return int(ca.nlpsol_n_out())
 
     def get_n_out(self) -> int:
         return 1
 
     def get_name_in(self, i: int) -> str:
-        return ca.nlpsol_out(i)
+        return str(ca.nlpsol_out(i))
 
     def get_name_out(self, _: int) -> str:
         return 'stop'

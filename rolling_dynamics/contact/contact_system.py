@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 import hashlib
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -89,7 +90,7 @@ class ContactSystem:
         """
         if friction not in FRICTION_MODELS:
             raise ParameterError(f'friction must be one of {FRICTION_MODELS}, got {friction!r}')
-        makers = {
+        makers: dict[str, Callable[[], Any]] = {
             'attitude': lambda: AttitudeRepresentation(hand_chart),
             'coordinates': lambda: CoordinatesRepresentation(object_chart, hand_chart),
         }
@@ -340,5 +341,6 @@ class ContactSystem:
     @cached_property
     def model_hash(self) -> str:
         """Content hash of the equations."""
-        text = self.mode.dynamics.serialize() + self.mode.wrench.serialize()
+        functions = (self.mode.dynamics, self.mode.wrench)
+        text = ''.join(f.serialize() for f in functions if f is not None)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -62,7 +62,8 @@ def checked_inertia(inertia: ArrayLike) -> NDArray[np.float64]:
             f'no body has the principal moments {moments.tolist()}: the largest exceeds the '
             'sum of the other two'
         )
-    return (matrix + matrix.T) / 2
+    symmetric: NDArray[np.float64] = (matrix + matrix.T) / 2
+    return symmetric
 
 
 def solid_ellipsoid_inertia(mass: float, a: float, b: float, c: float) -> NDArray[np.float64]:

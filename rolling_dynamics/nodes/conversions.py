@@ -97,7 +97,8 @@ def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
 def matrix_to_pose(X: NDArray[np.float64]) -> Pose:
     """Return the pose of a homogeneous matrix, shape (4, 4)."""
     return Pose(
-        position=list_to_point(X[:3, 3]), orientation=wxyz_to_quaternion(matrix_to_wxyz(X))
+        position=list_to_point(X[:3, 3].tolist()),
+        orientation=wxyz_to_quaternion(matrix_to_wxyz(X)),
     )
 
 
@@ -108,7 +109,8 @@ def matrix_to_transform(
     out = TransformStamped(child_frame_id=child)
     out.header.stamp, out.header.frame_id = stamp, parent
     out.transform = Transform(
-        translation=list_to_vector(X[:3, 3]), rotation=wxyz_to_quaternion(matrix_to_wxyz(X))
+        translation=list_to_vector(X[:3, 3].tolist()),
+        rotation=wxyz_to_quaternion(matrix_to_wxyz(X)),
     )
     return out
 
@@ -145,8 +147,8 @@ def accel_command(u: Sequence[float], stamp: Time, frame: str) -> AccelStamped:
 
 def array_to_wrench(w: ArrayLike) -> Wrench:
     """Return the message of a wrench given as torque [N m] and force [N], 6 numbers."""
-    w = np.asarray(w, dtype=float)
-    return Wrench(torque=list_to_vector(w[0:3]), force=list_to_vector(w[3:6]))
+    values = np.asarray(w, dtype=float).tolist()
+    return Wrench(torque=list_to_vector(values[0:3]), force=list_to_vector(values[3:6]))
 
 
 def wrench_to_array(w: Wrench) -> NDArray[np.float64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
@@ -112,7 +114,7 @@ class PlantTopics:
             )
         )
 
-    def _stream(self, kind: type, name: str) -> object:
+    def _stream(self, kind: type, name: str) -> Any:
         return self._node.create_publisher(
             kind, name, STREAM_WRITER, qos_overriding_options=overridable()
         )

@@ -49,7 +49,7 @@ class PolledSubscription:
 
     def take(self, most: int = 64) -> list[Any]:
         """Return the messages that came since the last call, oldest first."""
-        out = []
+        out: list[Any] = []
         handle = self._subscription.handle
         with handle:
             while len(out) < most:

@@ -127,7 +127,9 @@ def run_node(
     sys.setswitchinterval(SWITCH_INTERVAL)
     request = StopRequest()
     request.listen(signal.SIGINT, signal.SIGTERM)
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(
+        args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO
+    )
     try:
         try:
             node = factory()

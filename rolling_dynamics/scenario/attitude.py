@@ -58,5 +58,8 @@ def read_attitude(section: Section, key: str) -> NDArray[np.float64]:
         raise ScenarioError(
             f'{given.at(form)}: a unit quaternion w, x, y, z is needed, got norm {norm:.6g}'
         )
-    q = np.array(ca.DM(attitude_expression(form, [ca.SX(v) for v in values]))).reshape(4)
-    return q / np.linalg.norm(q)
+    q: NDArray[np.float64] = np.array(
+        ca.DM(attitude_expression(form, [ca.SX(v) for v in values]))
+    ).reshape(4)
+    unit: NDArray[np.float64] = q / np.linalg.norm(q)
+    return unit

@@ -105,7 +105,8 @@ def _of_rates(
             f'rates of {" ".join(COORDINATES)} that slide, not roll: '
             f'{q_dot.tolist()}; the nearest that roll are [{near}]',
         )
-    return contact_frame(system.hand_surface, at.contact_h) @ w
+    w_HO_H: NDArray[np.float64] = contact_frame(system.hand_surface, at.contact_h) @ w
+    return w_HO_H
 
 
 _FORMS: dict[str, Reader] = {

@@ -68,12 +68,12 @@ def ExpressionSurface(
         name='expression',
         coordinates=uv,
         position=F,
-        bounds=(tuple(u_bounds), tuple(v_bounds)),
-        periods=tuple(periods),
+        bounds=((u_bounds[0], u_bounds[1]), (v_bounds[0], v_bounds[1])),
+        periods=(periods[0], periods[1]),
     )
 
     def support_function(n: ca.SX) -> ca.SX:
-        return parse_expression(support, {'nx': n[0], 'ny': n[1], 'nz': n[2], **symbols})
+        return parse_expression(support or '0', {'nx': n[0], 'ny': n[1], 'nz': n[2], **symbols})
 
     return Surface(
         name='expression',

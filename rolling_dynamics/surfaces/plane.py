@@ -27,7 +27,7 @@ def Plane(
         name='plane',
         coordinates=uv,
         position=ca.vertcat(uv, 0),
-        bounds=(tuple(u_bounds), tuple(v_bounds)),
+        bounds=((u_bounds[0], u_bounds[1]), (v_bounds[0], v_bounds[1])),
         inverse=lambda p, _: p[:2].copy(),
     )
     return Surface(name='plane', parameters=ca.SX(0, 1), values={}, charts=(chart,))

@@ -36,7 +36,7 @@ def Cylinder(
         name='cylinder',
         coordinates=uv,
         position=ca.vertcat(r * ca.cos(uv[0]), r * ca.sin(uv[0]), uv[1]),
-        bounds=(UNBOUNDED, tuple(v_bounds)),
+        bounds=(UNBOUNDED, (v_bounds[0], v_bounds[1])),
         periods=(TURN, None),
         inverse=lambda p, _: np.array([math.atan2(p[1], p[0]), p[2]]),
     )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -121,7 +122,7 @@ class Surface:
     charts: tuple[Chart, ...]
     side: str = 'outside'
     support: Callable[[ca.SX], ca.SX] | None = None
-    _cache: dict = field(default_factory=dict, repr=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no surface."""
@@ -186,7 +187,8 @@ class Surface:
                 ['uv', 'p'],
                 ['position', 'frame', 'metric', 'scale', 'second_form', 'curvature', 'connection'],
             )
-        return self._cache['numeric', chart]
+        function: ca.Function = self._cache['numeric', chart]
+        return function
 
     def point(self, uv: ArrayLike, chart: int = 0) -> NDArray[np.float64]:
         """Return the point F(u, v) [m], shape (3,), in the body frame."""
@@ -263,9 +265,10 @@ class Surface:
         else:
             uv = self._search(point, chart, near)
         if near is not None:
+            wanted = np.asarray(near, dtype=float)
             for k, period in enumerate(c.periods):
                 if period:
-                    uv[k] += period * round((near[k] - uv[k]) / period)
+                    uv[k] += period * round((wanted[k] - uv[k]) / period)
         return uv
 
     def _search(
@@ -281,7 +284,8 @@ class Surface:
                 lambda uv: self.point(uv, chart) - point, start, xtol=1e-15, ftol=1e-15, gtol=1e-15
             )
             if np.linalg.norm(found.fun) < 1e-9 * max(1.0, float(np.linalg.norm(point))):
-                return found.x
+                uv: NDArray[np.float64] = found.x
+                return uv
         raise SurfaceError(f'{self.name}: no (u, v) gives the point {point.tolist()}')
 
 

@@ -107,7 +107,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
     goal: dict[str, float] = {}
     for name, values in problem.goal.items():
         names = problem.system.state.entry(name).components if name in problem.system.state else ()
-        goal |= dict(zip(names or (name,), np.ravel(values).tolist(), strict=True))
+        goal |= dict(zip(names or (name,), np.ravel(np.asarray(values)).tolist(), strict=True))
     rng = np.random.default_rng(0)
     with free_domain() as domain:
         environment = isolated_environment(domain)
@@ -134,7 +134,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
                 result = client.plan(goal, problem.horizon, lambda _: None, TIMEOUT)
                 if result.error_code:
                     raise RuntimeError(f'no plan: {result.error_string}')
-                client.reset(rng.normal(0, 1e-3, 2), rng.normal(0, 0.02, 3))
+                client.reset(rng.normal(0, 1e-3, 2).tolist(), rng.normal(0, 0.02, 3).tolist())
                 run = client.execute(result.plan, open_loop=False, timeout=TIMEOUT)
                 if run.code:
                     raise RuntimeError(f'the goal was missed: {run.text}')

@@ -9,9 +9,11 @@ from pathlib import Path
 import queue
 import sys
 import threading
+from typing import Literal
 
 from rolling_dynamics.errors import RollingError
 from rosbags.interfaces import (
+    Connection,
     Qos,
     QosDurability,
     QosHistory,
@@ -23,7 +25,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosbags.typesys.store import Typestore
 
-VERSION = 9  # of the metadata
+VERSION: Literal[9] = 9  # of the metadata
 FOREVER = QosTime(sec=2147483647, nsec=4294967295)
 
 
@@ -110,7 +112,7 @@ class Recording:
         self.dropped = 0
         self.fault = ''
         self._queue: queue.Queue = queue.Queue(longest_queue)
-        self._connections: dict[str, object] = {}
+        self._connections: dict[str, Connection] = {}
         self._thread = threading.Thread(target=self._write, name='recording', daemon=True)
         self._thread.start()
 
