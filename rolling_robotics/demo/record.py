@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_robotics.demo.places import Places
 
 Array = NDArray[np.float64]
+FEEDBACK_PERIOD = 0.02  # s, of an execution
 
 
 @dataclass
@@ -21,21 +23,15 @@ class Stream:
 
     Attributes
     ----------
-    times
-        Time in the plan [s].
+    stamps
+        Of their headers [s].
     rows
         A sample each.
 
     """
 
-    times: list[float] = field(default_factory=list)
+    stamps: list[float] = field(default_factory=list)
     rows: list[Sequence[float]] = field(default_factory=list)
-
-    def until(self, end: float) -> tuple[Array, Array]:
-        """Return times, shape (k,), and rows, shape (k, m), from the start to a time [s]."""
-        times = np.array(self.times)
-        keep = (times >= 0.0) & (times <= end)
-        return times[keep], np.array(self.rows).reshape(len(times), -1)[keep]
 
 
 @dataclass
@@ -51,6 +47,8 @@ class Execution:
         Norm of the goal error at the end.
     final_state
         State at the end by scalar name.
+    start
+        Stamp that the plan began with [s].
     times, errors
         Of the feedback: time in the plan [s], norm of the state error.
     margins
@@ -64,10 +62,20 @@ class Execution:
     text: str = ''
     final_error: float = float('nan')
     final_state: dict[str, float] = field(default_factory=dict)
+    start: float = math.inf
     times: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     margins: dict[str, list[float]] = field(default_factory=dict)
     seen: dict[str, Stream] = field(default_factory=dict)
+
+    def samples(self, topic: str) -> tuple[Array, Array]:
+        """Return times in the plan, shape (k,) [s], and rows, shape (k, m), of a topic."""
+        stream = self.seen[topic]
+        times = np.array(stream.stamps) - self.start
+        rows = np.array(stream.rows).reshape(len(times), -1)
+        last = self.times[-1] if self.times else 0.0
+        keep = (times >= 0.0) & (times <= last + FEEDBACK_PERIOD)
+        return times[keep], rows[keep]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -107,7 +107,6 @@ class DemoClient:
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')
         self._running: Execution | None = None
         self._goal: Any = None
-        self._start: float | None = None
         self._seen = threading.Event()
         self._watches = [_Watch(self._node, topic, kind) for topic, kind in watched.items()]
         self._stop = threading.Event()
@@ -144,10 +143,9 @@ class DemoClient:
         if row is None:
             return
         self._seen.set()
-        record, start = self._running, self._start
-        if record is not None and start is not None:
-            stream = record.seen[watch.topic]
-            stream.times.append(watch.stamp - start)
+        if self._running is not None:
+            stream = self._running.seen[watch.topic]
+            stream.stamps.append(watch.stamp)
             stream.rows.append(row)
 
     # -- waiting ----------------------------------------------------------------------------
@@ -241,11 +239,14 @@ class DemoClient:
         """Have a plan executed, and watch."""
         self.set_parameters('controller', {'open_loop': open_loop})
         record = Execution(seen={watch.topic: Stream() for watch in self._watches})
-        self._start, self._running = None, record
+        self._running = record
 
         def feedback(message: ExecutePlan.Feedback) -> None:
-            if self._start is None:
-                self._start = max(watch.stamp for watch in self._watches) - message.time
+            # the state that this tells of has come; later ones too where the message was delayed
+            for watch in self._watches:
+                self._look(watch)
+            newest = max(watch.stamp for watch in self._watches)
+            record.start = min(record.start, newest - message.time)
             record.times.append(message.time)
             record.errors.append(message.state_error)
             for name, value in zip(message.margin_names, message.margin_values, strict=True):

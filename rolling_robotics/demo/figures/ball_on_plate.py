@@ -17,7 +17,7 @@ from rolling_robotics.demo.record import Record
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
     driven = {
-        label: 1e3 * run.seen['contact/coordinates'].until(record.plan.end)[1][:, 2:4]
+        label: 1e3 * run.samples('contact/coordinates')[1][:, 2:4]
         for label, run in record.runs.items()
     }
     with saved_panels(path) as axes:

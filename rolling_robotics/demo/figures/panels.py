@@ -103,7 +103,7 @@ def draw_controls(axis: Axes, record: Record, *, unit: str, title: str) -> None:
 
 def forces(record: Record, label: str) -> tuple[Array, Array]:
     """Return times (k,) [s] and forces (k, 3) [N] of the floor on the robot in an execution."""
-    return record.runs[label].seen['contact/wrench'].until(record.plan.end)
+    return record.runs[label].samples('contact/wrench')
 
 
 def draw_normal_force(axis: Axes, record: Record) -> None:

@@ -17,10 +17,12 @@ from rolling_robotics.demo.figures.panels import (
 from rolling_robotics.demo.figures.robots import driven_paths, friction_of
 from rolling_robotics.demo.record import Record
 
+WAYPOINT = '#2a9d4a'
+
 
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
-    with saved_panels(path, 'aab;aac;aad') as axes:
+    with saved_panels(path, 'aaa;aaa;bcd') as axes:
         draw_course(axes['a'], record)
         draw_paths(axes['a'], record.places(record.plan.states), driven_paths(record), unit='m')
         axes['a'].set(title='contact point on the floor')
@@ -37,7 +39,8 @@ def draw_course(axis: Axes, record: Record) -> None:
         kept = circle.radius + problem.keep_off
         axis.add_patch(Circle(circle.center, kept, fill=False, color='0.6', linestyle=':'))
     for k, waypoint in enumerate(problem.waypoints, 1):
-        axis.add_patch(Circle(waypoint.position, waypoint.tolerance, color='#2a9d4a', alpha=0.5))
+        axis.plot(*waypoint.position, '+', color=WAYPOINT, markersize=9, zorder=5)
+        axis.add_patch(Circle(waypoint.position, waypoint.tolerance, color=WAYPOINT, alpha=0.4))
         rest = f' (rest {waypoint.wait:g} s)' if waypoint.wait is not None else ''
         axis.annotate(
             f'{k}{rest}',

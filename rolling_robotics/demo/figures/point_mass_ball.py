@@ -33,7 +33,7 @@ def draw_masses(axis: Axes, record: Record) -> None:
     """Draw where the masses stand on their rails, as planned and under feedback."""
     layout, plan = record.scenario.system.state, record.plan
     where = layout.slice('theta')
-    times, states = record.runs[LABEL].seen['robot/state'].until(plan.end)
+    times, states = record.runs[LABEL].samples('robot/state')
     axis.plot(plan.times, plan.states[:, where], 'k--', linewidth=1.0)
     shades = np.linspace(1.0, 0.45, where.stop - where.start)
     for k, (shade, course) in enumerate(zip(shades, states[:, where].T, strict=True), 1):

@@ -10,7 +10,7 @@ def driven_paths(record: Record) -> dict[str, Array]:
     """Return the path of the centre of each execution by label, shape (k, 2) [m]."""
     out = {}
     for label, run in record.runs.items():
-        states = run.seen['robot/state'].until(record.plan.end)[1]
+        states = run.samples('robot/state')[1]
         out[label] = record.places(states) if len(states) else np.zeros((0, 2))
     return out
 

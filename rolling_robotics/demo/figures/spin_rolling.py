@@ -58,7 +58,7 @@ def _draw_sphere(axis: Axes, record: Record) -> None:
     cap = problem.region.half_angle
     axis.add_patch(Circle((0, 0), cap, **EDGE))
     driven = {
-        label: _map(run.seen['robot/state'].until(record.plan.end)[1][:, where], problem)
+        label: _map(run.samples('robot/state')[1][:, where], problem)
         for label, run in record.runs.items()
     }
     planned = _map(record.plan.states[:, where], problem)
