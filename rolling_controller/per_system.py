@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import threading
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -12,13 +13,19 @@ T = TypeVar('T')
 
 
 def once_per_system(make: Callable[[RollingSystem], T]) -> Callable[[RollingSystem], T]:
-    """Return the function with its results remembered as long as their systems live."""
+    """
+    Return the function with its results remembered as long as their systems live.
+
+    A thread that asks for what another one is making waits for it.
+    """
     made: WeakKeyDictionary[RollingSystem, T] = WeakKeyDictionary()
+    lock = threading.Lock()
 
     def remembered(system: RollingSystem) -> T:
-        found = made.get(system)
-        if found is None:
-            found = made[system] = make(system)
-        return found
+        with lock:
+            found = made.get(system)
+            if found is None:
+                found = made[system] = make(system)
+            return found
 
     return remembered

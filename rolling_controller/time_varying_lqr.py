@@ -9,7 +9,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.linearization import Linearization, LinearSteps
+from rolling_controller.linearization import Linearization, LinearSteps, step_functions
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
@@ -64,6 +64,12 @@ class LqrWeights:
     control: ArrayLike = 0.1
 
 
+def prepare_regulator(system: RollingSystem) -> None:
+    """Compile what regulators of a system use, so that the first one does not have to wait."""
+    step_functions(system)
+    law_function(system)
+
+
 class TimeVaryingLqr:
     """
     Feedback u = u_nom(t) - K(t) (x - x_nom(t)), Eq. (20), within limits.
@@ -72,8 +78,10 @@ class TimeVaryingLqr:
     ----------
     times, states, controls
         Nominal trajectory at the knots.
+    rows
+        From the first to the last control that feedback uses.
     gains
-        K at the knots, shape (k + 1, m, n tangent).
+        These rows of K at the knots, the others are zero; shape (k + 1, rows, n tangent).
     gramian_least, gramian_greatest
         Singular values of the controllability Gramian over what the active controls can move.
     warning
@@ -123,8 +131,9 @@ class TimeVaryingLqr:
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = weights or LqrWeights()
         trajectory = nominal_trajectory(system, self.p, plan, nominal, knot)
-        self._store(trajectory)
         active = self._active(active_controls)
+        self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
+        self._store(trajectory)
         self._judge(self._solve(weights, active), active)
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
@@ -133,9 +142,12 @@ class TimeVaryingLqr:
         """Lay states, controls and gains side by side: one look-up in the loop finds all."""
         self.times = trajectory.times
         n, m, nt = (s.size for s in (self.system.state, self.system.control, self.system.tangent))
-        self._records = np.zeros((len(self.times), n + m + m * nt))
+        used = self.rows.stop - self.rows.start
+        self._records = np.zeros((len(self.times), n + m + used * nt))
         self.states, self.controls = self._records[:, :n], self._records[:, n : n + m]
-        self.gains = self._records[:, n + m :].reshape(-1, m, nt)
+        self.gains = self._records[:, n + m :].reshape(-1, used, nt)
+        self._given = n + m
+        self._place = slice(n + m + self.rows.start * nt, n + m + self.rows.stop * nt)
         self.states[:], self.controls[:] = trajectory.states, trajectory.controls
 
     def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
@@ -155,7 +167,7 @@ class TimeVaryingLqr:
             )
             used = LinearSteps(A, B[:, :, active])
             solution = solve_riccati(used, Q_root, R_root, L)
-            self.gains[part.start : end, active] = solution.gains
+            self.gains[part.start : end, active - self.rows.start] = solution.gains
             L = solution.factors[0]
             here = Reach.of(used)
             reach = here if reach is None else reach.after(here)
@@ -183,8 +195,10 @@ class TimeVaryingLqr:
         k, share = self._knot(t)
         inputs = self._law.inputs
         inputs[0][:] = x
-        inputs[1][:] = self._records[k]
-        inputs[2][:] = self._records[k + 1]
+        given = self._given
+        for record, values in zip(inputs[1:3], self._records[k : k + 2], strict=True):
+            record[:given] = values[:given]
+            record[self._place] = values[given:]
         inputs[3][0] = share
         return self._law.evaluate()
 

@@ -16,6 +16,7 @@ from rolling_controller.nodes.execution_node import ExecutionNode
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.nodes.model import load_model, Model
@@ -120,6 +121,10 @@ class ControllerNode(ExecutionNode):
     def system(self) -> RollingSystem:
         """The contact system of the scenario."""
         return self._model.system
+
+    def warm_up(self) -> None:
+        """Compile the regulator."""
+        prepare_regulator(self._model.system)
 
     def design(self, plan: Plan) -> Following:
         """Return the regulator along a plan, or the plan played back."""

@@ -72,7 +72,7 @@ EXECUTION = (
         low=0.0,
         high=60.0,
         unit='s',
-        text='time from the end of a plan to the judgement; feedback that can hold the end goes on',
+        text='time from the end of a plan to the judgement; what can hold the end goes on',
     ),
     Parameter(
         name='brake_time',

@@ -67,6 +67,9 @@ class ExecutionNode(SuiteNode):
     def design(self, plan: Plan) -> Following:
         """Return the feedback along a plan that fits; called in a thread."""
 
+    def warm_up(self) -> None:
+        """Compile what the first plan needs; called in a thread."""
+
     def make_way(self) -> None:
         """Leave the machine to an execution that is about to begin."""
 
@@ -91,6 +94,14 @@ class ExecutionNode(SuiteNode):
             self._execute,
             refusal=lambda: None if self.active else f'the node is {self.state_label}',
         )
+        threading.Thread(target=self._warm_up, name='warm-up', daemon=True).start()
+
+    def _warm_up(self) -> None:
+        drop_priority()
+        try:
+            self.warm_up()
+        except Exception as error:  # noqa: BLE001 - the first goal will tell the client
+            self.get_logger().warning(f'nothing was prepared for the first plan: {error}')
 
     def deactivate(self) -> None:
         """End an execution, the machine safe."""

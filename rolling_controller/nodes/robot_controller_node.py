@@ -113,6 +113,10 @@ class RobotControllerNode(ExecutionNode):
         """The robot of the scenario."""
         return self._model.system
 
+    def warm_up(self) -> None:
+        """Compile the laws."""
+        self._robot.warm_up()
+
     def design(self, plan: Plan) -> Following:
         """Return the feedback along a plan, or the plan played back."""
         if self.values['open_loop']:

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
+from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_controller.law import Following
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_dynamics.scenario.section import Section
@@ -42,6 +44,11 @@ class PendulumRobot:
         """
         self._params = read_sphere(Section(scenario.raw))
         self._values = values
+
+    def warm_up(self) -> None:
+        """Compile the swings and the torque that tracks them."""
+        SwingTracking(self._params)
+        SpatialSwing(params=self._params, direction=0.0, amplitude=0.1, period=1.0).at(0.0)
 
     def follow(self, plan: Plan) -> Following:
         """Return the follower of a plan that is a sequence of gaits."""

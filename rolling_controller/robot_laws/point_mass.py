@@ -11,6 +11,7 @@ from rolling_controller.lqr_options import read_weights
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
 from rolling_controller.robot_laws.regulator import regulated
 from rolling_controller.robot_laws.steering import Steering
+from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario import Scenario
@@ -44,6 +45,10 @@ class PointMassRobot:
         self._scenario, self._values = scenario, values
         if not scenario.system.control.size:
             raise ParameterError('no mass of this robot can be controlled: all have a drive')
+
+    def warm_up(self) -> None:
+        """Compile the regulator."""
+        prepare_regulator(self._scenario.system)
 
     def follow(self, plan: Plan) -> Following:
         """Return the regulator along a plan."""

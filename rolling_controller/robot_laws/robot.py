@@ -42,6 +42,10 @@ class Robot(Protocol):
         """Tangent entries or scalars that its plans leave free: no part of any error."""
         ...
 
+    def warm_up(self) -> None:
+        """Compile what the first plan needs."""
+        ...
+
     def follow(self, plan: Plan) -> Following:
         """Return the feedback along a plan, or raise ParameterError naming what does not fit."""
         ...

@@ -11,6 +11,7 @@ from rolling_controller.law import Following, Law
 from rolling_controller.lqr_options import read_weights
 from rolling_controller.robot_laws.regulator import regulated
 from rolling_controller.robot_laws.steering import Steering
+from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
@@ -49,6 +50,10 @@ class SpinRollingRobot:
             )
         self._scenario, self._values = scenario, values
         self._radius = float(scenario.p[0])
+
+    def warm_up(self) -> None:
+        """Compile the regulator."""
+        prepare_regulator(self._scenario.system)
 
     def follow(self, plan: Plan) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
