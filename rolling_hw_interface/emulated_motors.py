@@ -36,18 +36,28 @@ class JointStates(NamedTuple):
 
 @cache
 def _turn_function() -> ca.Function:
-    """Return one turn, ``(state, torque, force, friction, dt, arm, motors, brake) -> state``."""
-    state, wanted = ca.SX.sym('state', 9), ca.SX.sym('wanted', 3)
-    force, coulomb, dt = ca.SX.sym('force', 3), ca.SX.sym('coulomb', 3), ca.SX.sym('dt')
-    arm, motors, brake = ca.SX.sym('arm', 16), ca.SX.sym('motors', 16), ca.SX.sym('brake', 3)
-    q, qd, torque = state[0:3], state[3:6], state[6:9]
-    rotor, viscous, ripple, gear = (motors[3 * k : 3 * k + 3] for k in range(4))
-    phase, lag, viscous = motors[12:15], motors[15], viscous + brake
-    torque = wanted + (torque - wanted) * ca.exp(-lag * dt)
+    """
+    Return one turn of the amplifiers' loop.
+
+    ``(state, law, force, coulomb, brake, read, dt, arm, motors) -> state``: angle, rate, torque,
+    counted angle and reported rate (15); the law is that of the torque, ``constant + of the
+    counted angle + of the reported rate`` (9); ``read`` is 1 for an encoder that works.
+    """
+    state, law = ca.SX.sym('state', 15), ca.SX.sym('law', 9)
+    force, coulomb, brake = (ca.SX.sym(n, 3) for n in ('force', 'coulomb', 'brake'))
+    read, dt = ca.SX.sym('read', 3), ca.SX.sym('dt')
+    arm, motors = ca.SX.sym('arm', 16), ca.SX.sym('motors', 23)
+    q, qd, torque, counted, reported = (state[3 * k : 3 * k + 3] for k in range(5))
+    rotor, viscous, ripple, gear, phase, limit, resolution = (
+        motors[3 * k : 3 * k + 3] for k in range(7)
+    )
+    wanted = law[0:3] + law[3:6] * counted + law[6:9] * reported
+    wanted = ca.fmin(ca.fmax(wanted, -limit), limit)
+    torque = wanted + (torque - wanted) * ca.exp(-motors[21] * dt)
     out = dynamics_function()(q, qd, ca.SX(3, 1), arm[:5], arm[5:14], arm[14:])
-    A = ca.reshape(out[:9], 3, 3) + ca.diag(rotor) + dt * ca.diag(viscous)
+    A = ca.reshape(out[:9], 3, 3) + ca.diag(rotor) + dt * ca.diag(viscous + brake)
     J = ca.reshape(kinematics_function()(q, qd, arm[:5])[6:15], 3, 3)
-    drive = torque + ripple * ca.sin(2 * gear * q + phase) - viscous * qd
+    drive = torque + ripple * ca.sin(2 * gear * q + phase) - (viscous + brake) * qd
     B = ca.inv(A)
     free = qd + dt * (B @ (drive - out[9:12] + J.T @ force))
     impulse = ca.SX(3, 1)
@@ -57,8 +67,12 @@ def _turn_function() -> ca.Function:
             bound = coulomb[k] * dt
             impulse[k] = ca.fmin(ca.fmax(impulse[k] - speed / B[k, k], -bound), bound)
     rate = free + B @ impulse
-    new = ca.vertcat(q + dt * (qd + rate) / 2, rate, torque)
-    inputs = [state, wanted, force, coulomb, dt, arm, motors, brake]
+    q = q + dt * (qd + rate) / 2
+    seen = ca.if_else(read > 0, resolution * ca.floor(q / resolution), counted)
+    share = 1 - ca.exp(-motors[22] * dt)
+    reported = reported + share * ((seen - counted) / dt - reported)
+    new = ca.vertcat(q, rate, torque, seen, reported)
+    inputs = [state, law, force, coulomb, brake, read, dt, arm, motors]
     return compiled(ca.Function('motor_turn', inputs, [ca.densify(new)]))[0]
 
 
@@ -70,8 +84,6 @@ class EmulatedMotors:
     ----------
     arm, motors
         What it is made of.
-    q, qd
-        True joint angles [rad] and rates [rad/s].
     braking
         Whether the amplifiers brake by themselves because no command came.
     fault, joint
@@ -97,23 +109,32 @@ class EmulatedMotors:
         self._rng = np.random.default_rng(seed)
         self._turn = FastFunction(_turn_function())
         model = arm.model
-        self._turn.inputs[5][:] = [*model.geometry, *model.inertial, *model.gravity]
-        self._turn.inputs[6][:] = [
+        self._turn.inputs[7][:] = [*model.geometry, *model.inertial, *model.gravity]
+        self._turn.inputs[8][:] = [
             *motors.reflected_inertia, *motors.viscous, *motors.ripple, *motors.gear,
-            *self._rng.uniform(0, 2 * math.pi, JOINTS), 2 * math.pi * motors.current_bandwidth,
+            *self._rng.uniform(0, 2 * math.pi, JOINTS), *motors.torque_limit, *motors.resolution,
+            2 * math.pi * motors.current_bandwidth, 2 * math.pi * motors.velocity_bandwidth,
         ]  # fmt: skip
         self.fault, self.joint = 'none', 0
         self.reset(q)
 
     def reset(self, q: ArrayLike) -> None:
         """Put the arm at rest at joint angles q [rad]; no torque, no command."""
-        self.q = np.array(q, dtype=float)
-        self.qd, self._torque = np.zeros(JOINTS), np.zeros(JOINTS)
+        angles = np.array(q, dtype=float)
+        counted = np.floor(angles / self.motors.resolution) * self.motors.resolution
+        self._state = np.concatenate([angles, np.zeros(6), counted, np.zeros(3)])
         self._mode, self._wanted, self._commanded = 'velocity', np.zeros(JOINTS), -math.inf
         self.braking = False
-        self._counted = self._count()
-        self._reported = np.zeros(JOINTS)
-        self._time = 0.0
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """True joint angles [rad], shape (3,)."""
+        return self._state[0:3]
+
+    @property
+    def qd(self) -> NDArray[np.float64]:
+        """True joint rates [rad/s], shape (3,)."""
+        return self._state[3:6]
 
     def inject(self, kind: str, joint: int = 0) -> None:
         """Start a fault, or end it with ``none``."""
@@ -167,55 +188,38 @@ class EmulatedMotors:
 
         """
         turns = max(1, round(dt * self.motors.rate))
-        before, h = self.qd, dt / turns
-        coulomb = np.array(self.motors.coulomb)
+        before, coulomb, read = self.qd, np.array(self.motors.coulomb), np.ones(JOINTS)
+        self.braking = t - self._commanded > self.motors.command_timeout
         if self.fault == 'motor_stuck':
             coulomb[self.joint] = LOCKED
+        elif self.fault in {'encoder_frozen', 'encoder_lost'}:
+            read[self.joint] = 0.0
         f = self._turn
-        f.inputs[2][:], f.inputs[3][:], f.inputs[4][:] = np.asarray(force), coulomb, h
-        for k in range(turns):
-            f.inputs[0][:] = (*self.q, *self.qd, *self._torque)
-            f.inputs[1][:] = self._set_point(t + k * h)
-            f.inputs[7][:] = self.motors.brake if self.braking else 0.0
-            out = f.evaluate()
-            self.q, self.qd, self._torque = out[0:3].copy(), out[3:6].copy(), out[6:9].copy()
-            self._read_encoders(h)
-        self._time = t + dt
+        brake = self.motors.brake if self.braking else (0.0, 0.0, 0.0)
+        values = (self._law(), force, coulomb, brake, read, dt / turns)
+        for buffer, value in zip(f.inputs[1:7], values, strict=True):
+            buffer[:] = np.asarray(value, dtype=float)
+        f.inputs[0][:] = self._state
+        for _ in range(turns):
+            f.inputs[0][:] = f.evaluate()
+        self._state = f.output.copy()
         return (self.qd - before) / dt
 
-    def _set_point(self, t: float) -> NDArray[np.float64]:
-        """Return the torque that the amplifier asks of the current loop, within the limit."""
-        m = self.motors
-        gain = np.asarray(m.velocity_gain)
-        self.braking = t - self._commanded > m.command_timeout
-        if self.braking:
-            wanted = -gain * self._reported
-        elif self._mode == 'effort':
-            wanted = self._wanted
+    def _law(self) -> NDArray[np.float64]:
+        """Return the torque that the amplifier asks for, see :func:`_turn_function`."""
+        law = np.zeros((3, JOINTS))
+        if self._mode == 'effort' and not self.braking:
+            law[0] = self._wanted
         else:
-            rate = self._wanted
-            if self._mode == 'position':
-                rate = np.asarray(m.position_gain) * (self._wanted - self._counted)
-            wanted = gain * (rate - self._reported)
-        limit = m.torque_limit
-        wanted = np.minimum(np.maximum(wanted, -limit), limit)
+            law[2] = -np.asarray(self.motors.velocity_gain)
+            if self._mode == 'position' and not self.braking:
+                law[1] = law[2] * self.motors.position_gain
+                law[0] = -law[1] * self._wanted
+            elif not self.braking:
+                law[0] = -law[2] * self._wanted
         if self.fault == 'motor_off':
-            wanted = wanted.copy()
-            wanted[self.joint] = 0.0
-        return wanted
-
-    def _count(self) -> NDArray[np.float64]:
-        resolution = self.motors.resolution
-        return np.floor(self.q / resolution) * resolution
-
-    def _read_encoders(self, h: float) -> None:
-        counted = self._count()
-        if self.fault in {'encoder_frozen', 'encoder_lost'}:
-            counted[self.joint] = self._counted[self.joint]
-        share = 1.0 - math.exp(-2 * math.pi * self.motors.velocity_bandwidth * h)
-        rate = (counted - self._counted) / h
-        self._reported = self._reported + share * (rate - self._reported)
-        self._counted = counted
+            law[:, self.joint] = 0.0
+        return law.ravel()
 
     def _lost(self) -> bool:
         return self.fault == 'messages_dropped' and bool(self._rng.random() < 0.5)
@@ -224,7 +228,7 @@ class EmulatedMotors:
         """Return what the amplifiers report, or None if the message is lost."""
         if self.fault == 'silent' or self._lost():
             return None
-        position, velocity = self._counted.copy(), self._reported.copy()
+        torque, position, velocity = self._state[6:].copy().reshape(3, JOINTS)
         if self.fault == 'encoder_lost':
             position[self.joint] = velocity[self.joint] = math.nan
-        return JointStates(position, velocity, self._torque.copy())
+        return JointStates(position, velocity, torque)

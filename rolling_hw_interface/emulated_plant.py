@@ -16,11 +16,10 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem, HybridPlant
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import product, rotation_matrix
 from rolling_hw_interface.arm import planar_wrench, PlanarArm
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
-from transforms3d.quaternions import mat2quat
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +257,9 @@ class EmulatedPlant:
         state = self._plant.state
         out = self._views[state.mode](state.x, self._u, self._params)
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        R = out[:9].reshape(3, 3).T
-        body = np.concatenate([mat2quat(R), out[9:18]])
         on = not self.ended
         return PlantView(
-            hand, body, out[18:21], on * out[21:24], on * out[24:27], float(out[27]),
+            hand, out[:13], out[13:16], on * out[16:19], on * out[19:22], float(out[22]),
             state.published_mode,
         )  # fmt: skip
 
@@ -273,19 +270,18 @@ def _planar_hand(hand: NDArray[np.float64]) -> tuple[float, float, float]:
 
 def _views(system: HybridContactSystem) -> dict[str, FastFunction]:
     """
-    Return ``(x, u, p) -> R_WO (9), p, w, v, p_WC, force, torque (3 each), gap`` of each mode.
+    Return ``(x, u, p) -> q_WO (4), p, w, v, p_WC, force, torque (3 each), gap`` of each mode.
 
     The twist of the object is in its own frame, everything else in the world.
     """
     e, s = system.expressions, system.scene
     b = s.body
     R_WH = rotation_matrix(b.q_WH)
-    R_WO = R_WH @ s.contact.R_HO
     v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
     functions = []
     for name, mode in system.equations.items():
         out = ca.vertcat(
-            ca.vec(R_WO),
+            product(b.q_WH, b.q_HO),
             b.p_WH + R_WH @ b.p_HO_H,
             s.contact.R_HO.T @ (b.w_WH_H + b.w_HO_H),
             s.contact.R_HO.T @ v_H,

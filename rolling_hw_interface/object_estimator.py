@@ -231,14 +231,24 @@ class ObjectEstimator:
         when, hand, u = self._hands[0]
         return hand, u, t - when
 
+    def _times(self, after: float, before: float) -> list[float]:
+        """Return the times of the steps between two times, newest last."""
+        out: list[float] = []
+        for when, *_ in reversed(self._hands):
+            if when <= after:
+                break
+            if when < before:
+                out.append(when)
+        return out[::-1]
+
     def _advance(self, t: float) -> None:
         """Move the filter to a time along the motion of the hand."""
         assert self._time is not None  # noqa: S101 - of the type checker
         at = self._time
-        times = [when for when, *_ in self._hands if at < when < t]
-        for end in [*times, t]:
+        self.filter.spread(t - at)
+        for end in [*self._times(at, t), t]:
             hand, u, lead = self._hand_at(at)
-            self.filter.predict(hand, u, lead, end - at)
+            self.filter.move(hand, u, lead, end - at)
             at = end
         self._time = t
 
@@ -297,9 +307,7 @@ class ObjectEstimator:
         """Carry the mean from the last image to the last step."""
         assert self._time is not None  # noqa: S101 - of the type checker
         body, near, at = self.filter.body, self.filter.near, self._time
-        newest = self._hands[-1][0]
-        times = [when for when, *_ in self._hands if at < when <= newest]
-        for end in times:
+        for end in self._times(at, math.inf):
             hand, u, lead = self._hand_at(at)
             body, near, _ = self.filter.mean_after(body, near, hand, u, lead, end - at)
             at = end

@@ -161,23 +161,27 @@ class PoseFilter:
             return _coasted(body, dt), near, math.inf
         return out[:13].copy(), out[13:15].copy(), float(out[15])
 
-    def predict(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
-        """Move mean and covariance on by dt [s]; arguments as of :meth:`mean_after`."""
-        w = self.body[7:10].copy()
+    def move(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
+        """Move the mean on by dt [s]; arguments as of :meth:`mean_after`."""
         self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
+
+    def spread(self, dt: float) -> None:
+        """Move the covariance on by dt [s], from where the mean is."""
         F, m = np.eye(ERROR.size), self.model
         F[P, V] = F[R, W] = dt * np.eye(3)
-        F[R, R] += dt * cross_matrix(w)
-        self.covariance = F @ self.covariance @ F.T
-        for place, rate, strength in (
-            (P, V, m.acceleration), (R, W, m.angular_acceleration)
-        ):  # fmt: skip
-            q = strength**2 * np.eye(3)
-            self.covariance[place, place] += q * dt**3 / 3
-            self.covariance[place, rate] += q * dt**2 / 2
-            self.covariance[rate, place] += q * dt**2 / 2
-            self.covariance[rate, rate] += q * dt
-        self.covariance[T, T] += m.clock_walk**2 * dt
+        F[R, R] += dt * cross_matrix(self.body[7:10])
+        C = F @ self.covariance @ F.T
+        linear = m.acceleration**2 * np.array((dt**3 / 3, dt**2 / 2, dt))
+        angular = m.angular_acceleration**2 * np.array((dt**3 / 3, dt**2 / 2, dt))
+        for first, power in ((0, linear), (3, angular)):
+            for k in range(3):
+                i, j = first + k, first + 6 + k
+                C[i, i] += power[0]
+                C[i, j] += power[1]
+                C[j, i] += power[1]
+                C[j, j] += power[2]
+        C[T, T] += m.clock_walk**2 * dt
+        self.covariance = C
 
     def take_pose(
         self, p_WO: ArrayLike, q_WO: ArrayLike, covariance: ArrayLike
