@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.internal_masses.ball import PointMassBall
+from rolling_dynamics.internal_masses.beyond_rolling import all_modes, MassRobot
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
 from rolling_dynamics.robots.shapes import Ball, Curve, Disk, Floor, Shape
@@ -13,7 +15,6 @@ from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_
 from rolling_dynamics.rotations import homogeneous
 
 DISK_SHARE = 0.04  # thickness of a disk, of its radius
-MassRobot = PointMassBall | PointMassDisk
 MASS_SHARE = 0.06  # radius of the heaviest mass that is drawn, of the shell's
 
 
@@ -29,7 +30,7 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
     rates = s.values.get('theta_rate', ca.SX(0, 1))
     driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)
-    return RobotView(
+    made = RobotView(
         system=system,
         symbols=symbols,
         radius=radius,
@@ -41,6 +42,9 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
         shift=shift,
         turn=turn,
         shapes=_shapes(system, radius),
+    )
+    return replace(
+        made, all_modes=lambda: all_modes(system, made, values, lambda body: view(body, values))
     )
 
 

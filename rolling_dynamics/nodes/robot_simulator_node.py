@@ -18,6 +18,7 @@ from rolling_dynamics.nodes.plant_node import Loaded, plant_parameters, PlantNod
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.nodes.robot_topics import RobotTopics
+from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.simulation import Stepper
 from sensor_msgs.msg import JointState
@@ -43,6 +44,13 @@ TABLE = (
         text='turn of the robot, with all that is in it, about its own axes at ~/reset',
     ),
     Parameter(
+        name='motion',
+        default='rolling',
+        choices=('rolling', 'all_modes'),
+        read_only=True,
+        text='rolling, which stops where the contact breaks, or sliding and flight after it too',
+    ),
+    Parameter(
         name='world_frame', default='odom', read_only=True, text='name of the frame of the floor'
     ),
 )
@@ -60,20 +68,23 @@ class RobotSimulatorNode(PlantNode):
     def load(self) -> Loaded:
         """Load the scenario; make the robot, at its start, and its topics."""
         model = load_robot(self.values['scenario_file'])
-        plant = RobotPlant(
-            model.view,
-            model.params,
-            model.start,
-            Stepper(model.system, model.params).step,
-            brake_time=self.values['brake_time'],
-            limits=model.control_limits,
-        )
+        given = (model.view, model.params, model.start)
+        options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
+        if self.values['motion'] == 'all_modes':
+            self._robot: RobotPlant = HybridRobotPlant(*given, **options)
+        else:
+            self._robot = RobotPlant(*given, Stepper(model.system, model.params).step, **options)
+        plant = self._robot
         plant.reset()
         self._names = list(model.system.control.names)
         topics = RobotTopics(
             self, plant, world=self.values['world_frame'], prefix=self.values['frame_prefix']
         )
         return Loaded(model.title, plant, topics)
+
+    def news(self) -> list[str]:
+        """Return the changes of the mode since the last call."""
+        return self._robot.read_news()
 
     def read_command(self, message: JointState) -> NDArray[np.float64]:
         """Return the control; refuse other names, missing efforts, and what is not finite."""

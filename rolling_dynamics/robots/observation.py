@@ -49,17 +49,15 @@ class Observation:
     margins: dict[str, float]
 
 
-class Observer:
-    """Evaluates a view. Not for use from two threads at once."""
+class MotionObserver:
+    """Sees how a robot moves in one mode. Not for use from two threads at once."""
 
     def __init__(self, view: RobotView, p: ArrayLike, mode: str) -> None:
         """Compile what is seen of a robot with parameters p in a mode."""
         self._p = np.asarray(p, dtype=float)
         self._names = list(view.system.modes[mode].guards)
         self._links = len(view.links)
-        motion, joints, brake = compiled(*_functions(view, mode))
-        self._motion, self._joints = FastFunction(motion), FastFunction(joints)
-        self._brake = FastFunction(brake)
+        self._motion = FastFunction(compiled(_motion(view, mode))[0])
 
     def look(self, x: Array, u: Array, t: float) -> Observation:
         """Return what is seen; the heading is not known here."""
@@ -78,6 +76,16 @@ class Observer:
             margins=dict(zip(self._names, out[16 + 16 * self._links :].tolist(), strict=True)),
         )
 
+
+class Observer(MotionObserver):
+    """Sees the joints too, and knows how the robot is brought to rest."""
+
+    def __init__(self, view: RobotView, p: ArrayLike, mode: str) -> None:
+        """Compile what is seen of a robot with parameters p in a mode."""
+        super().__init__(view, p, mode)
+        joints, brake = compiled(_joints(view, mode), _brake(view))
+        self._joints, self._brake = FastFunction(joints), FastFunction(brake)
+
     def joints(self, seen: Observation, u: Array, t: float) -> tuple[Array, Array]:
         """Return positions and rates of the joints."""
         out = self._joints(seen.x, u, t, self._p, seen.yaw, seen.yaw_rate)
@@ -88,7 +96,8 @@ class Observer:
         return self._brake(x, t, self._p, brake_time)
 
 
-def _functions(view: RobotView, mode: str) -> tuple[ca.Function, ca.Function, ca.Function]:
+def _motion(view: RobotView, mode: str) -> ca.Function:
+    """Return ``(x, u, t, p) -> centre, velocity, acceleration, spin, wrench, links, guards``."""
     s, laws = view.symbols, view.system.modes[mode]
     given = (s.x, s.u, s.t, s.p)
     xdot = laws.dynamics(*given)
@@ -102,13 +111,23 @@ def _functions(view: RobotView, mode: str) -> tuple[ca.Function, ca.Function, ca
         *(ca.vec(link.X_W) for link in view.links),
         *(guard(*given) for guard in laws.guards.values()),
     )
-    rate = ca.SX.sym('yaw_rate')
+    return ca.Function('robot_motion', list(given), [ca.densify(out)])
+
+
+def _joints(view: RobotView, mode: str) -> ca.Function:
+    """Return ``(x, u, t, p, yaw, yaw rate) -> positions and rates``."""
+    s, rate = view.symbols, ca.SX.sym('yaw_rate')
+    given = (s.x, s.u, s.t, s.p)
+    xdot = view.system.modes[mode].dynamics(*given)
     joints = ca.vertcat(*view.joints.values()) if view.joints else ca.SX(0, 1)
     rates = ca.jtimes(joints, s.x, xdot) + ca.jtimes(joints, s.yaw, rate)
-    return (
-        ca.Function('robot_motion', list(given), [ca.densify(out)]),
-        ca.Function(
-            'robot_joints', [*given, s.yaw, rate], [ca.densify(ca.vertcat(joints, rates))]
-        ),
-        ca.Function('robot_brake', [s.x, s.t, s.p, s.brake_time], [ca.densify(view.safe_control)]),
+    out = ca.densify(ca.vertcat(joints, rates))
+    return ca.Function('robot_joints', [*given, s.yaw, rate], [out])
+
+
+def _brake(view: RobotView) -> ca.Function:
+    """Return ``(x, t, p, brake time) -> u``."""
+    s = view.symbols
+    return ca.Function(
+        'robot_brake', [s.x, s.t, s.p, s.brake_time], [ca.densify(view.safe_control)]
     )

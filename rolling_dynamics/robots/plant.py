@@ -50,6 +50,7 @@ class RobotPlant(SteppedPlant):
         self._heading = Heading(SLOW * view.radius)
         self._retract = view.system.retract
         self._seen = self._observer.look(self.x, self.u, self.time)
+        self._news: list[str] = []
 
     def reset(self, *, position: ArrayLike = (0, 0), rotation: ArrayLike = (0, 0, 0)) -> None:
         """
@@ -91,6 +92,9 @@ class RobotPlant(SteppedPlant):
 
     def _advance(self, begin: float, dt: float) -> None:
         super()._advance(begin, dt)
+        self._follow_heading(dt)
+
+    def _follow_heading(self, dt: float) -> None:
         if self.view.spin is not None:
             self._heading.spin(self._seen.spin, dt)
         else:
@@ -115,6 +119,11 @@ class RobotPlant(SteppedPlant):
     def joints(self, seen: Observation) -> tuple[Array, Array]:
         """Return positions and rates of the joints at what was seen last."""
         return self._observer.joints(seen, self.u, self.time)
+
+    def read_news(self) -> list[str]:
+        """Return what has happened since the last call, in words: changes of the mode."""
+        news, self._news = self._news, []
+        return news
 
     def _look(self, x: Array, u: Array) -> Mapping[str, float]:
         self._seen = self._observer.look(x, u, self.time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.robots.shapes import Shape
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.events import Event
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,57 @@ class Link:
     parent: str = 'base_link'
 
 
+@dataclass(frozen=True, eq=False)
+class MotionState:
+    """
+    A state with its mode.
+
+    Attributes
+    ----------
+    x
+        State of the system that holds all modes.
+    mode
+        Name of the mode; that of the end where the motion has ended.
+    events
+        What happened in the step that led here.
+    ended
+        What ended the motion; None while it goes on.
+
+    """
+
+    x: Array
+    mode: str = 'rolling'
+    events: tuple[Event, ...] = ()
+    ended: Event | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AllModes:
+    """
+    The motion of a robot through every mode that it has.
+
+    Attributes
+    ----------
+    view
+        View of the system that holds all modes; links and joints are those of the robot's own.
+    begin
+        ``(x) -> state`` that rolls, from a state of the robot's own system.
+    step
+        ``(state, u, dt, t) -> state``, a fixed step under a held control.
+    project
+        ``(x) -> x``: what the robot's own system holds of a state of all modes.
+    contact_modes
+        Mode -> ``rolling``, ``slipping`` or ``separated``.
+
+    """
+
+    view: RobotView
+    begin: Callable[[Array], MotionState]
+    step: Callable[[MotionState, Array, float, float], MotionState]
+    project: Callable[[Array], Array]
+    contact_modes: Mapping[str, str]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RobotView:
     """
@@ -94,6 +148,8 @@ class RobotView:
         What turns it about its own axes [rad]: shape (tangent.size, 3).
     shapes
         What is drawn.
+    all_modes
+        Makes the motion through all modes; None of a robot that has the mode rolling alone.
 
     """
 
@@ -109,6 +165,7 @@ class RobotView:
     shift: NDArray[np.float64]
     turn: NDArray[np.float64]
     shapes: Sequence[Shape] = ()
+    all_modes: Callable[[], AllModes] | None = None
 
 
 def tangent_columns(

@@ -1,0 +1,132 @@
+"""Robots that go on where rolling ends: fixed steps against closed forms and adaptive ones."""
+
+import numpy as np
+import pytest
+from robot_plants import DT, make_plant
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.internal_masses.examples import hop, mirror_masses
+from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
+from rolling_dynamics.internal_masses.hybrid_stepper import HybridStepper
+from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
+from rolling_dynamics.robots.view import MotionState
+from rolling_dynamics.scenario import load_scenario
+
+G = 9.81
+
+
+def hybrid_plant(scenario_file):
+    scenario = load_scenario(find_config(scenario_file))
+    view = robot_view(scenario.system, scenario.p)
+    plant = HybridRobotPlant(view, scenario.p, scenario.x0)
+    plant.reset()
+    return plant
+
+
+@pytest.fixture(scope='module')
+def ball():
+    return hybrid_plant('point_mass_straight.yaml')
+
+
+@pytest.mark.parametrize('dt', [2e-3, 7e-3])
+def test_bowling_ball(dt):
+    """Slides with mu g, sticks at t = 2 v / (7 mu g) with 5/7 of its speed; rotation follows."""
+    body = PointMassBall(unilateral=True)
+    p = body.pack_parameters(
+        mass=2.0, inertia=2.0 * 0.4 * 0.09, radius=0.3, mu=0.5, mu_kinetic=0.2
+    )
+    x = body.state.pack(q_WB=[1, 0, 0, 0], w_WB_B=[0, 0, 0], p_WB=[0, 0, 0.3], v_WB_W=[3, 0, 0])
+    stepper, s, events, t = HybridStepper(body, p), MotionState(x, 'sliding'), [], 0.0
+    while t < 0.6:
+        s = stepper.step(s, [], dt, t)
+        events += s.events
+        t += dt
+    assert [e.name for e in events] == ['stick']
+    assert events[0].time == pytest.approx(2 * 3.0 / (7 * 0.2 * G), abs=3e-7)
+    v = s.x[body.state.slice('v_WB_W')]
+    assert v == pytest.approx([15 / 7, 0, 0], abs=3e-7)
+    assert s.mode == 'rolling'
+
+
+@pytest.mark.parametrize('example', [mirror_masses, hop])
+def test_fixed_steps_agree_with_the_adaptive_motion(example):
+    """Lift-off and landing of masses that are driven by steps of acceleration on the grid."""
+    ex, dt = example(), DT
+    times, values = ex.control
+    times, count = np.round(times / dt) * dt, round(ex.duration / dt)
+    run = simulate_hybrid(ex.system, ex.p, ex.x0, (times, values), count * dt, sliding=True)
+    stepper, s, events = HybridStepper(ex.system, ex.p), MotionState(ex.x0), []
+    for k in range(count):
+        piece = min(np.searchsorted(times, (k + 0.5) * dt) - 1, len(values) - 1)
+        s = stepper.step(s, values[piece], dt, k * dt)
+        events += s.events
+    assert [e.name for e in events] == [e.name for e in run.events] == ['lift_off', 'landing']
+    assert [e.time for e in events] == pytest.approx([e.time for e in run.events], abs=1e-7)
+    assert s.x == pytest.approx(run.final_state, abs=1e-7)
+
+
+def test_while_it_rolls_it_is_the_rolling_robot(ball):
+    """The same state, odometry and margins, step by step."""
+    rolling, _ = make_plant('point_mass_straight.yaml')
+    ball.reset()
+    for k in range(300):
+        for plant in (rolling, ball):
+            plant.step(np.array([3.0 * np.sin(0.02 * k)]), DT)
+    assert ball.x == pytest.approx(rolling.x, abs=1e-9)
+    one, other = rolling.observe(), ball.observe()
+    assert other.centre == pytest.approx(one.centre, abs=1e-9)
+    assert other.wrench == pytest.approx(one.wrench, abs=1e-6)
+    assert other.margins.keys() == one.margins.keys()
+    assert not ball.read_news()
+
+
+def test_it_slips_flies_and_lands_where_the_rolling_robot_stops(ball):
+    ball.reset()
+    modes, highest, news = [], 0.0, []
+    for _ in range(700):
+        ball.step(np.array([100.0 if ball.time < 0.25 else 0.0]), DT)
+        if not modes or modes[-1] != ball.contact_mode:
+            modes.append(ball.contact_mode)
+        highest = max(highest, ball.observe().centre[2] - ball.view.radius)
+        if ball.contact_mode == 'separated':
+            assert not ball.observe().wrench.any()
+        news += ball.read_news()
+    assert not ball.fault
+    assert modes[:4] == ['slipping', 'rolling', 'slipping', 'separated']
+    assert highest > 0.05
+    assert [line.split()[0] for line in news[:4]] == ['slip', 'stick', 'slip', 'lift_off']
+
+
+def test_its_state_is_that_of_the_rolling_robot(ball):
+    ball.reset(position=(0.3, -0.2), rotation=(0.0, 0.1, 0.0))
+    assert ball.x.size == ball.system.state.size
+    ball.step(np.zeros(1), DT)
+    assert ball.x[ball.system.state.slice('p')] == pytest.approx([0.3, -0.2], abs=1e-4)
+
+
+def test_a_mass_at_its_stop_ends_it():
+    """Also of a robot whose own state is that of all modes."""
+    ex = mirror_masses()
+    plant = HybridRobotPlant(robot_view(ex.system, ex.p), ex.p, ex.x0)
+    plant.reset()
+    news = []
+    for _ in range(500):
+        plant.step(np.zeros(2), DT)
+        news += plant.read_news()
+    assert (plant.broken, plant.contact_mode) == ('stop_1', 'stopped')
+    assert 'stop of its rail' in plant.fault
+    assert news[0].startswith('lift_off at 0.0783 s')
+
+
+@pytest.mark.parametrize(
+    ('scenario', 'text'),
+    [
+        ('pendulum_torque.yaml', "has the mode 'rolling' alone"),
+        ('point_mass_s_path.yaml', "leave out the entry 'path'"),
+    ],
+)
+def test_a_robot_that_can_only_roll_says_so(scenario, text):
+    with pytest.raises(ParameterError, match=text):
+        hybrid_plant(scenario)

@@ -1,0 +1,127 @@
+"""A robot that nobody commands comes to rest, and one that leaves its envelope says so."""
+
+import numpy as np
+import pytest
+from robot_plants import DT, make_plant
+from rolling_dynamics.errors import ParameterError, SimulationError
+
+
+def coast(plant, seconds):
+    for _ in range(round(seconds / DT)):
+        plant.step(plant.brake(), DT)
+
+
+@pytest.mark.parametrize('scenario', ['point_mass_straight.yaml', 'point_mass_disk.yaml'])
+def test_uncommanded_masses_stop_on_their_rails(scenario):
+    """theta' decays with the time constant of the brake, by (1 - dt / T) a step."""
+    plant, _ = make_plant(scenario, brake_time=0.05)
+    for _ in range(100):
+        plant.step(np.full(plant.u.size, 0.2), DT)
+    rates = plant.x[plant.system.state.slice('theta_rate')].copy()
+    assert rates == pytest.approx(0.02)
+    coast(plant, 0.1)
+    left = plant.x[plant.system.state.slice('theta_rate')]
+    assert left == pytest.approx(0.02 * (1 - DT / 0.05) ** 100, rel=1e-6)
+
+
+def test_the_brake_of_the_pendulum_only_takes_energy_out():
+    plant, _ = make_plant('pendulum_torque.yaml')
+    energy = plant.system.invariants['energy']
+
+    def present():
+        return float(energy(plant.x, plant.u, 0.0, plant.params))
+
+    last = present()
+    for _ in range(3000):
+        plant.step(plant.brake(), DT)
+        now = present()
+        assert now <= last + 1e-9
+        last = now
+    assert not plant.fault
+
+
+def test_an_uncommanded_pendulum_sphere_comes_to_rest():
+    plant, _ = make_plant('pendulum_torque.yaml')
+    coast(plant, 15.0)
+    seen = plant.observe()
+    assert np.linalg.norm(seen.velocity) < 1e-3
+    assert not plant.fault
+
+
+def test_an_uncommanded_pendulum_sphere_does_not_roll_down_its_slope():
+    plant, _ = make_plant('pendulum_slope.yaml')
+    coast(plant, 5.0)
+    assert plant.observe().centre[:2] == pytest.approx([0.0, 0.0], abs=1e-9)
+    for _ in range(300):  # a free pendulum lets it go
+        plant.step(np.zeros(3), DT)
+    assert np.linalg.norm(plant.observe().velocity) > 1e-3
+
+
+def test_an_uncommanded_kinematic_sphere_stands_still():
+    plant, _ = make_plant('spin_rolling_ball.yaml')
+    assert plant.brake().tolist() == [0.0, 0.0, 0.0]
+    assert not plant.has_wrench
+
+
+def test_controls_are_held_to_the_limits_of_the_scenario():
+    plant, scenario = make_plant('point_mass_straight.yaml', limits=[100.0])
+    assert scenario.control_limits.tolist() == [100.0]
+    plant.step(np.array([1e9]), 1e-6)
+    assert plant.u.tolist() == [100.0]
+
+
+@pytest.mark.parametrize('u', [[np.nan], [np.inf], [1.0, 2.0], []])
+def test_a_control_that_is_none_is_refused(u):
+    plant, _ = make_plant('point_mass_straight.yaml')
+    with pytest.raises(ParameterError, match='takes 1 finite numbers'):
+        plant.step(np.array(u), DT)
+
+
+def push(plant, u, most=2000):
+    for _ in range(most):
+        plant.step(np.asarray(u, dtype=float), DT)
+        if plant.fault:
+            return
+    raise AssertionError('it never left its envelope')
+
+
+@pytest.mark.parametrize(
+    ('scenario', 'u', 'guard', 'mode'),
+    [
+        ('point_mass_straight.yaml', [100.0], 'friction', 'slipping'),
+        ('pendulum_torque.yaml', [0.0, 8.0, 0.0], 'friction', 'slipping'),
+        ('point_mass_wind.yaml', [30.0, 0.0], 'stop_1', 'stopped'),
+    ],
+)
+def test_leaving_the_envelope_stops_it_and_names_the_margin(scenario, u, guard, mode):
+    plant, _ = make_plant(scenario)
+    assert plant.contact_mode == 'rolling'
+    push(plant, u)
+    assert plant.broken == guard
+    assert f'left its envelope: {guard} = -' in plant.fault
+    assert plant.contact_mode == mode
+    there, time = plant.x.copy(), plant.time
+    plant.step(np.zeros(plant.u.size), DT)
+    assert (plant.x == there).all()
+    assert plant.time == pytest.approx(time + DT)
+    plant.reset()
+    assert (plant.fault, plant.contact_mode) == ('', 'rolling')
+
+
+def test_lift_off_is_separation():
+    """A mass that is thrown up faster than friction can break: N falls through zero first."""
+    plant, _ = make_plant('point_mass_straight.yaml')
+    plant.params[plant.system.parameters.slice('mu')] = 1e6
+    plant.reset()
+    push(plant, [-100.0])
+    assert (plant.broken, plant.contact_mode) == ('normal_force', 'separated')
+
+
+def test_a_reset_that_does_not_roll_is_refused_and_changes_nothing():
+    plant, scenario = make_plant('point_mass_wind.yaml')
+    plant.start[scenario.system.state.slice('w_WB_B')] = [0.0, 400.0, 0.0]
+    before = plant.x.copy()
+    with pytest.raises(SimulationError, match='no rolling contact at this start'):
+        plant.reset(position=(0.1, 0.0))
+    assert (plant.x == before).all()
+    assert plant.observe().margins['normal_force'] > 0.0

@@ -1,0 +1,184 @@
+"""What robots show: motion against its derivatives, joints, perturbations, who is a robot."""
+
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+from robot_plants import DT, make_plant
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots import Curve, register_view, registry, robot_view
+from rolling_dynamics.scenario import load_scenario
+from transforms3d.axangles import axangle2mat
+
+
+def derivative(values, k):
+    """Return the central difference of order 4 at sample k."""
+    v = values
+    return (8 * (v[k + 1] - v[k - 1]) - (v[k + 2] - v[k - 2])) / (12 * DT)
+
+
+def test_velocity_acceleration_and_rates_are_derivatives(robot):
+    """Odometry and joint states are consistent in time, whatever the robot does."""
+    plant, controls = robot
+    seen, joints = [], []
+    for u in controls:
+        plant.step(u, DT)
+        seen.append(plant.observe())
+        joints.append(plant.joints(seen[-1]))
+    assert not plant.fault
+    centres = np.array([s.centre for s in seen])
+    velocities = np.array([s.velocity for s in seen])
+    positions = np.array([j[0] for j in joints]).reshape(len(seen), -1)
+    yaw = np.array([s.yaw for s in seen])
+    kinematic = not plant.has_wrench
+    for k in range(25, len(seen) - 5, 20):  # in the midst of a held control
+        assert derivative(centres, k) == pytest.approx(velocities[k], abs=2e-7)
+        if not kinematic:
+            assert derivative(velocities, k) == pytest.approx(seen[k].acceleration, abs=2e-6)
+        assert derivative(positions, k) == pytest.approx(joints[k][1], abs=2e-6)
+        assert derivative(yaw, k) == pytest.approx(seen[k].yaw_rate, abs=1e-4)
+
+
+def test_links_are_the_bodies_of_the_system(robot):
+    plant, controls = robot
+    for u in controls[:50]:
+        plant.step(u, DT)
+    poses = plant.system.pose(plant.x, plant.params)
+    bodies = {'shell': 'shell_link', 'object': 'shell_link', 'pendulum': 'pendulum_link'}
+    names = [link.name for link in plant.view.links]
+    for k in range(plant.system.pose.n_out()):
+        body = plant.system.pose.name_out(k)
+        name = bodies.get(body, f'{body}_link')
+        if name in names:
+            link = plant.observe().links[names.index(name)]
+            assert link == pytest.approx(np.array(poses[k]), abs=1e-12)
+    assert names[0] == 'shell_link'
+
+
+def test_masses_run_on_the_rails_that_are_drawn():
+    plant, _ = make_plant('point_mass_wind.yaml')
+    rails = [s for s in plant.view.shapes if isinstance(s, Curve)]
+    masses = [k for k, s in enumerate(plant.view.links) if s.name.startswith('mass')]
+    for _ in range(400):
+        plant.step(np.array([0.5, -2.0]), DT)
+    links = plant.observe().links
+    for rail, k in zip(rails, masses[:2], strict=True):
+        place = (np.linalg.inv(links[0]) @ links[k])[:3, 3]
+        assert np.linalg.norm(rail.points - place, axis=1).min() < 0.01
+
+
+def test_a_mass_on_a_trajectory_is_shown_where_it_is_now():
+    plant, _ = make_plant('point_mass_wind.yaml')
+    for _ in range(300):
+        plant.step(np.zeros(2), DT)
+    links, t = plant.observe().links, 0.3
+    place = (np.linalg.inv(links[0]) @ links[3])[:3, 3]
+    assert place == pytest.approx([0.05 * math.sin(2 * t), 0.05 * math.cos(2 * t), -0.2])
+
+
+def test_wind_moves_a_robot_that_nobody_drives():
+    """The force of the scenario acts at the time of the plant: 1.2 sin t along x."""
+    plant, scenario = make_plant('point_mass_wind.yaml')
+    at_rest = scenario.x0.copy()
+    at_rest[scenario.system.state.slice('w_WB_B')] = 0.0
+    plant.start = at_rest
+    plant.reset()
+    pushes = []
+    for _ in range(1500):
+        plant.step(np.zeros(2), DT)
+        seen = plant.observe()
+        pushes.append(seen.acceleration[0])
+    assert not plant.fault
+    assert np.mean(pushes) > 0.1
+
+
+def test_pendulum_joints_turn_base_link_into_the_pendulum():
+    plant, _ = make_plant('pendulum_torque.yaml')
+    for k in range(600):
+        plant.step(np.array([0.1 * math.sin(3e-3 * k), 0.1, 0.0]), DT)
+    seen = plant.observe()
+    (pitch, roll), _ = plant.joints(seen)
+    R = axangle2mat([0, 0, 1], seen.yaw) @ axangle2mat([0, 1, 0], pitch)
+    n = R @ axangle2mat([1, 0, 0], roll) @ [0, 0, -1]
+    names = [link.name for link in plant.view.links]
+    assert n == pytest.approx(-seen.links[names.index('pendulum_link')][:3, 2], abs=1e-12)
+    assert abs(pitch) > 0.01
+    assert abs(roll) > 0.01
+
+
+@pytest.mark.parametrize('pole', [False, True])
+def test_contact_frame_of_the_sphere_lies_below_it(pole):
+    plant, scenario = make_plant('spin_rolling_ball.yaml')
+    if pole:  # the contact at v_o = pi/2
+        q = scenario.system.state.slice('q_SO')
+        plant.start[q] = [math.cos(math.pi / 4), -math.sin(math.pi / 4), 0, 0]
+        plant.reset()
+    seen = plant.observe()
+    names = [link.name for link in plant.view.links]
+    frame, plane = (seen.links[names.index(n)] for n in ('contact_shell', 'contact_plane'))
+    assert frame[:3, :3].T @ frame[:3, :3] == pytest.approx(np.eye(3), abs=1e-9)
+    assert frame[:3, 2] == pytest.approx([0, 0, -1], abs=1e-9)
+    assert frame[:3, 3] == pytest.approx(plane[:3, 3], abs=1e-9)
+
+
+class TestReset:
+    def test_shift_moves_the_robot_on_the_floor(self, robot):
+        plant, _ = robot
+        flat = plant.system.name == 'point_mass_disk'
+        before = plant.observe().centre
+        plant.reset(position=(0.1, 0.0 if flat else -0.2))
+        moved = plant.observe().centre - before
+        assert moved == pytest.approx([0.1, 0.0 if flat else -0.2, 0.0], abs=1e-12)
+
+    def test_rotation_turns_the_shell_about_its_own_axes(self, robot):
+        plant, _ = robot
+        before = plant.observe().links[0][:3, :3]
+        plant.reset(rotation=(0.0, 0.2, 0.0))
+        turned = before.T @ plant.observe().links[0][:3, :3]
+        assert turned == pytest.approx(axangle2mat([0, 1, 0], 0.2), abs=1e-12)
+
+    def test_it_begins_anew(self, robot):
+        plant, controls = robot
+        first = plant.x.copy()
+        for u in controls[:100]:
+            plant.step(u, DT)
+        plant.reset()
+        assert (plant.x == first).all()
+        assert plant.time == 0.0
+        assert not plant.u.any()
+
+    @pytest.mark.parametrize(
+        ('given', 'text'),
+        [
+            ({'position': (0.0, 0.1)}, 'shifted along y'),
+            ({'rotation': (0.0, 0.0, 0.1)}, 'turned about z'),
+        ],
+    )
+    def test_a_disk_stays_in_its_plane(self, given, text):
+        plant, _ = make_plant('point_mass_disk.yaml')
+        with pytest.raises(ParameterError, match=text):
+            plant.reset(**given)
+
+
+class TestRegistry:
+    def test_an_object_on_a_hand_is_no_robot(self):
+        scenario = load_scenario(find_config('spinning_plate.yaml'))
+        with pytest.raises(ParameterError, match=r'no rolling robot; these are: point_mass_ball'):
+            robot_view(scenario.system, scenario.p)
+
+    def test_a_robot_needs_a_rate(self):
+        scenario = load_scenario(find_config('spin_rolling_straight.yaml'))
+        with pytest.raises(ParameterError, match=r"arc length.*'delta'"):
+            robot_view(scenario.system, scenario.p)
+
+    def test_another_robot_is_found_in_its_module(self, monkeypatch):
+        monkeypatch.setattr(registry, 'VIEWS', dict(registry.VIEWS))
+        module = types.ModuleType('of_a_test')
+        module.view = lambda system, p: (system.name, p)
+        monkeypatch.setitem(sys.modules, 'of_a_test', module)
+        register_view('rolling_cube', 'of_a_test')
+        cube = types.SimpleNamespace(name='rolling_cube', independent_variable='time')
+        assert robot_view(cube, [1.0]) == ('rolling_cube', [1.0])
