@@ -234,16 +234,19 @@ class PlantNode(SuiteNode):
         """Start to step."""
         self._ticks = 0
         self._epoch = 0 if self._sim_time else self.get_clock().now().nanoseconds
-        factor = self.values['rate_factor'] if self._sim_time else 1.0
         self._every = {
             'contact': self._decimation('contact_rate'),
             'tf': self._decimation('tf_rate'),
             'marker': self._decimation('marker_rate'),
         }
         self._loop = PeriodicLoop(
-            self._tick, self._dt / factor, name='plant', on_skip=self._skip, on_fault=self._fail
+            self._tick, self._period(), name='plant', on_skip=self._skip, on_fault=self._fail
         )
         self._loop.start()
+
+    def _period(self) -> float:
+        """Return the time between two steps [s]; the factor may change while they go on."""
+        return self._dt / (self.values['rate_factor'] if self._sim_time else 1.0)
 
     def _decimation(self, name: str) -> int:
         return max(1, round(self.values['rate'] / self.values[name]))
@@ -284,6 +287,7 @@ class PlantNode(SuiteNode):
         self._topics.state(seen, now)
         if self._sim_time:
             self._await_command(seen, now)
+            self._loop.period = self._period()
         self._publish_slowly(seen, now, fault)
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
