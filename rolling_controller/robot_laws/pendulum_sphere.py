@@ -27,8 +27,9 @@ FRICTION = 0.85  # share of the friction that a corrected swing may use
 class PendulumRobot:
     """Laws of the sphere with a pendulum; see :class:`Robot`."""
 
-    # a plan tells neither how the shell turns nor how the pendulum spins about its own axis
-    uncounted: tuple[str, ...] = ('d_WS', 'd_WP_z')
+    # a plan tells neither how the shell turns nor how the pendulum spins about its own axis; about
+    # the normal the floor makes no torque, so that the shell keeps the spin that a swing left it
+    uncounted: tuple[str, ...] = ('d_WS', 'd_WP_z', 'w_WS_W_z')
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
