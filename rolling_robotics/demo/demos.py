@@ -36,8 +36,8 @@ class Demo:
         How it differs.
     watched
         Topics that the figure needs, by name: ``joints`` or ``force``.
-    rate_factor
-        Simulated seconds in a second, in simulated time.
+    pace
+        Simulated seconds in a second at most, in simulated time.
     figure
         Module of ``figures`` that draws it.
 
@@ -51,7 +51,7 @@ class Demo:
     plant_file: str = ''
     plant_text: str = ''
     watched: Mapping[str, str]
-    rate_factor: float = 1.0
+    pace: float = 1.0
     figure: str
 
     def perturbation_text(self) -> str:
@@ -92,7 +92,7 @@ DEMOS: Mapping[str, Demo] = {
             position_off=(0.02, 0.01),
             rotation_off=(0.03, 0.03, 0.0),
             watched=ROBOT_WATCHED,
-            rate_factor=4.0,
+            pace=10.0,
             figure='point_mass_ball',
         ),
         Demo(
@@ -104,7 +104,7 @@ DEMOS: Mapping[str, Demo] = {
             plant_file='pendulum_course_plant.yaml',
             plant_text='masses 10 % off those of the plan',
             watched=ROBOT_WATCHED,
-            rate_factor=4.0,
+            pace=10.0,
             figure='pendulum_sphere',
         ),
         Demo(
@@ -114,7 +114,7 @@ DEMOS: Mapping[str, Demo] = {
             position_off=(0.001, -0.001),
             rotation_off=(0.05, -0.1, 0.1),
             watched={'robot/state': 'joints'},
-            rate_factor=4.0,
+            pace=10.0,
             figure='spin_rolling',
         ),
     )

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 REACHED, MISSED = 0, 1
 START_TIMEOUT = 120.0  # for nodes that compile for the first time [s]
-PLAN_TIMEOUT = 120.0
+PLAN_TIMEOUT = 180.0
 EXECUTION_TIMEOUT = 120.0
 STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
+IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
 RUNS = {'open loop': True, 'closed loop': False}
 
 
@@ -74,6 +75,7 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
     _need_ros()
     if use_sim_time is None:
         use_sim_time = not realtime_allowed()
+    pace = demo.pace if use_sim_time else None
     scenario = load_scenario(find_config(experiment.scenario_file))
     with free_domain() as domain:
         environment = isolated_environment(domain)
@@ -92,13 +94,12 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
         say(f'{experiment.text}')
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
         say(
-            f'time: simulated, plant and controller in lockstep, {demo.rate_factor:g} s in a '
-            'second at most'
+            f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
             if use_sim_time
             else 'time: that of the clock'
         )
         with bringup:
-            record = _run(demo, scenario, domain, bringup)
+            record = _run(demo, scenario, domain, bringup, pace=pace)
             failed = {n: s for n, s in bringup.stop().items() if s != 0}
             if failed:
                 say(f'nodes that did not stop cleanly, by exit status: {failed}')
@@ -132,12 +133,14 @@ def _overrides(demo: Demo, *, use_sim_time: bool) -> dict[str, dict[str, object]
     if demo.plant_file:
         simulator['scenario_file'] = demo.plant_file
     if use_sim_time:
-        simulator['rate_factor'] = demo.rate_factor
+        simulator['rate_factor'] = IDLE_PACE
         controller['state_timeout'] = STATE_TIMEOUT
     return {'simulator': simulator, 'controller': controller}
 
 
-def _run(demo: Demo, scenario: Scenario, domain: int, bringup: Bringup) -> Record | None:
+def _run(
+    demo: Demo, scenario: Scenario, domain: int, bringup: Bringup, *, pace: float | None
+) -> Record | None:
     """Return what was seen, or None if there is no plan."""
     from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415
 
@@ -149,6 +152,8 @@ def _run(demo: Demo, scenario: Scenario, domain: int, bringup: Bringup) -> Recor
         if plan is None:
             return None
         say(f'start: {demo.perturbation_text()}')
+        if pace is not None:
+            client.set_parameters('simulator', {'rate_factor': pace})
         runs: dict[str, Execution] = {}
         for label, open_loop in RUNS.items():
             client.reset(demo.position_off, demo.rotation_off)
