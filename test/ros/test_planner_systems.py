@@ -1,6 +1,6 @@
 """The planner node with the real planners of rolling robots: plans, and every kind of failure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
@@ -29,7 +29,6 @@ class Case:
     horizon: float
     outside: tuple  # goal, text
     unreachable: tuple  # changes of the request, text
-    slow: dict = field(default_factory=dict)  # a goal that takes a while
     error: float = 1e-3  # of the simulated end
 
 
@@ -55,7 +54,6 @@ CASES = {
         horizon=0.0,
         outside=({'contact_x': 0.7, 'contact_y': 0.0}, 'lies inside obstacles[0]'),
         unreachable=(circles(*RING), 'the obstacles close it off'),
-        slow={'contact_x': 3.0},
     ),
     'spin_rolling_sphere': Case(
         scenario='spin_rolling_plan.yaml',
@@ -146,7 +144,6 @@ def test_a_plan_can_be_followed(ask, case, scenario, peer):
 def test_the_present_state_is_the_start(ask, peer, scenario):
     names = scenario.system.state.names
     x = scenario.x0.copy()
-    place = names[-1] if names[-1] in ('p_y', 'p_x') else names[1]
     place = next(n for n in ('p_x', 'contact_x', 'u_s') if n in names)
     x[names.index(place)] = 1e-3
     publisher = peer.node.create_publisher(JointState, 'robot/state', STREAM_WRITER)
