@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 
@@ -14,7 +14,7 @@ from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.layout import Layout
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
@@ -100,6 +100,7 @@ class TimeVaryingLqr:
         control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
         nominal: str = 'simulated',
         knot: float = KNOT,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         """
         Linearise along the plan and solve the Riccati equation, Eqs. (18), (19).
@@ -121,11 +122,15 @@ class TimeVaryingLqr:
             coarse plan's controls do not quite follow).
         knot
             Time between gains [s].
+        interrupted
+            Asked now and then whether to give up.
 
         Raises
         ------
         ParameterError
             The plan is not one of this system, or a weight is not right.
+        CancelledError
+            Interrupted.
 
         """
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
@@ -134,6 +139,7 @@ class TimeVaryingLqr:
         active = self._active(active_controls)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._store(trajectory)
+        self._interrupted = interrupted
         self._judge(self._solve(weights, active), active)
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
@@ -145,7 +151,7 @@ class TimeVaryingLqr:
         used = self.rows.stop - self.rows.start
         self._records = np.zeros((len(self.times), n + m + used * nt))
         self.states, self.controls = self._records[:, :n], self._records[:, n : n + m]
-        self.gains = self._records[:, n + m :].reshape(-1, used, nt)
+        self.gains = self._records[:, n + m :].reshape(len(self.times), used, nt)
         self._given = n + m
         self._place = slice(n + m + self.rows.start * nt, n + m + self.rows.stop * nt)
         self.states[:], self.controls[:] = trajectory.states, trajectory.controls
@@ -160,7 +166,11 @@ class TimeVaryingLqr:
             raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
         Q_root, R_root = np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h))
         linearization, reach = Linearization(system), None
+        if len(active) == 0:
+            return np.zeros(L.shape)
         for end in range(len(self.times) - 1, 0, -SLICE):
+            if self._interrupted():
+                raise CancelledError('the design of the feedback was interrupted')
             part = slice(max(end - SLICE, 0), end + 1)
             A, B = linearization.along(
                 self.p, self.times[part], self.states[part], self.controls[part]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import sys
 
 from geometry_msgs.msg import AccelStamped
@@ -126,14 +127,14 @@ class ControllerNode(ExecutionNode):
         """Compile the regulator."""
         prepare_regulator(self._model.system)
 
-    def design(self, plan: Plan) -> Following:
+    def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
         """Return the regulator along a plan, or the plan played back."""
         weights = (
             None
             if self.values['open_loop']
             else {entry.name: self.values[entry.name] for entry in WEIGHTS}
         )
-        return design_law(self._model, plan, weights)
+        return design_law(self._model, plan, weights, interrupted)
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,12 @@ WEIGHTS: tuple[Parameter, ...] = tuple(
 )
 
 
-def design_law(model: Model, plan: Plan, weights: Mapping[str, Any] | None) -> Following:
+def design_law(
+    model: Model,
+    plan: Plan,
+    weights: Mapping[str, Any] | None,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> Following:
     """
     Return the feedback along a plan.
 
@@ -52,6 +57,8 @@ def design_law(model: Model, plan: Plan, weights: Mapping[str, Any] | None) -> F
         The plan.
     weights
         Values of :data:`WEIGHTS` by name; None for the planned controls without feedback.
+    interrupted
+        Asked now and then whether to give up.
 
     Returns
     -------
@@ -72,6 +79,7 @@ def design_law(model: Model, plan: Plan, weights: Mapping[str, Any] | None) -> F
         plan,
         read_weights(weights),
         control_limits=limits_by_name(model.system.control.names, model.control_limits),
+        interrupted=interrupted,
     )
     return Following(law, law.times, law.states, law.warning)
 

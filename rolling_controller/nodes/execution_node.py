@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import json
 import threading
 import time
@@ -64,8 +64,8 @@ class ExecutionNode(SuiteNode):
         """The system of the scenario."""
 
     @abstractmethod
-    def design(self, plan: Plan) -> Following:
-        """Return the feedback along a plan that fits; called in a thread."""
+    def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
+        """Return the feedback along a plan that fits; called in a thread, asks if to give up."""
 
     def warm_up(self) -> None:
         """Compile what the first plan needs; called in a thread."""
@@ -205,7 +205,7 @@ class ExecutionNode(SuiteNode):
         def work() -> None:
             drop_priority()
             try:
-                following = self.design(plan)
+                following = self.design(plan, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
                 resolve(self, designed, following)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import sys
 import time
 from typing import Any
@@ -117,11 +117,11 @@ class RobotControllerNode(ExecutionNode):
         """Compile the laws."""
         self._robot.warm_up()
 
-    def design(self, plan: Plan) -> Following:
+    def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
         """Return the feedback along a plan, or the plan played back."""
         if self.values['open_loop']:
             return Following(OpenLoop(plan), plan.times, plan.states)
-        return self._robot.follow(plan)
+        return self._robot.follow(plan, interrupted)
 
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_controller.law import Following
+from rolling_controller.robot_laws.regulator import never
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
@@ -51,7 +52,11 @@ class PendulumRobot:
         SwingTracking(self._params)
         SpatialSwing(params=self._params, direction=0.0, amplitude=0.1, period=1.0).at(0.0)
 
-    def follow(self, plan: Plan) -> Following:
+    def follow(
+        self,
+        plan: Plan,
+        interrupted: Callable[[], bool] = never,  # noqa: ARG002  it takes no time
+    ) -> Following:
         """Return the follower of a plan that is a sequence of gaits."""
         follower = GaitFollower(
             read_gaits(self._params, plan),

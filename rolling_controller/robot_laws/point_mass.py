@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following
 from rolling_controller.lqr_options import read_weights
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
-from rolling_controller.robot_laws.regulator import regulated
+from rolling_controller.robot_laws.regulator import never, regulated
 from rolling_controller.robot_laws.steering import Steering
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
@@ -50,9 +50,9 @@ class PointMassRobot:
         """Compile the regulator."""
         prepare_regulator(self._scenario.system)
 
-    def follow(self, plan: Plan) -> Following:
+    def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan."""
-        return regulated(self._scenario, plan, read_weights(self._values))
+        return regulated(self._scenario, plan, read_weights(self._values), interrupted)
 
     def drive(self, x: Array, yaw: float) -> MassDrive:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""

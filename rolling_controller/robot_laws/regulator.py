@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rolling_controller.law import Following
 from rolling_controller.lqr_options import limits_by_name
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
@@ -9,7 +11,14 @@ from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 
 
-def regulated(scenario: Scenario, plan: Plan, weights: LqrWeights) -> Following:
+def never() -> bool:
+    """Tell that nobody interrupts."""
+    return False
+
+
+def regulated(
+    scenario: Scenario, plan: Plan, weights: LqrWeights, interrupted: Callable[[], bool] = never
+) -> Following:
     """Return the regulator along a plan, within the limits of the scenario."""
     names = scenario.system.control.names
     law = TimeVaryingLqr(
@@ -18,5 +27,6 @@ def regulated(scenario: Scenario, plan: Plan, weights: LqrWeights) -> Following:
         plan,
         weights,
         control_limits=limits_by_name(names, scenario.control_limits),
+        interrupted=interrupted,
     )
     return Following(law, law.times, law.states, law.warning)

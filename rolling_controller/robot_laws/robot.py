@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -46,8 +47,18 @@ class Robot(Protocol):
         """Compile what the first plan needs."""
         ...
 
-    def follow(self, plan: Plan) -> Following:
-        """Return the feedback along a plan, or raise ParameterError naming what does not fit."""
+    def follow(self, plan: Plan, interrupted: Callable[[], bool] = ...) -> Following:
+        """
+        Return the feedback along a plan, or raise ParameterError naming what does not fit.
+
+        Parameters
+        ----------
+        plan
+            The plan.
+        interrupted
+            Asked now and then whether to give up, by a CancelledError.
+
+        """
         ...
 
     def drive(self, x: Array, yaw: float) -> Drive:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, Law
 from rolling_controller.lqr_options import read_weights
-from rolling_controller.robot_laws.regulator import regulated
+from rolling_controller.robot_laws.regulator import never, regulated
 from rolling_controller.robot_laws.steering import Steering
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
@@ -55,9 +55,9 @@ class SpinRollingRobot:
         """Compile the regulator."""
         prepare_regulator(self._scenario.system)
 
-    def follow(self, plan: Plan) -> Following:
+    def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
-        found = regulated(self._scenario, plan, read_weights(self._values))
+        found = regulated(self._scenario, plan, read_weights(self._values), interrupted)
         return found._replace(law=_Bounded(found.law, self._bounded))
 
     def drive(self, x: Array, yaw: float) -> RollingDrive:  # noqa: ARG002  it starts alike from every state

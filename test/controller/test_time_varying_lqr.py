@@ -8,7 +8,7 @@ import pytest
 from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
 from rolling_controller.linearization import Linearization
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Sphere
 from rolling_planner import plan_rolling
@@ -161,3 +161,37 @@ def test_bad_weights_are_refused(hard):
     ):
         with pytest.raises(ParameterError, match=text):
             TimeVaryingLqr(problem.system, problem.p, plan, weights)
+
+
+def test_design_can_be_interrupted(hard):
+    problem, plan = hard
+    asked = []
+    with pytest.raises(CancelledError, match='interrupted'):
+        TimeVaryingLqr(
+            problem.system,
+            problem.p,
+            plan,
+            interrupted=lambda: asked.append(None) or len(asked) > 2,
+        )
+    assert len(asked) == 3
+
+
+def test_plan_without_controls_is_only_played_back(hard):
+    problem, plan = hard
+    still = dataclasses.replace(plan, controls=0.0 * plan.controls)
+    lqr = TimeVaryingLqr(problem.system, problem.p, still)
+    assert lqr.warning == 'the plan uses no control: there is no feedback'
+    assert lqr.gains.shape[1] == 0
+    assert_allclose(lqr.command(1.0, problem.x_start), 0.0)
+
+
+def test_slices_make_no_difference(hard, monkeypatch):
+    problem, plan = hard
+    whole, sliced = (
+        TimeVaryingLqr(problem.system, problem.p, plan)
+        for size in (10_000, 97)
+        if monkeypatch.setattr('rolling_controller.time_varying_lqr.SLICE', size) is None
+    )
+    assert_allclose(sliced.gains, whole.gains, rtol=1e-9, atol=1e-9 * np.abs(whole.gains).max())
+    assert sliced.gramian_least == pytest.approx(whole.gramian_least, rel=1e-6)
+    assert sliced.gramian_greatest == pytest.approx(whole.gramian_greatest)
