@@ -110,7 +110,8 @@ def _reachable(A: Array, B: Array) -> Array:
     """Return an orthonormal basis of span(B, A B, A^2 B, ...), grown block by block."""
     n = A.shape[0]
     V = np.zeros((n, 0))
-    block, scale = B / max(np.linalg.norm(B), 1e-300), max(float(np.linalg.norm(A, 2)), 1e-300)
+    scale = max(float(np.linalg.norm(A, 2)), 1e-300)
+    block = B / max(float(np.linalg.norm(B)), 1e-300)
     while block.shape[1] and V.shape[1] < n:
         for _ in range(2):  # twice is enough against rounding
             block = block - V @ (V.T @ block)

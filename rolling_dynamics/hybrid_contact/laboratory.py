@@ -129,7 +129,23 @@ class Laboratory:
             edges=(-half, half),
         )
 
-    def rest(self, beta: float, contact: float = 0.0) -> Array:
-        """Return the state at rest on the level plate, object turned by beta [rad]."""
+    def rest(
+        self, beta: float, contact: float = 0.0, hand: tuple[float, float] = (0.0, 0.0)
+    ) -> Array:
+        """
+        Return the state of the model at rest on the level plate.
+
+        Parameters
+        ----------
+        beta
+            Turn of the object [rad].
+        contact
+            Place of the contact on the plate [m].
+        hand
+            Place of the hand in x and z of the world [m].
+
+        """
         values = {e.name: np.zeros(e.size) for e in STATE.entries}
-        return STATE.pack(**(values | {'beta_HO': [beta], 'contact_h': [contact]}))
+        return STATE.pack(
+            **(values | {'beta_HO': [beta], 'contact_h': [contact], 'p_WH': list(hand)})
+        )

@@ -1,0 +1,120 @@
+"""
+The laws of the laboratory's experiments, with the weights and limits that they are run with.
+
+Woodruff & Lynch, Section VIII: damping about rest, flip-up to balance, throw and catch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.hand_over import HandOver
+from rolling_controller.balance.region_of_attraction import (
+    region_of_attraction,
+    RegionOfAttraction,
+)
+from rolling_controller.balance.throw_catch_law import ThrowCatchLaw
+from rolling_controller.law import OpenLoop
+from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_planner.plan import Plan
+from rolling_planner.throw_catch import ThrowCatchPlan
+
+CONTROL_LIMITS = {
+    'alpha_WH_H_y': (-60.0, 60.0),
+    'a_WH_H_x': (-8.0, 8.0),
+    'a_WH_H_z': (-3.0, 3.0),
+}
+CONTROL_WEIGHTS = (0.1, 1.0, 1.0)
+BALANCE = {
+    'beta_WH': 10.0,
+    'p_WH': 100.0,
+    'beta_HO': 100.0,
+    'w_WH_H': 0.1,
+    'v_WH_H': 1.0,
+    'w_HO_H': 1.0,
+}
+TRACKING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 3.0}
+TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
+DAMPING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 5.0, 'beta_WH': 100.0}
+
+
+class FlipUpArms(NamedTuple):
+    """
+    The three ways to flip up that are compared.
+
+    Attributes
+    ----------
+    replay
+        The plan's controls, and nothing after.
+    replay_balance
+        The plan's controls, then balance.
+    feedback_balance
+        Time-varying LQR along the plan, then balance.
+
+    """
+
+    replay: OpenLoop
+    replay_balance: HandOver
+    feedback_balance: HandOver
+
+
+def balance_regulator(
+    laboratory: Laboratory, hand: tuple[float, float] = (0.0, 0.0)
+) -> BalanceLqr:
+    """Return the regulator of the upright object, with the hand at a place x, z [m]."""
+    return _regulator(laboratory, UPRIGHT, BALANCE, hand)
+
+
+def damping_regulator(laboratory: Laboratory) -> BalanceLqr:
+    """Return the regulator that damps the rocking of the object that lies flat, VIII-C."""
+    return _regulator(laboratory, FLAT, DAMPING, (0.0, 0.0))
+
+
+def balance_region(laboratory: Laboratory, samples: int = 60) -> RegionOfAttraction:
+    """Return the region from which the upright object is balanced, by sampling."""
+    return region_of_attraction(balance_regulator(laboratory), samples=samples)
+
+
+def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction) -> FlipUpArms:
+    """
+    Return the laws of a flip-up.
+
+    Parameters
+    ----------
+    laboratory
+        The ellipse and the plate.
+    plan
+        A flip-up of this laboratory.
+    region
+        Of its balance regulator; see :func:`balance_region`.
+
+    """
+    system, p = laboratory.model()
+    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
+    feedback = TimeVaryingLqr(system, p, plan, weights, control_limits=CONTROL_LIMITS)
+    end = plan.duration
+    return FlipUpArms(
+        OpenLoop(plan),
+        HandOver(OpenLoop(plan), region, earliest=0.0, latest=end),
+        HandOver(feedback, region, earliest=0.0, latest=end),
+    )
+
+
+def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> ThrowCatchLaw:
+    """Return the law of a throw with its catch."""
+    return ThrowCatchLaw(plan, balance_regulator(laboratory, plan.hand))
+
+
+def _regulator(
+    laboratory: Laboratory, beta: float, weights: dict[str, float], hand: tuple[float, float]
+) -> BalanceLqr:
+    system, p = laboratory.model()
+    return BalanceLqr(
+        system,
+        p,
+        laboratory.rest(beta, hand=hand),
+        weights=LqrWeights(tracking=weights, terminal={}, control=CONTROL_WEIGHTS),
+        control_limits=CONTROL_LIMITS,
+    )
