@@ -1,5 +1,6 @@
 """Real ROS in tests: a private domain for each, nodes as processes, bounded waits."""
 
+import contextlib
 import itertools
 import os
 from pathlib import Path
@@ -20,6 +21,9 @@ with warnings.catch_warnings():
     import rosidl_generator_py  # noqa: F401  its parser uses a deprecated module
 
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+
+InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 _domains = itertools.count(os.getpid())
@@ -51,7 +55,8 @@ class Peer:
 
     def _spin(self):
         while not self._stop.is_set():
-            self.executor.spin_once(timeout_sec=0.05)
+            with contextlib.suppress(InvalidHandle):  # of what was destroyed as it was waited for
+                self.executor.spin_once(timeout_sec=0.05)
 
     def close(self):
         self._stop.set()
@@ -59,6 +64,23 @@ class Peer:
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
+
+    @contextlib.contextmanager
+    def every(self, period, call):
+        """Call a function again and again, in a thread of its own."""
+        stop = threading.Event()
+
+        def work():
+            while not stop.wait(period):
+                call()
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join(5)
 
     def wait(self, future, timeout=10.0):
         done = threading.Event()
