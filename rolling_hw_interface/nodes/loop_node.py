@@ -95,8 +95,9 @@ class LoopNode(SuiteNode):
 
     def cleanup(self) -> None:
         """Destroy what was made."""
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.stop(STOP_TIMEOUT):
             raise SimulationError('the loop has not ended yet')
+        self._loop = None
         for destroy, entity in self._made:
             destroy(entity)
         self._made = []

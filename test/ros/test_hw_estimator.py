@@ -1,0 +1,134 @@
+"""The estimator node with fake encoders and a fake vision bridge."""
+
+import math
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav_msgs.msg import Odometry
+import numpy as np
+import pytest
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time
+from rolling_dynamics.nodes.qos import EVENT, SENSOR_DATA, STREAM_READER, STREAM_WRITER
+from rolling_hw_interface.nodes.conversions import arrays_to_pose
+from rolling_interfaces.msg import RollingContact
+from sensor_msgs.msg import JointState
+
+ESTIMATOR = 'rolling_hw_interface.nodes.estimator_node'
+START = [-1.1513490, 1.7197844, -2.1392317]  # the hand level at the origin of the world
+AHEAD = 0.3  # the camera's clock [s]
+SETTINGS = {
+    'scenario_file': 'laboratory_flat.yaml',
+    'rate': 100.0,
+    'filter.planar': True,
+    'least_latency': 0.01,
+    'vision_timeout': 0.5,
+    'diagnostics_period': 0.1,
+}
+
+
+class FakeSensors:
+    """Encoders at rest, and images of an object at rest that are 10 ms old."""
+
+    def __init__(self, peer):
+        self.blind, self.frame, self._peer = False, 'world', peer
+        node = peer.node
+        self._joints = node.create_publisher(JointState, 'robot_joint_states', STREAM_WRITER)
+        self._poses = node.create_publisher(
+            PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+        )
+
+    def tell(self):
+        now = self._peer.node.get_clock().now().nanoseconds
+        joints = JointState(name=['joint_1', 'joint_2', 'joint_3'], position=START)
+        joints.velocity = [0.0] * 3
+        joints.header.stamp = nanoseconds_to_time(now)
+        self._joints.publish(joints)
+        if self.blind:
+            return
+        half = -math.pi / 4
+        stamp = nanoseconds_to_time(now - 10_000_000 + round(AHEAD * 1e9))
+        pose = arrays_to_pose(
+            np.array([0.0, 0.0, 0.0252]),
+            np.array([math.cos(half), 0.0, math.sin(half), 0.0]),
+            np.diag([1e-8] * 3 + [1e-5] * 3),
+            stamp,
+            self.frame,
+        )
+        self._poses.publish(pose)
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(ESTIMATOR, params=SETTINGS).wait_for('laboratory_flat', timeout=60.0)
+
+
+@pytest.fixture(scope='module')
+def one_laboratory(peer, node):
+    return FakeSensors(peer)
+
+
+@pytest.fixture
+def sensors(peer, one_laboratory):
+    with peer.every(0.01, one_laboratory.tell):
+        yield one_laboratory
+    one_laboratory.blind, one_laboratory.frame = False, 'world'
+
+
+def health(peer, text, timeout=10.0):
+    accept = lambda m: m.status[0].name == 'estimator' and text in m.status[0].message  # noqa: E731
+    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=accept, timeout=timeout)[0]
+
+
+def stamp_of(message):
+    return message.header.stamp.sec, message.header.stamp.nanosec
+
+
+def test_object_and_hand_come_with_equal_stamps(peer, sensors):
+    objects = peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+    p, q = objects[0].pose.pose.position, objects[0].pose.pose.orientation
+    assert [p.x, p.y, p.z] == pytest.approx([0, 0, 0.0252], abs=1e-3)
+    assert 2 * math.atan2(q.y, q.w) == pytest.approx(-math.pi / 2, abs=0.02)
+    hands, bodies = set(), set()
+    take_hand = lambda m: hands.add(stamp_of(m)) or True  # noqa: E731
+    take_body = lambda m: bodies.add(stamp_of(m)) or len(hands & bodies) > 3  # noqa: E731
+    subscription = peer.node.create_subscription(
+        Odometry, 'hand/odometry', take_hand, STREAM_READER
+    )
+    peer.collect(Odometry, 'object/odometry', STREAM_READER, accept=take_body)
+    peer.node.destroy_subscription(subscription)
+
+
+def test_contact_and_clock_are_known(peer, sensors):
+    contact = peer.collect(RollingContact, 'contact/state', EVENT, timeout=20.0)[0]
+    assert contact.mode == RollingContact.MODE_ROLLING
+    assert contact.gap == pytest.approx(0.0, abs=1e-3)
+    coordinates = peer.collect(JointState, 'contact/coordinates', STREAM_READER)[0]
+    values = dict(zip(coordinates.name, coordinates.position, strict=True))
+    assert values['u_h'] == pytest.approx(0.0, abs=2e-3)
+    status = health(peer, 'rolling').status[0]
+    values = {v.key: v.value for v in status.values}
+    assert float(values['camera ahead [s]']) == pytest.approx(AHEAD, abs=0.01)
+
+
+def test_blindness_ends_the_object_and_is_told(peer, sensors):
+    peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+    sensors.blind = True
+    health(peer, 'the last image is')
+    peer.collect(Odometry, 'hand/odometry', STREAM_READER)
+    sensors.blind = False
+    peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+
+
+def test_pose_of_another_frame_is_refused(peer, sensors):
+    sensors.frame = 'camera'
+    health(peer, "pose in frame 'camera', 'world' is needed")
+
+
+def test_no_joint_states_are_told(peer, node):
+    health(peer, 'no joint states')
+
+
+def test_missing_scenario_is_told(run_process):
+    node = run_process(ESTIMATOR, params={'scenario_file': 'nowhere.yaml'})
+    node.wait_for("cannot configure: no file 'nowhere.yaml'", timeout=60.0)
+    assert node.stop()[0] == 0

@@ -1,0 +1,205 @@
+"""The motor bridge node between a fake controller and fake motors."""
+
+import math
+import threading
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped
+import pytest
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER, STREAM_WRITER
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory
+
+BRIDGE = 'rolling_hw_interface.nodes.motor_bridge_node'
+NAMES = ['joint_1', 'joint_2', 'joint_3']
+START = [-1.1513490, 1.7197844, -2.1392317]
+SETTINGS = {
+    'rate': 200.0,
+    'drive.mode': 'velocity',
+    'drive.command_timeout': 0.1,
+    'drive.state_timeout': 0.5,
+    'drive.stop_time': 0.2,
+    'drive.stiffness': 2.0,  # a fake far away is pulled to the reference slowly
+    'drive.tracking_limit': 1.0,
+    'drive.stall_distance': 0.5,
+    'diagnostics_period': 0.1,
+}
+STATED = 0.1 + 0.2  # of the settings: the time in which it is at rest after the last command [s]
+
+
+class FakeMotors:
+    """Turns commanded rates into angles at once, and keeps every command."""
+
+    def __init__(self, peer):
+        self.q, self.qd, self.lost, self.silent = list(START), [0.0] * 3, None, False
+        self.commands, self._stamp = [], None
+        node = peer.node
+        self._out = node.create_publisher(JointState, 'robot_joint_states', STREAM_WRITER)
+        self._in = node.create_subscription(JointState, 'robot_joint_command', self._take, COMMAND)
+        self._node = node
+
+    def _take(self, message):
+        stamp = seconds(message)
+        if self._stamp is not None:
+            self.q = [q + (stamp - self._stamp) * v for q, v in zip(self.q, self.qd, strict=True)]
+        self._stamp, self.qd = stamp, list(message.velocity)
+        self.commands.append((stamp, self.qd))
+
+    def tell(self):
+        if self.silent:
+            return
+        message = JointState(name=NAMES, position=list(self.q), velocity=list(self.qd))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        if self.lost is not None:
+            message.position[self.lost] = float('nan')
+        self._out.publish(message)
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(BRIDGE, params=SETTINGS).wait_for('driving joint_1')
+
+
+@pytest.fixture(scope='module')
+def one_arm(peer, node):
+    made = FakeMotors(peer)
+    with peer.every(0.01, made.tell):
+        yield made
+
+
+@pytest.fixture
+def motors(peer, one_arm):
+    one_arm.lost, one_arm.silent = None, False
+    peer.collect(JointState, 'joint_states', STREAM_READER, 5)
+    assert peer.call(SetBool, 'motor_bridge/enable', SetBool.Request(data=True)).success
+    return one_arm
+
+
+@pytest.fixture
+def driving(peer, motors):
+    """A controller that commands until it is told to be silent."""
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+    silent, last = threading.Event(), [0.0]
+
+    def command():
+        if not silent.is_set():
+            message = AccelStamped()
+            now = peer.node.get_clock().now()
+            message.header.stamp, last[0] = now.to_msg(), now.nanoseconds * 1e-9
+            message.accel.linear.x = 0.4 * math.cos(6.0 * last[0])  # to and fro
+            publisher.publish(message)
+
+    with peer.every(0.01, command):
+        wait_for_health(peer, 'driving')
+        yield silent, last
+
+
+def seconds(message):
+    return message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+
+
+def is_of_bridge(text):
+    return lambda m: m.status[0].name == 'motor_bridge' and text in m.status[0].message
+
+
+def wait_for_health(peer, text):
+    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=is_of_bridge(text))
+
+
+def test_silent_controller_is_followed_by_a_stop_in_the_stated_time(peer, motors, driving):
+    silent, last = driving
+    fast = peer.collect(
+        JointState,
+        'robot_joint_command',
+        COMMAND,
+        accept=lambda m: max(map(abs, m.velocity)) > 0.1,
+    )
+    assert fast[0].name == NAMES
+    silent.set()
+    wait_for_health(peer, 'holding: the command is')
+    late = peer.collect(
+        JointState,
+        'robot_joint_command',
+        COMMAND,
+        3,
+        accept=lambda m: seconds(m) > last[0] + STATED + 0.1,
+    )
+    assert max(abs(x) for m in late for x in m.velocity) < 0.02
+
+
+def test_stop_service_stops_and_enable_takes_up_work(peer, motors, driving):
+    answer = peer.call(Trigger, 'motor_bridge/stop', Trigger.Request())
+    assert 'at rest within 0.2 s' in answer.message
+    wait_for_health(peer, 'stopped: asked to stop')
+    assert peer.call(SetBool, 'motor_bridge/enable', SetBool.Request(data=True)).success
+    wait_for_health(peer, 'driving')
+
+
+def test_lost_encoder_releases_the_motors_and_is_told(peer, motors, driving):
+    motors.lost = 1
+    wait_for_health(peer, 'joint 2 gives no angle')
+    count = len(motors.commands)
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, 2, accept=is_of_bridge('stopped'))
+    assert len(motors.commands) <= count + 1
+    assert motors.commands[-1][1] == [0.0, 0.0, 0.0]
+    motors.lost = None
+    assert peer.call(SetBool, 'motor_bridge/enable', SetBool.Request(data=True)).success
+    wait_for_health(peer, 'driving')
+
+
+def test_silent_motors_are_a_fault(peer, motors, driving):
+    motors.silent = True
+    wait_for_health(peer, 'the joint states are')
+    motors.silent = False
+    peer.collect(JointState, 'joint_states', STREAM_READER)
+    assert peer.call(SetBool, 'motor_bridge/enable', SetBool.Request(data=True)).success
+
+
+@pytest.mark.parametrize(
+    ('frame', 'value', 'text'),
+    [('world', 1.0, "frame 'world' refused"), ('', float('nan'), 'not finite')],
+)
+def test_bad_command_moves_nothing_and_is_told(peer, motors, frame, value, text):
+    peer.collect(JointState, 'robot_joint_command', COMMAND)
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+    message = AccelStamped()
+    message.header.frame_id, message.accel.linear.x = frame, value
+    with peer.every(0.02, lambda: publisher.publish(message)):
+        wait_for_health(peer, text)
+    assert max(map(abs, motors.commands[-1][1])) < 0.02
+
+
+def test_frames_form_the_chain_of_the_arm(peer, motors):
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    assert [(t.header.frame_id, t.child_frame_id) for t in frames] == [
+        ('world', 'base_link'),
+        ('base_link', 'link_1'),
+        ('link_1', 'link_2'),
+        ('link_2', 'link_3'),
+        ('link_3', 'hand'),
+    ]
+
+
+def test_joint_states_of_other_joints_are_told(peer, node):
+    publisher = peer.node.create_publisher(JointState, 'robot_joint_states', STREAM_WRITER)
+    foreign = JointState(name=['elbow'], position=[0.0])
+    with peer.every(0.02, lambda: publisher.publish(foreign)):
+        wait_for_health(peer, "['elbow']")
+
+
+def test_controller_output_is_a_trajectory(peer, motors, run_process):
+    settings = {**SETTINGS, 'drive.mode': 'position', 'output': 'trajectory'}
+    settings |= {'command_topic': 'arm/joint_trajectory', 'publish_frames': False}
+    other = run_process(BRIDGE, params=settings).wait_for('driving joint_1')
+    points = peer.collect(JointTrajectory, 'arm/joint_trajectory', COMMAND)[0].points
+    assert list(points[0].positions) == pytest.approx(motors.q, abs=2e-2)
+    assert other.stop()[0] == 0
+
+
+def test_stops_cleanly_and_effort_by_trajectory_is_refused(run_process):
+    node = run_process(BRIDGE, params={'output': 'trajectory'})
+    node.wait_for("cannot configure: output 'trajectory' goes with drive.mode")
+    status, _ = node.stop()
+    assert (status, node.text.count('Traceback')) == (0, 0), node.text
