@@ -17,6 +17,7 @@ from rolling_robotics.commands import (
     replay,
     reproduce,
     simulate,
+    view,
 )
 
 
@@ -50,6 +51,7 @@ COMMANDS: dict[str, Command] = {
     'animate': animate,
     'check': check,
     'demo': demo,
+    'view': view,
     'record': record,
     'replay': replay,
     'reproduce': reproduce,

@@ -1,0 +1,82 @@
+"""`rolling view`: the scene in a browser."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolling_robotics.scene.scene import Scene
+
+HELP = 'show a result, a recording or running nodes in a browser'
+DESCRIPTION = """\
+Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
+traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
+slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or the
+folder of a recording; without one, what the nodes of this ROS domain publish is shown live.
+
+Open the address that is printed; Ctrl-C ends it. Needs viser: `pip install '.[viewer]'`."""
+EXAMPLE = """\
+  rolling view plan.json
+  rolling view build/demo/recording
+  rolling view"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('file', metavar='FILE', type=Path, nargs='?', help='result or recording')
+    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
+    parser.add_argument('--port', type=int, default=8080, help='port, 8080; 0 for any')
+    parser.add_argument('--host', default='127.0.0.1', help='address, 127.0.0.1: this machine')
+    parser.add_argument('--speed', type=float, default=1, help='times as fast as it was, 1')
+    parser.add_argument('--namespace', default='', help='namespace of the nodes, if live')
+
+
+def run(args: Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
+
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+
+    if find_spec('viser') is None:
+        raise ParameterError("view: needs viser; install it with `pip install '.[viewer]'`")
+    if not 1e-3 <= args.speed <= 1e3:
+        raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
+    if args.file is None:
+        return _live(args)
+    from rolling_robotics.viewer.serve import play  # noqa: PLC0415
+
+    play(_scene(args), args.host, args.port, args.speed, _ready)
+    print('viewer closed')
+    return 0
+
+
+def _ready(address: str) -> None:
+    print(f'open {address} in a browser; Ctrl-C ends it', flush=True)
+
+
+def _scene(args: Namespace) -> Scene:
+    """Return the scene of a result or a recording."""
+    if args.file.is_dir() or args.file.suffix == '.mcap':
+        from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+
+        need_ros('view')
+        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+        from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
+
+        with Recorded(args.file) as recorded:
+            return recorded_scene(recorded)
+    from rolling_robotics.files import read_result  # noqa: PLC0415
+    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
+
+    return scene_of(read_result(args.file), read_result(args.plan) if args.plan else None)
+
+
+def _live(args: Namespace) -> int:
+    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+
+    need_ros('view')
+    from rolling_robotics.nodes.live_view import view_live  # noqa: PLC0415
+
+    return view_live(args.host, args.port, args.namespace, _ready)

@@ -1,0 +1,182 @@
+"""Scene of a recording: frames, surfaces and markers as they were published, whatever rolled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.nodes.marker_meshes import LINE_STRIP, marker_shapes
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.transforms import NANOSECONDS, Transforms
+from rolling_robotics.scene.scene import (
+    ABOVE,
+    Body,
+    Frame,
+    GROUND,
+    resample,
+    resample_attitude,
+    Scene,
+    Strip,
+    Trace,
+    Values,
+    Wrench,
+)
+
+RATE = 50.0  # times of the scene a second
+MOST = 20_000  # of them
+CONTACT_FRAMES = ('contact_hand', 'contact_object', 'base_footprint')
+STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
+LATCHED = ('simulator/surfaces', 'simulator/markers')
+GHOST_TOPIC = 'plan/object'
+
+
+def recorded_scene(recorded: Recorded) -> Scene:
+    """
+    Return the scene of a recording.
+
+    Parameters
+    ----------
+    recorded
+        It must hold ``/tf``; ``simulator/surfaces`` and ``simulator/markers`` give bodies,
+        ``contact/wrench`` and ``contact/state`` forces and curves.
+
+    Raises
+    ------
+    ParameterError
+        There is no motion in it.
+
+    """
+    frames = Transforms(keep=True)
+    for _, _, message in recorded.messages(['tf']):
+        frames.take(message.transforms)
+    stamps = frames.stamps
+    if len(stamps) < 2:
+        raise ParameterError(f'{recorded.path}: holds no /tf, there is nothing to show')
+    count = int(np.clip((stamps[-1] - stamps[0]) * RATE, 2, MOST))
+    times = np.linspace(stamps[0], stamps[-1], count)
+    bodies = _bodies(recorded, frames, times)
+    contact = [f for f in CONTACT_FRAMES if f in frames.frames]
+    force = _series(recorded, 'contact/wrench', times, _force)
+    state = _series(recorded, 'contact/state', times, _state)
+    size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
+    return Scene(
+        title=recorded.path.name,
+        system='recording',
+        times=times - times[0],
+        bodies=tuple(bodies),
+        ghosts=_ghosts(recorded, bodies, times),
+        frames=tuple(Frame(**_named(f, frames, times)) for f in contact),
+        traces=_traces(contact, frames, times),
+        wrench=_wrench(force, state, float(size)) if contact else None,
+        strips=_strips(force, state),
+    )
+
+
+def _named(frame: str, frames: Transforms, times: Values) -> dict[str, Any]:
+    position, attitude = frames.poses(frame, times)
+    return {'name': frame, 'position': position, 'attitude': attitude}
+
+
+def _bodies(recorded: Recorded, frames: Transforms, times: Values) -> list[Body]:
+    """Return one body for each frame that has shapes."""
+    markers: dict[tuple[str, str, int], Any] = {}
+    for topic, _, message in recorded.messages(LATCHED):
+        for marker in message.markers:
+            moves = topic == 'simulator/markers' and not marker.frame_locked
+            if not moves and not (marker.type == LINE_STRIP and marker.ns == 'contact'):
+                markers[marker.header.frame_id, marker.ns, marker.id] = marker
+    shapes: dict[str, list[Any]] = {}
+    for (frame, _, _), marker in markers.items():
+        shapes.setdefault(frame, []).append(marker_shapes(marker))
+    return [
+        Body(
+            **_named(frame, frames, times),
+            meshes=tuple(m for meshes, _ in parts for m in meshes),
+            lines=tuple(line for _, lines in parts for line in lines),
+            layer=GROUND if frame in STILL else ABOVE,
+        )
+        for frame, parts in shapes.items()
+    ]
+
+
+def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body, ...]:
+    """Return the object as the plan moves it; where there was no plan yet, at its start."""
+    ghosts = []
+    for _, _, message in recorded.messages([GHOST_TOPIC]):
+        name = message.joint_names[0] if len(message.joint_names) else 'object'
+        body = next((b for b in bodies if b.name in (name, 'object') and b.layer), None)
+        if body is None or not len(message.points):
+            continue
+        rows = [(_seconds(p.time_from_start), p.transforms[0]) for p in message.points]
+        offset = max(_seconds(message.header.stamp) - times[0], 0.0)
+        at = np.array([t for t, _ in rows]) + offset
+        place = np.array([[x.translation.x, x.translation.y, x.translation.z] for _, x in rows])
+        turn = np.array(
+            [[x.rotation.w, x.rotation.x, x.rotation.y, x.rotation.z] for _, x in rows]
+        )
+        now = times - times[0]
+        ghosts = [
+            Body(
+                name=body.name,
+                position=resample(at, place, now),
+                attitude=resample_attitude(at, turn, now),
+                meshes=body.meshes,
+            )
+        ]
+    return tuple(ghosts)
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec + stamp.nanosec / NANOSECONDS)
+
+
+def _force(message: Any) -> list[float]:
+    f = message.wrench.force
+    return [f.x, f.y, f.z]
+
+
+def _state(message: Any) -> list[float]:
+    return [message.friction_utilisation, message.spin_utilisation, message.required_friction]
+
+
+def _series(recorded: Recorded, topic: str, times: Values, read: Any) -> Values | None:
+    """Return values of a topic at times, or None if there are not two messages of it."""
+    rows = {_seconds(m.header.stamp): read(m) for _, _, m in recorded.messages([topic])}
+    if len(rows) < 2:
+        return None
+    at = np.array(sorted(rows))
+    return resample(at, np.array([rows[t] for t in at]), times)
+
+
+def _wrench(force: Values | None, state: Values | None, size: float) -> Wrench | None:
+    if force is None:
+        return None
+    top = float(np.nanmax(np.abs(force[:, 2]))) or 1.0
+    mu = np.ones(len(force))
+    if state is not None:  # required friction and its share of mu
+        with np.errstate(divide='ignore', invalid='ignore'):
+            found = state[:, 2] / state[:, 0]
+        mu[:] = np.nanmedian(found[np.isfinite(found)]) if np.isfinite(found).any() else 1.0
+    return Wrench(force=force, mu=mu, scale=0.6 * size / top)
+
+
+def _strips(force: Values | None, state: Values | None) -> tuple[Strip, ...]:
+    strips = []
+    if state is not None:
+        curves: Mapping[str, Values] = {'|f_t| / mu f_n': state[:, 0]}
+        strips.append(Strip(title='friction used', unit='', curves=curves, limit=1.0))
+    if force is not None:
+        strips.append(
+            Strip(title='normal force', unit='N', curves={'f_n': force[:, 2]}, limit=0.0)
+        )
+    return tuple(strips)
+
+
+def _traces(contact: list[str], frames: Transforms, times: Values) -> tuple[Trace, ...]:
+    """Return the path of the contact point in the world."""
+    if not contact:
+        return ()
+    points = frames.poses(contact[0], times)[0]
+    return (Trace(name='contact', body='', points=points, colour=(0.0, 0.45, 0.70)),)

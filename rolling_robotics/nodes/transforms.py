@@ -1,0 +1,81 @@
+"""A tree of frames over time, put together from the messages of /tf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from rolling_robotics.scene.scene import resample, resample_attitude, rotation_matrices, Values
+from transforms3d.quaternions import qmult
+
+NANOSECONDS = 1_000_000_000
+
+
+class Transforms:
+    """The newest or all transforms by child frame."""
+
+    def __init__(self, *, keep: bool) -> None:
+        """Keep every transform of a child frame, or the newest alone."""
+        self._keep = keep
+        self._parents: dict[str, str] = {}
+        self._rows: dict[str, list[tuple[float, ...]]] = {}
+
+    def take(self, transforms: Iterable[Any]) -> None:
+        """Take the transforms of a message."""
+        for t in transforms:
+            stamp = t.header.stamp.sec + t.header.stamp.nanosec / NANOSECONDS
+            p, q = t.transform.translation, t.transform.rotation
+            row = (stamp, p.x, p.y, p.z, q.w, q.x, q.y, q.z)
+            self._parents[t.child_frame_id] = t.header.frame_id
+            rows = self._rows.setdefault(t.child_frame_id, [])
+            if not self._keep:
+                rows.clear()
+            rows.append(row)
+
+    @property
+    def frames(self) -> set[str]:
+        """Frames that are known, the root too."""
+        return {*self._parents, *self._parents.values()}
+
+    @property
+    def stamps(self) -> Values:
+        """All stamps in order [s]."""
+        every = {row[0] for rows in self._rows.values() for row in rows}
+        return np.array(sorted(every))
+
+    def poses(self, frame: str, times: Values) -> tuple[Values, Values]:
+        """
+        Return position and attitude of a frame in the root.
+
+        Parameters
+        ----------
+        frame
+            Name of the frame; the root stands still.
+        times
+            Times [s], shape (T,).
+
+        Returns
+        -------
+        position, attitude
+            Shapes (T, 3) [m] and (T, 4), unit quaternions wxyz.
+
+        """
+        position = np.zeros((len(times), 3))
+        attitude = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+        seen = set()
+        while frame in self._parents and frame not in seen:
+            seen.add(frame)
+            p, q = self._own(frame, times)
+            position = p + np.einsum('tij,tj->ti', rotation_matrices(q), position)
+            attitude = np.array([qmult(a, b) for a, b in zip(q, attitude, strict=True)])
+            frame = self._parents[frame]
+        return position, attitude
+
+    def _own(self, frame: str, times: Values) -> tuple[Values, Values]:
+        rows = np.array(self._rows[frame])
+        rows = rows[np.unique(rows[:, 0], return_index=True)[1]]
+        return (
+            resample(rows[:, 0], rows[:, 1:4], times),
+            resample_attitude(rows[:, 0], rows[:, 4:8], times),
+        )

@@ -1,0 +1,1 @@
+"""The scene in a browser, drawn by viser; an optional extra of the package."""

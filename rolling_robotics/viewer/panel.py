@@ -1,0 +1,140 @@
+"""The panel beside a scene: time slider, play, speed, and curves with the present marked."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+from rolling_robotics.scene.scene import resample, Scene, Values
+from rolling_robotics.viewer.stage import Stage
+import viser
+from viser import uplot
+
+RATE = 30.0  # updates a second
+CURVE_POINTS = 240
+CURVE_PERIOD = 0.2  # s between two marks of the present in the curves
+COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
+SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '4')
+
+
+class Player:
+    """Plays a recorded scene: the time of the slider is the time that is shown."""
+
+    def __init__(self, server: viser.ViserServer, scene: Scene, speed: float = 1.0) -> None:
+        """
+        Build the panel and show the start.
+
+        Parameters
+        ----------
+        server
+            The server.
+        scene
+            The scene.
+        speed
+            Times as fast as it was.
+
+        """
+        self._scene, self._stage = scene, Stage(server, scene)
+        self.size = self._stage.size
+        self._start, self._end = float(scene.times[0]), float(scene.times[-1])
+        self._time, self._index, self.sent = self._start, -1, 0
+        self._lock = threading.Lock()
+        gui = server.gui
+        gui.add_markdown(f'**{scene.title.replace("_", " ")}**')
+        step = max((self._end - self._start) / 1000, 1e-6)
+        self.slider = gui.add_slider(
+            f'time [{scene.time_unit}]', self._start, self._end, step, self._start
+        )
+        self.playing = gui.add_checkbox('play', initial_value=True)
+        choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
+        self.speed = gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
+        self._rate = gui.add_markdown('')
+        self._curves = [_Curves(server, scene, strip.title) for strip in scene.strips]
+        self.slider.on_update(self._moved)
+        self._show()
+
+    def _moved(self, event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
+        """Follow the slider, where a person moved it."""
+        if event.client is not None:
+            with self._lock:
+                self._time = float(event.target.value)
+
+    def advance(self, dt: float) -> None:
+        """Go on by a time of the clock [s], from the end back to the start."""
+        with self._lock:
+            if self.playing.value:
+                self._time += dt * float(self.speed.value)
+                if self._time > self._end:
+                    self._time = self._start
+        self._show()
+
+    def _show(self) -> None:
+        k = int(np.argmin(np.abs(self._scene.times - self._time)))
+        if k == self._index:
+            return
+        self._index = k
+        self._stage.show(k)
+        self.sent += 1
+        if self.playing.value:
+            now = float(np.clip(self._time, self._start, self._end))
+            self.slider.value = now  # type: ignore[misc]
+
+    def mark(self) -> None:
+        """Mark the present in the curves."""
+        for curves in self._curves:
+            curves.mark(self._time)
+
+    def run(self, stop: threading.Event) -> None:
+        """Play until asked to stop."""
+        before = counted = marked = time.monotonic()
+        sent = 0
+        while not stop.wait(1 / RATE):
+            now = time.monotonic()
+            self.advance(now - before)
+            before = now
+            if now - marked > CURVE_PERIOD:
+                self.mark()
+                marked = now
+            if now - counted > 1:
+                self._rate.content = f'{(self.sent - sent) / (now - counted):.0f} updates a second'
+                counted, sent = now, self.sent
+
+
+class _Curves:
+    """The curves of one strip."""
+
+    def __init__(self, server: viser.ViserServer, scene: Scene, title: str) -> None:
+        strip = next(s for s in scene.strips if s.title == title)
+        self._times = np.linspace(scene.times[0], scene.times[-1], CURVE_POINTS)
+        self._values = [resample(scene.times, v, self._times) for v in strip.curves.values()]
+        names = list(strip.curves)
+        if strip.limit is not None:
+            self._values.append(np.full(CURVE_POINTS, strip.limit))
+            names.append('limit')
+        series = [uplot.Series(label=scene.time_unit)]
+        series += [
+            uplot.Series(label=n, stroke=COLOURS[i % len(COLOURS)], width=2)
+            for i, n in enumerate(names)
+        ]
+        series.append(uplot.Series(label='now', stroke='#000000', width=2))
+        self._plot = server.gui.add_uplot(
+            self._data(float(scene.times[0])),
+            tuple(series),
+            title=f'{strip.title} [{strip.unit}]' if strip.unit else strip.title,
+            scales={'x': uplot.Scale(time=False)},
+            legend=uplot.Legend(show=False),
+            aspect=2.2,
+        )
+
+    def _data(self, now: float) -> tuple[Values, ...]:
+        """Return times, curves, and a stroke at the present."""
+        every = np.concatenate(self._values) if self._values else np.zeros(1)
+        k = int(np.clip(np.searchsorted(self._times, now), 1, CURVE_POINTS - 1))
+        stroke = np.full(CURVE_POINTS, np.nan)
+        stroke[k - 1 : k + 1] = np.nanmin(every), np.nanmax(every)
+        return (self._times, *self._values, stroke)
+
+    def mark(self, now: float) -> None:
+        """Mark a time."""
+        self._plot.data = self._data(now)

@@ -1,0 +1,101 @@
+"""Serving a scene until it is asked to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+import io
+import signal
+import socket
+import threading
+
+import numpy as np
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.scene.scene import Scene
+from rolling_robotics.viewer.panel import Player
+import viser
+
+
+@contextmanager
+def served(host: str, port: int) -> Iterator[viser.ViserServer]:
+    """
+    Yield a server, and stop it.
+
+    Parameters
+    ----------
+    host
+        Address on which it listens; 127.0.0.1 for this machine alone.
+    port
+        Its port; 0 for any that is free.
+
+    Raises
+    ------
+    ParameterError
+        The address cannot be used.
+
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as e:
+            raise ParameterError(
+                f'--port: {host}:{port} cannot be used ({e}); give another, or 0 for any'
+            ) from None
+        chosen = probe.getsockname()[1]
+    with redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
+    server.gui.configure_theme(control_layout='fixed', show_logo=False, show_share_button=False)
+    server.scene.set_up_direction('+z')
+    server.scene.configure_default_lights(cast_shadow=False)  # kind to slow machines
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:
+    """Have new visitors see a box [m] from aside and above."""
+    middle, size = (low + high) / 2, float(np.max(high - low))
+
+    @server.on_client_connect
+    def _(client: viser.ClientHandle) -> None:
+        client.camera.up_direction = np.array([0.0, 0.0, 1.0])
+        client.camera.position = middle + size * np.array([0.75, -1.0, 0.7])
+        client.camera.look_at = middle
+
+
+def play(
+    scene: Scene, host: str, port: int, speed: float, on_ready: Callable[[str], None]
+) -> None:
+    """
+    Serve a scene until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    host, port
+        Where; see :func:`served`.
+    speed
+        Times as fast as it was.
+    on_ready
+        Called with the address.
+
+    """
+    with served(host, port) as server:
+        player = Player(server, scene, speed)
+        moving = [b.position for b in scene.bodies if b.layer] or [np.zeros((1, 3))]
+        places = np.vstack(moving)
+        reach = 1.2 * player.size
+        look_at(server, places.min(axis=0) - reach, places.max(axis=0) + reach)
+        on_ready(f'http://{server.get_host()}:{server.get_port()}')
+        player.run(stop_request())
+
+
+def stop_request() -> threading.Event:
+    """Return an event that SIGINT and SIGTERM set."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
