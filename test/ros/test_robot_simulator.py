@@ -1,36 +1,65 @@
-"""The robot simulator: what it publishes of every kind of robot, refuses, and does on its own."""
+"""The robot simulator: what it publishes of every kind of robot."""
 
-import math
-
+from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
+import numpy as np
 import pytest
-from rolling_dynamics.nodes.qos import COMMAND, STREAM_READER
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from rolling_dynamics.nodes.robot_model import load_robot
+from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
 
 SIMULATOR = 'rolling_dynamics.nodes.robot_simulator_node'
-ROBOTS = {
-    'point_mass_ball': ('point_mass_straight.yaml', {'shell_link', 'mass_1_link'}),
+MASSES = {'shell', 'mass', 'rail', 'contact'}
+ROBOTS = {  # scenario, links, joints, namespaces of the markers
+    'point_mass_ball': (
+        'point_mass_straight.yaml',
+        {'shell_link', 'mass_1_link'},
+        ['mass_1_joint'],
+        MASSES,
+    ),
     'point_mass_disk': (
         'point_mass_disk.yaml',
         {'shell_link', *(f'mass_{k}_link' for k in (1, 2, 3, 4))},
+        [f'mass_{k}_joint' for k in (1, 2, 3, 4)],
+        MASSES,
     ),
-    'pendulum_sphere': ('pendulum_torque.yaml', {'shell_link', 'pendulum_link'}),
+    'pendulum_sphere': (
+        'pendulum_torque.yaml',
+        {'shell_link', 'pendulum_link'},
+        ['pendulum_pitch_joint', 'pendulum_roll_joint'],
+        {'shell', 'pendulum', 'contact'},
+    ),
     'spin_rolling_sphere': (
         'spin_rolling_ball.yaml',
         {'shell_link', 'contact_plane', 'contact_shell'},
+        [],
+        {'shell', 'contact'},
     ),
 }
+CONTACT = {'contact/wrench', 'contact/state'}
 
 
 @pytest.fixture(scope='module', params=ROBOTS)
 def robot(request, run_process):
-    """A running simulator of each kind of robot; the model is what it ought to run."""
-    scenario, links = ROBOTS[request.param]
-    node = run_process(SIMULATOR, params={'scenario_file': scenario}).wait_for('steps a second')
-    yield load_robot(scenario), links
-    assert node.stop()[0] == 0, node.text
+    """A running simulator of each kind of robot, what it runs, and what it ought to show."""
+    scenario, links, joints, markers = ROBOTS[request.param]
+    node = run_process(SIMULATOR, params={'scenario_file': scenario})
+    node.wait_for('steps a second', 60.0)
+    yield load_robot(scenario), links, joints, markers
+    assert node.stop(timeout=30.0)[0] == 0, node.text
+
+
+@pytest.fixture(autouse=True)
+def _at_start(peer, robot):
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+
+
+def publishers(peer, names):
+    return {n for n in names if peer.node.get_publishers_info_by_topic(n)}
 
 
 def command(model, value):
@@ -38,39 +67,94 @@ def command(model, value):
     return JointState(name=names, effort=[value] * len(names))
 
 
-class TestEveryRobot:
-    def test_full_state_has_the_names_of_the_layout(self, peer, robot):
-        state = peer.collect(JointState, 'robot/state', STREAM_READER)[0]
-        assert list(state.name) == robot[0].system.state.names
-        assert len(state.position) == robot[0].system.state.size
+def test_full_state_has_the_names_of_the_layout(peer, robot):
+    state = peer.collect(JointState, 'robot/state', STREAM_READER)[0]
+    layout = robot[0].system.state
+    assert list(state.name) == layout.names
+    x = layout.unpack(state.position)
+    for entry in layout.entries:
+        if entry.kind == 'quaternion':
+            assert np.linalg.norm(x[entry.name]) == pytest.approx(1.0)
 
-    def test_odometry_is_level_and_in_the_frame_of_the_floor(self, peer, robot):
-        odometry = peer.collect(Odometry, 'odom', STREAM_READER)[0]
-        assert (odometry.header.frame_id, odometry.child_frame_id) == ('odom', 'base_link')
-        q = odometry.pose.pose.orientation
-        assert (q.x, q.y) == (0.0, 0.0)
-        assert odometry.pose.pose.position.z == pytest.approx(robot[0].view.radius)
 
-    def test_frames_form_one_tree_below_odom(self, peer, robot):
-        frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
-        parents = {t.child_frame_id: t.header.frame_id for t in frames}
-        assert len(parents) == len(frames)
-        assert set(parents) == {'base_footprint', 'base_link', *robot[1]}
-        assert (parents['base_footprint'], parents['base_link']) == ('odom', 'base_footprint')
-        for parent in parents.values():
-            above = parent
-            while above != 'odom':
-                above = parents[above]
+def test_odometry_is_level_and_in_the_frame_of_the_floor(peer, robot):
+    odometry = peer.collect(Odometry, 'odom', STREAM_READER)[0]
+    assert (odometry.header.frame_id, odometry.child_frame_id) == ('odom', 'base_link')
+    q, w = odometry.pose.pose.orientation, odometry.twist.twist.angular
+    assert (q.x, q.y, w.x, w.y) == (0.0, 0.0, 0.0, 0.0)
+    assert odometry.pose.pose.position.z == pytest.approx(robot[0].view.radius)
 
-    def test_a_command_moves_it(self, peer, robot):
-        model = robot[0]
-        publisher = peer.node.create_publisher(JointState, 'robot/control', COMMAND)
-        first = peer.collect(JointState, 'robot/state', STREAM_READER)[0].position
 
-        def moved(message):
-            publisher.publish(command(model, 0.05))
-            return max(abs(a - b) for a, b in zip(message.position, first, strict=True)) > 1e-3
+def test_frames_form_one_tree_below_odom(peer, robot):
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    parents = {t.child_frame_id: t.header.frame_id for t in frames}
+    assert len(parents) == len(frames)
+    assert set(parents) == {'base_footprint', 'base_link', *robot[1]}
+    assert (parents['base_footprint'], parents['base_link']) == ('odom', 'base_footprint')
+    for parent in parents.values():
+        above = parent
+        while above != 'odom':
+            above = parents[above]
 
-        assert peer.collect(JointState, 'robot/state', STREAM_READER, accept=moved)
-        peer.node.destroy_publisher(publisher)
-        assert math.isfinite(first[0])
+
+def test_frames_put_the_shell_where_the_odometry_is(peer, robot):
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    shell = next(t for t in frames if t.child_frame_id == 'shell_link')
+    p = shell.transform.translation
+    assert (p.x, p.y, p.z) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+    assert shell.header.frame_id == 'base_link'
+
+
+def test_joints_are_those_of_what_moves_inside(peer, robot):
+    names = robot[2]
+    if not names:
+        assert not publishers(peer, ['joint_states'])
+        return
+    joints = peer.collect(JointState, 'joint_states', STREAM_READER)[0]
+    assert list(joints.name) == names
+    assert len(joints.position) == len(joints.velocity) == len(names)
+
+
+def test_contact_carries_the_weight_where_the_model_has_forces(peer, robot):
+    model = robot[0]
+    if model.system.mode.wrench is None:
+        assert not publishers(peer, CONTACT)
+        return
+    wrench = peer.collect(WrenchStamped, 'contact/wrench', STREAM_READER)[0]
+    state = peer.collect(RollingContact, 'contact/state', EVENT)[0]
+    assert wrench.header.frame_id == state.header.frame_id == 'base_footprint'
+    assert state.mode == RollingContact.MODE_ROLLING
+    assert state.wrench.force.z == pytest.approx(wrench.wrench.force.z, rel=0.2)
+    mu = model.params[model.system.parameters.slice('mu')][0]
+    assert state.friction_utilisation == pytest.approx(state.required_friction / mu)
+    assert 0.0 <= state.friction_utilisation < 1.0
+    assert state.gap == 0.0
+
+
+def test_markers_show_every_part_in_frames_that_exist(peer, robot):
+    markers = peer.collect(MarkerArray, 'simulator/markers', STREAM_READER)[0].markers
+    assert {m.ns for m in markers} == robot[3]
+    assert len({(m.ns, m.id) for m in markers}) == len(markers)
+    shell = next(m for m in markers if m.ns == 'shell')
+    assert shell.scale.x == pytest.approx(2 * robot[0].view.radius)
+    assert {m.header.frame_id for m in markers} <= {'odom', 'base_footprint', *robot[1]}
+    rails = [m for m in markers if m.ns == 'rail']
+    assert all(m.type == Marker.LINE_STRIP and len(m.points) == 100 for m in rails)
+    surfaces = peer.collect(MarkerArray, 'simulator/surfaces', LATCHED)[0].markers
+    flat = robot[0].system.name == 'point_mass_disk'
+    frames = {'odom'} if flat else {'odom', 'shell_link'}
+    assert {m.header.frame_id for m in surfaces} == frames
+    assert all(len(m.points) == len(m.colors) > 0 for m in surfaces)
+
+
+def test_a_command_moves_it(peer, robot):
+    model = robot[0]
+    publisher = peer.node.create_publisher(JointState, 'robot/control', COMMAND)
+    first = peer.collect(JointState, 'robot/state', STREAM_READER)[0].position
+
+    def moved(message):
+        publisher.publish(command(model, 0.05))
+        return max(abs(a - b) for a, b in zip(message.position, first, strict=True)) > 1e-3
+
+    assert peer.collect(JointState, 'robot/state', STREAM_READER, accept=moved)
+    peer.node.destroy_publisher(publisher)
