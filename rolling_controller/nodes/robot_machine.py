@@ -1,25 +1,28 @@
-"""The topics of a rolling robot: its state in, its control out."""
+"""The topics of a rolling robot: its state and heading in, its control out."""
 
 from __future__ import annotations
 
+import math
+
+from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.robot_states import RobotStates
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
+from rolling_dynamics.nodes.odometry_codec import decode_odometry
 from rolling_dynamics.nodes.parameters import ParameterTable
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED, STREAM_READER
 from rolling_dynamics.nodes.robot_model import RobotModel
 from rolling_dynamics.nodes.suite_node import SuiteNode
-from rolling_dynamics.robots import Heading, Observer
+from rolling_dynamics.robots import Observer
 from sensor_msgs.msg import JointState
-
-SLOW = 1e-3  # radii a second: slower travel does not tell where the robot heads
 
 
 class RobotMachine:
-    """See :class:`Machine`; it also watches where the robot heads, as the simulator does."""
+    """See :class:`Machine`; it also knows where the robot heads."""
 
     missing = 'no robot/state came yet'
 
@@ -29,44 +32,41 @@ class RobotMachine:
         self._limits = model.scenario.control_limits
         self.measured = RobotStates(model.system.state, 'robot/state')
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
-        self._heading, self._spins = Heading(SLOW * model.view.radius), model.view.spin is not None
-        self._seen: int | None = None
-        self._u = np.zeros(model.system.control.size)
+        self._yaw = 0.0
         self._commands = node.create_publisher(
             JointState, 'robot/control', COMMAND, qos_overriding_options=overridable()
         )
         self._states = PolledSubscription(node, JointState, 'robot/state', STREAM_POLLED, raw=True)
+        self._odometry = PolledSubscription(node, Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
 
     def destroy(self) -> None:
         """Remove the topics from the node."""
         self._node.destroy_publisher(self._commands)
         self._states.destroy()
+        self._odometry.destroy()
 
     @property
     def yaw(self) -> float:
-        """Angle of base_link about the normal of the floor [rad], as far as it was watched."""
-        return self._heading.yaw
+        """Angle of base_link about the normal of the floor [rad], as told last; 0 if never."""
+        for data in self._odometry.take():
+            try:
+                _, pose = decode_odometry(data)
+            except ParameterError as error:
+                self.measured.refused = str(error)
+            else:
+                w, _, _, z = pose[:4].tolist()
+                if math.isfinite(w + z):
+                    self._yaw = 2 * math.atan2(z, w)
+        return self._yaw
 
     def poll(self) -> None:
         """Take what came, where the executor does not."""
         for data in self._states.take():
             self.measured.take(data)
-        now = self.measured.state()
-        if now is not None and now[0] != self._seen:
-            self._watch(*now)
-
-    def _watch(self, stamp: int, x: Array) -> None:
-        seen = self._observer.look(x, self._u, stamp * 1e-9)
-        if not self._spins:
-            self._heading.travel(seen.velocity, seen.acceleration)
-        elif self._seen is not None:
-            self._heading.spin(seen.spin, (stamp - self._seen) * 1e-9)
-        self._seen = stamp
 
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
-        self._u = u
         self._message.header.stamp = nanoseconds_to_time(stamp)
         self._message.effort = u.tolist()
         self._commands.publish(self._message)
