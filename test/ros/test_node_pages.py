@@ -12,6 +12,11 @@ NODES = {
     'planner': 'rolling_planner.nodes.planner_node',
     'controller': 'rolling_controller.nodes.controller_node',
     'robot_controller': 'rolling_controller.nodes.robot_controller_node',
+    'motor_bridge': 'rolling_hw_interface.nodes.motor_bridge_node',
+    'vision_bridge': 'rolling_hw_interface.nodes.vision_bridge_node',
+    'estimator': 'rolling_hw_interface.nodes.estimator_node',
+    'emulated_motors': 'rolling_hw_interface.nodes.emulated_motors_node',
+    'emulated_camera': 'rolling_hw_interface.nodes.emulated_camera_node',
     'recorder': 'rolling_robotics.nodes.recorder_node',
 }
 
