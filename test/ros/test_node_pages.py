@@ -9,6 +9,7 @@ from rolling_dynamics.nodes.suite_node import COMMON
 PAGES = Path(__file__).resolve().parents[2] / 'docs' / 'nodes'
 NODES = {
     'simulator': 'rolling_dynamics.nodes.simulator_node',
+    'robot_simulator': 'rolling_dynamics.nodes.robot_simulator_node',
     'planner': 'rolling_planner.nodes.planner_node',
     'controller': 'rolling_controller.nodes.controller_node',
     'robot_controller': 'rolling_controller.nodes.robot_controller_node',
