@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 REACHED, MISSED = 0, 1
 START_TIMEOUT = 120.0  # for nodes that compile for the first time [s]
-PLAN_TIMEOUT = 180.0
-EXECUTION_TIMEOUT = 120.0
+PLAN_TIMEOUT = 300.0
+EXECUTION_TIMEOUT = 600.0
 STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
 IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
@@ -152,12 +152,16 @@ def _run(
         if plan is None:
             return None
         say(f'start: {demo.perturbation_text()}')
-        if pace is not None:
-            client.set_parameters('simulator', {'rate_factor': pace})
         runs: dict[str, Execution] = {}
         for label, open_loop in RUNS.items():
             client.reset(demo.position_off, demo.rotation_off)
-            runs[label] = client.execute(plan, open_loop=open_loop, timeout=EXECUTION_TIMEOUT)
+            runs[label] = client.execute(
+                plan,
+                open_loop=open_loop,
+                timeout=EXECUTION_TIMEOUT,
+                on_start=lambda: _set_pace(client, pace),
+            )
+            _set_pace(client, IDLE_PACE if pace else None)
             say(f'{label}: {_ending(runs[label])}')
     return Record(
         scenario=scenario,
@@ -165,6 +169,12 @@ def _run(
         plan=planned_motion(plan),
         runs=runs,
     )
+
+
+def _set_pace(client: DemoClient, pace: float | None) -> None:
+    """Let the plant simulate this many seconds in a second; None leaves it to the clock."""
+    if pace is not None:
+        client.set_parameters('simulator', {'rate_factor': pace})
 
 
 def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:

@@ -29,7 +29,7 @@ from rolling_robotics.demo.record import Execution, Stream
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-SHORT = 10.0  # longest wait for an answer that needs no work [s]
+SHORT = 30.0  # longest wait for an answer that needs no work [s]
 POLL = 0.005  # longest time between two looks at what is watched [s]
 
 
@@ -207,16 +207,28 @@ class DemoClient:
     # -- actions ----------------------------------------------------------------------------
 
     def _run(
-        self, client: ActionClient, goal: Any, on_feedback: Callable[[Any], None], timeout: float
+        self,
+        client: ActionClient,
+        goal: Any,
+        on_feedback: Callable[[Any], None],
+        timeout: float,
+        on_start: Callable[[], None] = lambda: None,
     ) -> Any:
-        future = client.send_goal_async(
-            goal, feedback_callback=lambda message: on_feedback(message.feedback)
-        )
+        told = threading.Event()
+
+        def take(message: Any) -> None:
+            on_feedback(message.feedback)
+            told.set()
+
+        future = client.send_goal_async(goal, feedback_callback=take)
         handle = self._result('no answer to the goal', future, SHORT)
         if not handle.accepted:
             raise ClientError('the goal was refused; the log of the node says why')
         self._goal = handle
-        answer = self._result('no result', handle.get_result_async(), timeout)
+        coming = handle.get_result_async()
+        self._wait('no feedback', lambda: told.is_set() or coming.done(), timeout)
+        on_start()
+        answer = self._result('no result', coming, timeout)
         self._goal = None
         return answer.result
 
@@ -235,8 +247,29 @@ class DemoClient:
         )
         return self._run(self._planner, request, on_feedback, timeout)
 
-    def execute(self, plan: RollingPlan, *, open_loop: bool, timeout: float) -> Execution:
-        """Have a plan executed, and watch."""
+    def execute(
+        self,
+        plan: RollingPlan,
+        *,
+        open_loop: bool,
+        timeout: float,
+        on_start: Callable[[], None] = lambda: None,
+    ) -> Execution:
+        """
+        Have a plan executed, and watch.
+
+        Parameters
+        ----------
+        plan
+            The plan.
+        open_loop
+            Whether its controls are played back without feedback.
+        timeout
+            Longest wait for the first feedback, and from there for the result [s].
+        on_start
+            Called once the execution has begun.
+
+        """
         self.set_parameters('controller', {'open_loop': open_loop})
         record = Execution(seen={watch.topic: Stream() for watch in self._watches})
         self._running = record
@@ -252,7 +285,8 @@ class DemoClient:
             for name, value in zip(message.margin_names, message.margin_values, strict=True):
                 record.margins.setdefault(name, []).append(value)
 
-        result = self._run(self._controller, ExecutePlan.Goal(plan=plan), feedback, timeout)
+        goal = ExecutePlan.Goal(plan=plan)
+        result = self._run(self._controller, goal, feedback, timeout, on_start)
         self._running = None
         record.code, record.text = result.error_code, result.error_string
         record.final_error = result.final_error
