@@ -30,6 +30,7 @@ from rolling_planner.interruption import Interruption
 ANSWER_AFTER = 0.12  # from the request to cancel to the answer, whatever the worker does [s]
 KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
 END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
+REAP_TIMEOUT = 1.0  # for one that was killed [s]
 REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
 START = (  # SIGINT is ignored before the imports, which take long
     'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
@@ -264,7 +265,8 @@ class Worker:
             self._process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(END_TIMEOUT)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a machine that is very busy
+                self._process.wait(REAP_TIMEOUT)
         self._thread.join(END_TIMEOUT)
 
     def _send(self, message: tuple[str, int, Any]) -> bool:

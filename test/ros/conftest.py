@@ -88,9 +88,28 @@ class Peer:
         assert done.wait(timeout), 'no answer in time'
         return future.result()
 
+    def in_turn(self, call, *args, timeout=10.0):
+        """
+        Return what a call returns that is made in the spinning thread.
+
+        An action client notes what it asked for after it has asked; an answer that another thread
+        takes in between is lost.
+        """
+        return self.wait(self.executor.create_task(call, *args), timeout)
+
     def send_goal(self, client, goal, on_feedback=None, timeout=10.0):
         assert client.wait_for_server(timeout_sec=timeout), 'no action server'
-        return self.wait(client.send_goal_async(goal, feedback_callback=on_feedback), timeout)
+        return self.wait(self.in_turn(client.send_goal_async, goal, on_feedback), timeout)
+
+    def result(self, handle, timeout=10.0):
+        """Return the result of an accepted goal, once it has one."""
+        return self.wait(self.in_turn(handle.get_result_async), timeout).result
+
+    def cancel(self, handle, timeout=10.0):
+        """Cancel a goal, wait for the answer, and return the result of the goal."""
+        answer = self.in_turn(handle.get_result_async)
+        self.wait(self.in_turn(handle.cancel_goal_async), timeout)
+        return self.wait(answer, timeout).result
 
     def call(self, kind, name, request, timeout=10.0):
         client = self.node.create_client(kind, name)

@@ -28,10 +28,7 @@ def ask(run_process, peer):
             goal_names=list(goal), goal_values=list(goal.values()), **(request | changes)
         )
         handle = peer.send_goal(client, message, timeout=WAIT)
-        answer = handle.get_result_async()
-        if cancel:
-            peer.wait(handle.cancel_goal_async())
-        return peer.wait(answer, WAIT).result
+        return peer.cancel(handle, WAIT) if cancel else peer.result(handle, WAIT)
 
     yield run
     client.destroy()

@@ -45,7 +45,7 @@ def goal(horizon=1.0, names=('u_h',), values=(0.01,), **more):
 def run(peer, client, request, on_feedback=None):
     handle = peer.send_goal(client, request, on_feedback)
     assert handle.accepted
-    return peer.wait(handle.get_result_async()).result
+    return peer.result(handle)
 
 
 def test_plan_comes_with_feedback(peer, client):
@@ -98,16 +98,13 @@ def test_bad_goal_is_answered_with_what_would_do(peer, client, request_, text):
 @pytest.mark.parametrize('horizon', [LONG, 6.0], ids=['polls', 'deaf'])
 def test_cancel_is_answered_at_once(peer, client, horizon):
     handle = peer.send_goal(client, goal(horizon))
-    answer = handle.get_result_async()
-    peer.wait(handle.cancel_goal_async())
-    result = peer.wait(answer)
-    assert result.result.error_code == CODES.CANCELLED
+    assert peer.cancel(handle).error_code == CODES.CANCELLED
     assert run(peer, client, goal()).error_code == CODES.NONE
 
 
 def test_newer_goal_supersedes_every_older_one(peer, client):
     handles = [peer.send_goal(client, goal(LONG)) for _ in range(3)]
-    answers = [h.get_result_async() for h in handles]
+    answers = [peer.in_turn(h.get_result_async) for h in handles]
     last = run(peer, client, goal())
     assert last.error_code == CODES.NONE
     for answer in answers:

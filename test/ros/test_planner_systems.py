@@ -107,7 +107,7 @@ def ask(peer, client, case, scenario):
             goal_names=list(values), goal_values=list(values.values()), **request
         )
         handle = peer.send_goal(client, message, on_feedback, WAIT)
-        return peer.wait(handle.get_result_async(), WAIT).result
+        return peer.result(handle, WAIT)
 
     return run
 
@@ -148,12 +148,9 @@ def test_the_present_state_is_the_start(ask, peer, scenario):
     x[names.index(place)] = 1e-3
     publisher = peer.node.create_publisher(JointState, 'robot/state', STREAM_WRITER)
     message = JointState(name=list(reversed(names)), position=x[::-1].tolist())
-    timer = peer.node.create_timer(0.01, lambda: publisher.publish(message))
-    try:
+    with peer.every(0.01, lambda: publisher.publish(message)):
         result = ask(start_names=[], start_values=[])
-    finally:
-        peer.node.destroy_timer(timer)
-        peer.node.destroy_publisher(publisher)
+    peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.NONE, result.error_string
     np.testing.assert_allclose(message_to_plan(result.plan).states[0], x, atol=1e-12)
 
@@ -167,12 +164,9 @@ def test_a_state_that_never_comes(ask):
 def test_a_state_without_the_right_names(ask, peer):
     publisher = peer.node.create_publisher(JointState, 'robot/state', STREAM_WRITER)
     message = JointState(name=['wheel'], position=[0.0])
-    timer = peer.node.create_timer(0.01, lambda: publisher.publish(message))
-    try:
+    with peer.every(0.01, lambda: publisher.publish(message)):
         result = ask(start_names=[], start_values=[])
-    finally:
-        peer.node.destroy_timer(timer)
-        peer.node.destroy_publisher(publisher)
+    peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.STALE_STATE
     assert 'robot/state lacks' in result.error_string
 
@@ -232,9 +226,7 @@ def test_a_cancelled_goal(peer, client, ask, case, scenario):
         horizon=case.horizon,
     )
     handle = peer.send_goal(client, message)
-    answer = handle.get_result_async()
-    peer.wait(handle.cancel_goal_async())
-    assert peer.wait(answer).result.error_code == CODES.CANCELLED
+    assert peer.cancel(handle).error_code == CODES.CANCELLED
     assert ask().error_code == CODES.NONE
 
 
