@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import math
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.balance.equilibrium import linear_model
@@ -90,14 +91,18 @@ class BalanceLqr:
         moving = _moving(system, names, self.x)
         active = [system.control.names.index(name) for name in names]
         linear = linear_model(system, self.p, self.x, self.u)
+        Q = weight_diagonal(system.tangent, weights.tracking, 'tracking')[moving]
         self.decomposition = kalman_decomposition(
             linear.A[np.ix_(moving, moving)],
             linear.B[np.ix_(moving, active)],
             [system.tangent.names[k] for k in moving],
+            Q,
         )
         self._check_stabilizable()
-        self._solve(weights, np.array(moving), np.array(active), period)
+        self._solve(weights, Q, np.array(moving), np.array(active), period)
         self._law = FastFunction(law_function(system))
+        self._difference = FastFunction(_dense(system.difference))
+        self._difference.inputs[1][:] = self.x
         record = np.concatenate([self.x, self.u, self.gain.ravel()])
         self._law.inputs[1][:] = self._law.inputs[2][:] = record
         self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
@@ -112,7 +117,12 @@ class BalanceLqr:
             )
 
     def _solve(
-        self, weights: LqrWeights, moving: NDArray[np.int_], active: NDArray[np.int_], h: float
+        self,
+        weights: LqrWeights,
+        Q: Array,
+        moving: NDArray[np.int_],
+        active: NDArray[np.int_],
+        h: float,
     ) -> None:
         from scipy.linalg import expm, solve_discrete_are  # noqa: PLC0415  large
 
@@ -120,11 +130,10 @@ class BalanceLqr:
         r, m = d.B.shape
         step = expm(np.block([[d.A, d.B], [np.zeros((m, r + m))]]) * h)
         A, B = step[:r, :r], step[:r, r:]
-        Q = np.diag(weight_diagonal(system.tangent, weights.tracking, 'tracking')[moving])
         R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
         if not (np.all(np.isfinite(R)) and np.all(R > 0)):
             raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
-        Q_z, R_z = d.V.T @ Q @ d.V * h, np.diag(R[active]) * h
+        Q_z, R_z = d.V.T @ np.diag(Q) @ d.V * h, np.diag(R[active]) * h
         try:
             S = solve_discrete_are(A, B, Q_z, R_z)
         except np.linalg.LinAlgError as error:
@@ -162,13 +171,20 @@ class BalanceLqr:
         return self._law.evaluate()
 
     def error(self, x: ArrayLike) -> Array:
-        """Return the difference from the equilibrium, shape (n tangent,)."""
-        return np.array(self.system.difference(x, self.x)).ravel()
+        """Return the difference from the equilibrium, shape (n tangent,); valid until the next."""
+        self._difference.inputs[0][:] = x
+        return self._difference.evaluate()
 
     def value(self, x: ArrayLike) -> float:
         """Return the cost to go V of what can be controlled."""
         d = self.error(x)
         return float(d @ self.cost @ d)
+
+
+def _dense(function: ca.Function) -> ca.Function:
+    """Return a function of two arguments with a dense output."""
+    symbols = [ca.SX.sym(f'x{k}', function.numel_in(k)) for k in range(2)]
+    return ca.Function(function.name(), symbols, [ca.densify(function(*symbols))])
 
 
 def _moving(system: RollingSystem, controls: Sequence[str], x: Array) -> list[int]:

@@ -72,9 +72,15 @@ class KalmanDecomposition:
         return [_combination(row, self.names) for row in rows]
 
 
-def kalman_decomposition(A: Array, B: Array, names: Sequence[str]) -> KalmanDecomposition:
+def kalman_decomposition(
+    A: Array, B: Array, names: Sequence[str], matters: Array | None = None
+) -> KalmanDecomposition:
     """
     Return what controls can move and what they cannot.
+
+    Where several complements are kept by the motion, the one is taken in which what matters stays
+    zero: of a ball, whose attitude and contact point are tied to each other, z can be the contact
+    point and the attitude be left free, or the other way round.
 
     Parameters
     ----------
@@ -82,6 +88,8 @@ def kalman_decomposition(A: Array, B: Array, names: Sequence[str]) -> KalmanDeco
         d' = A d + B e, shapes (n, n) and (n, m).
     names
         Names of the entries of d.
+    matters
+        Weight of each entry of d, shape (n,); all the same if None.
 
     """
     n = A.shape[0]
@@ -90,7 +98,8 @@ def kalman_decomposition(A: Array, B: Array, names: Sequence[str]) -> KalmanDeco
     complement = np.linalg.svd(V.T if r else np.zeros((1, n)))[2][r:].T
     A_z, A_zw, A_w = V.T @ A @ V, V.T @ A @ complement, complement.T @ A @ complement
     # A complement W = complement + V X that the motion keeps: A_z X - X A_w = -A_zw
-    X, left = _sylvester(A_z, A_w, -A_zw)
+    X, free, left = _sylvester(A_z, A_w, -A_zw)
+    X = _least_weight(X, free, V, complement, np.ones(n) if matters is None else matters)
     W = complement + V @ X
     inverse = np.linalg.inv(np.hstack([V, W]))
     return KalmanDecomposition(
@@ -122,16 +131,41 @@ def _reachable(A: Array, B: Array) -> Array:
     return V
 
 
-def _sylvester(A: Array, C: Array, right: Array) -> tuple[Array, float]:
-    """Return X of least norm for A X - X C = right as well as it can be met, and what is left."""
+def _sylvester(A: Array, C: Array, right: Array) -> tuple[Array, Array, float]:
+    """
+    Return the solutions of A X - X C = right, as well as it can be met.
+
+    One of them, a basis of what may be added to it (columns are X written column by column), and
+    how far it is from being met.
+    """
     r, k = right.shape
     if r == 0 or k == 0:
-        return np.zeros((r, k)), 0.0
+        return np.zeros((r, k)), np.zeros((r * k, 0)), 0.0
     matrix = np.kron(np.eye(k), A) - np.kron(C.T, np.eye(r))
-    solution = np.linalg.lstsq(matrix, right.T.ravel(), rcond=1e-10)[0]
-    left = float(np.linalg.norm(matrix @ solution - right.T.ravel()))
+    U, s, Vt = np.linalg.svd(matrix)
+    rank = int(np.sum(s > RANK * s[0]))
+    wanted = right.T.ravel()
+    solution = Vt[:rank].T @ ((U[:, :rank].T @ wanted) / s[:rank])
+    left = float(np.linalg.norm(matrix @ solution - wanted))
     X = np.asarray(solution, dtype=float).reshape(k, r).T
-    return X, 0.0 if left < RANK * np.linalg.norm(matrix) else left
+    return X, Vt[rank:].T, 0.0 if left < RANK * s[0] else left
+
+
+def _least_weight(X: Array, free: Array, V: Array, complement: Array, weight: Array) -> Array:
+    """Return the solution whose W = complement + V X weighs least."""
+    r, k = X.shape
+    if free.shape[1] == 0:
+        return X
+    root = np.sqrt(weight / max(float(weight.max()), 1e-300))
+    # what weighs nothing is settled by the plain norm, far below
+    rows = np.vstack([root[:, None] * V, 1e-6 * V])
+    fixed = np.vstack([root[:, None] * complement, 1e-6 * complement])
+    matrix = np.hstack(
+        [(rows @ column.reshape(k, r).T).reshape(-1, 1, order='F') for column in free.T]
+    )
+    start = (fixed + rows @ X).reshape(-1, order='F')
+    share = np.linalg.lstsq(matrix, -start, rcond=None)[0]
+    return np.asarray(X + (free @ share).reshape(k, r).T, dtype=float)
 
 
 def _row_reduced(rows: Array) -> Array:

@@ -1,0 +1,164 @@
+"""The laboratory's laws in lockstep: damping, hand-over, throw and catch."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.laboratory_laws import (
+    balance_region,
+    balance_regulator,
+    CONTROL_LIMITS,
+    damping_regulator,
+    flip_up_arms,
+    throw_catch_law,
+)
+from rolling_controller.balance.region_of_attraction import region_of_attraction
+from rolling_controller.time_varying_lqr import LqrWeights
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact import HybridPlant
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
+from rolling_planner import plan_rolling
+from rolling_planner.flip_up import flip_up_problem
+from rolling_planner.throw_catch import plan_throw_catch
+
+LAB = Laboratory()
+LATENCY = 8  # ms
+
+
+class Lockstep:
+    """The plant under a law that sees delayed, noisy states of the model at 250 Hz."""
+
+    def __init__(self, start, seed, scale=1.0):
+        self.system, p = LAB.plant()
+        self.model = LAB.model()[0]
+        self.rng, self.scale = np.random.default_rng(seed), scale
+        self.p = p.copy()
+        for name in ('inertia', 'rolling_resistance'):
+            self.p[self.system.parameters.slice(name)] *= 1 + 0.1 * scale * self._off()
+        x = start.copy()
+        x[3:5] += scale * np.array([0.05, 0.005]) * [self._off(), self._off()]
+        self.to_model = FastFunction(model_state(self.system, self.model))
+        self.plant = HybridPlant(
+            self.system, self.p, plant_state(self.system, self.p, self.model, x)
+        )
+        self.events = []
+
+    def _off(self):
+        return self.rng.uniform(-1, 1)
+
+    def angles(self, command, duration):
+        """Return the object's turn in the world at every millisecond."""
+        seen, angles = deque(maxlen=LATENCY), []
+        for k in range(round(duration * 1000)):
+            s = self.plant.state
+            if k % 4 == 0 and (not seen or self.rng.random() > 0.1):
+                y = self.to_model(s.x, self.p)
+                y[[3, 4, 8]] += self.scale * self.rng.normal(size=3) * [3e-3, 2e-4, 0.03]
+                seen.append((k, y, s.mode != 'separated'))
+            old = [z for z in seen if z[0] <= k - LATENCY] or [seen[0]]
+            s = self.plant.step(command(k * 1e-3, *old[-1][1:]), 1e-3)
+            self.events += [e.name for e in s.events]
+            angles.append(s.x[0] + s.x[3])
+        return np.array(angles)
+
+
+def last_large(angles, size):
+    """Return the last time at which an angle exceeds a size [s]."""
+    return (np.flatnonzero(np.abs(angles) > size)[-1] + 1) * 1e-3
+
+
+def test_damping_is_five_times_faster_than_rest_alone():
+    start = LAB.rest(FLAT + 0.3)
+    law = damping_regulator(LAB)
+    free = Lockstep(start, 0, scale=0.0).angles(lambda *_: np.zeros(3), 32.0) - FLAT
+    damped = Lockstep(start, 0).angles(lambda _, y, __: law.command(y), 6.0) - FLAT
+    alone, under_control = last_large(free, 0.015), last_large(damped, 0.03)
+    # 1 % of critical damping: the envelope falls with 0.01 omega
+    rate = LAB.equilibrium_rate(upright=False)
+    assert alone == pytest.approx(np.log(0.3 / 0.015) / (0.01 * rate), rel=0.03)
+    assert 5 * under_control < alone
+
+
+def test_region_of_attraction_is_where_runs_come_home():
+    region = balance_region(LAB, samples=25)
+    law = region.regulator
+    assert region.contains(LAB.rest(UPRIGHT))
+    assert region.contains(LAB.rest(0.2))
+    assert not region.contains(LAB.rest(1.2))
+    # a contact that stands elsewhere cannot be moved, and does not matter
+    assert law.value(LAB.rest(0.1, 0.05)) == pytest.approx(law.value(LAB.rest(0.1)))
+    run = Lockstep(LAB.rest(0.2), 1, scale=0.0)
+    angles = run.angles(lambda _, y, __: law.command(y), 3.0)
+    assert np.abs(angles[-500:]).max() < 0.01
+
+
+def test_a_regulator_too_weak_has_no_region():
+    system, p = LAB.model()
+    weights = LqrWeights(tracking={'beta_HO': 1.0, 'p_WH': 1.0, 'beta_WH': 1.0}, control=1.0)
+    weak = BalanceLqr(system, p, LAB.rest(UPRIGHT), weights=weights, control_limits=1e-9)
+    with pytest.raises(ParameterError, match='no region of attraction'):
+        region_of_attraction(weak, samples=3)
+
+
+def test_commands_respect_their_limits_and_do_nothing_at_rest():
+    law = balance_regulator(LAB, hand=(0.1, -0.05))
+    assert np.abs(law.command(LAB.rest(UPRIGHT, hand=(0.1, -0.05)))).max() < 1e-12
+    u = law.command(LAB.rest(1.5))
+    limits = np.array(list(CONTROL_LIMITS.values()))
+    assert np.all(u >= limits[:, 0])
+    assert np.all(u <= limits[:, 1])
+    assert np.any(u == limits[:, 1]) or np.any(u == limits[:, 0])
+
+
+@pytest.fixture(scope='module')
+def flip_up():
+    plan = plan_rolling(flip_up_problem(LAB))
+    return plan, flip_up_arms(LAB, plan, balance_region(LAB, samples=25))
+
+
+def test_flip_up_plan_keeps_its_limits(flip_up):
+    plan, _ = flip_up
+    assert plan.report['goal_error'] < 1e-3
+    f = plan.contact_wrenches[:, 3:]
+    weight = LAB.mass * LAB.gravity
+    assert f[:, 2].min() > 0.3 * weight
+    assert (np.hypot(f[:, 0], f[:, 1]) / f[:, 2]).max() < 0.7 * LAB.mu
+    assert plan.states[0][3] == FLAT
+    assert abs(plan.states[-1][3]) < 1e-3
+
+
+def test_flip_up_with_feedback_ends_in_balance(flip_up):
+    _, arms = flip_up
+    for seed in range(3):
+        law = arms.feedback_balance
+        law.reset()
+        run = Lockstep(LAB.rest(FLAT, -LAB.circumference / 4), seed)
+        angles = run.angles(lambda t, y, _, law=law: law.command(t, y), 7.0)
+        assert run.events == []
+        assert np.abs(angles[-2000:]).max() < 0.05
+        assert law.balancing_since < 2.0  # the region was reached before the plan's end
+
+
+def test_replay_alone_does_not_balance(flip_up):
+    _, arms = flip_up
+    run = Lockstep(LAB.rest(FLAT, -LAB.circumference / 4), 0)
+    angles = run.angles(lambda t, y, _: arms.replay.command(t, y), 7.0)
+    assert np.abs(angles[-2000:]).max() > 0.3
+
+
+@pytest.fixture(scope='module')
+def throw():
+    return plan_throw_catch(LAB)
+
+
+def test_throw_is_caught_and_balanced(throw):
+    law = throw_catch_law(LAB, throw)
+    for seed in range(3):
+        law.reset()
+        run = Lockstep(throw.start, seed)
+        angles = run.angles(lambda t, y, touch: law.command(t, y, touching=touch), 5.0)
+        assert run.events[:2] == ['lift_off', 'landing']
+        assert np.abs(angles[-2000:] - throw.upright).max() < 0.05
