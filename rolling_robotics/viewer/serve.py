@@ -45,13 +45,14 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
         chosen = probe.getsockname()[1]
     with redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
-    server.gui.configure_theme(control_layout='fixed', show_logo=False, show_share_button=False)
+    server.gui.configure_theme(show_logo=False, show_share_button=False)
     server.scene.set_up_direction('+z')
     server.scene.configure_default_lights(cast_shadow=False)  # kind to slow machines
     try:
         yield server
     finally:
-        server.stop()
+        with redirect_stdout(io.StringIO()):
+            server.stop()
 
 
 def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:

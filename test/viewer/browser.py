@@ -47,7 +47,7 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         port = self._port(Path(folder, 'DevToolsActivePort'))
-        with urllib.request.urlopen(f'http://127.0.0.1:{port}/json/list', timeout=20) as answer:  # noqa: S310
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/json/list', timeout=20) as answer:
             page = next(p for p in json.load(answer) if p['type'] == 'page')
         self._socket = connect(page['webSocketDebuggerUrl'], max_size=None)
         self._numbers = itertools.count(1)

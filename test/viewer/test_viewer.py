@@ -1,0 +1,125 @@
+"""The viewer without a browser: what the server is told, and how the command starts and ends."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser')
+
+from rolling_robotics.files import read_result
+from rolling_robotics.scene.build import scene_of
+from rolling_robotics.viewer.panel import Player
+from rolling_robotics.viewer.serve import served
+from rolling_robotics.viewer.stage import Stage
+
+
+@pytest.fixture
+def server():
+    with served('127.0.0.1', 0) as running:
+        yield running
+
+
+def test_bodies_and_frames_are_where_the_scene_has_them(server, plate):
+    stage = Stage(server, plate)
+    for k in (0, 20, len(plate.times) - 1):
+        stage.show(k)
+        items = [*plate.bodies, *plate.ghosts, *plate.frames]
+        assert len(stage._moving) == len(items)
+        for handle, item in zip(stage._moving, items, strict=True):
+            if np.isfinite(item.attitude[k]).all():
+                assert np.allclose(handle.position, item.position[k])
+                assert np.allclose(handle.wxyz, item.attitude[k])
+            else:
+                assert not handle.visible
+
+
+def test_force_lies_in_its_cone_and_has_its_length(server, plate):
+    stage = Stage(server, plate)
+    stage.show(10)
+    tip = np.asarray(stage._force.points)[0, 1]
+    assert tip == pytest.approx(plate.wrench.force[10] * plate.wrench.scale)
+    assert stage._cone.scale == pytest.approx(tip[2])
+    rim = np.asarray(stage._cone.vertices)[1:]
+    assert np.hypot(*rim[:, :2].T) == pytest.approx(plate.wrench.mu[10] * rim[:, 2])
+
+
+def test_trace_comes_into_sight_as_it_is_passed(server, plate):
+    stage = Stage(server, plate)
+    shown = []
+    for k in (0, len(plate.times) // 2, len(plate.times) - 1):
+        stage.show(k)
+        shown.append(sum(handle.visible for handle, _ in stage._pieces))
+    assert shown[0] < shown[1] < shown[2] == len(stage._pieces)
+
+
+def test_player_goes_on_with_the_clock_and_begins_again(server, plate):
+    player = Player(server, plate, speed=2.0)
+    player.advance(0.1)
+    assert player.slider.value == pytest.approx(0.2)
+    player.playing.value = False
+    player.advance(0.1)
+    assert player._time == pytest.approx(0.2)
+    player.playing.value = True
+    player.advance(10.0)
+    assert player._time == plate.times[0]
+    player.mark()
+
+
+def test_curves_mark_the_present_once(server, plate):
+    player = Player(server, plate)
+    player.advance(0.25)
+    player.mark()
+    for curves, strip in zip(player._curves, plate.strips, strict=True):
+        times, *values, stroke = curves._plot.data
+        assert len(values) == len(strip.curves) + (strip.limit is not None)
+        marked = times[np.isfinite(stroke)]
+        assert len(marked) == 2
+        assert marked[0] <= 0.2501 <= marked[1] + 1e-3
+
+
+def test_port_in_use_is_told(rolling_ball, capsys):
+    from rolling_robotics.cli import main
+
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(['view', str(rolling_ball), '--port', str(port)]) == 2
+    assert f'127.0.0.1:{port} cannot be used' in capsys.readouterr().err
+
+
+def test_command_serves_a_page_and_ctrl_c_ends_it(rolling_ball):
+    command = [sys.executable, '-m', 'rolling_robotics.cli', 'view', str(rolling_ball)]
+    with subprocess.Popen(
+        [*command, '--port', '0'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        address = re.search(r'http://127\.0\.0\.1:\d+', process.stdout.readline()).group()
+        with urllib.request.urlopen(address, timeout=60) as page:  # noqa: S310
+            assert page.status == 200
+            assert b'<canvas' in page.read() or page.headers['content-type'] == 'text/html'
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, 'viewer closed' in out, 'Traceback' in err) == (0, True, False)
+
+
+def test_missing_viewer_says_how_to_install_it(rolling_ball, monkeypatch, capsys):
+    from rolling_robotics.cli import main
+
+    monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
+    assert main(['view', str(rolling_ball)]) == 2
+    assert "pip install '.[viewer]'" in capsys.readouterr().err
+
+
+def test_scene_of_a_plan_has_its_ghost_on_the_stage(server, rolling_ball):
+    scene = scene_of(read_result(rolling_ball) | {'plan': {}})
+    stage = Stage(server, scene)
+    stage.show(0)
+    assert len(stage._moving) == len(scene.bodies) + len(scene.ghosts) + len(scene.frames)
+    assert len(scene.ghosts) == 1
+    assert np.allclose(stage._moving[len(scene.bodies)].position, [0.9, 0, 0.3])
