@@ -52,6 +52,7 @@ setup(
         'test': ['hypothesis>=6.100', 'pytest>=8', 'pytest-timeout>=2.3'],
         'bench': ['mujoco>=3'],
         'viewer': ['viser>=1'],
+        'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
     },
     zip_safe=False,
     maintainer='Rolling Robotics maintainers',

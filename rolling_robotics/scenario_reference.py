@@ -14,6 +14,7 @@ from typing import Any
 
 from rolling_dynamics.scenario.registry import READERS
 from rolling_planner.scenario import plan_schema
+from rolling_robotics.sweep.points import sweep_schema
 
 Schema = dict[str, Any]
 HEAD = '| entry | takes | unit | meaning |\n|---|---|---|---|'
@@ -21,11 +22,12 @@ MARK = re.compile(r'(<!-- table: (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def tables() -> dict[str, str]:
-    """Return each table of the document by name: one for each system, surfaces, plan."""
+    """Return each table of the document by name: one for each system, surfaces, plan, sweep."""
     out = {name: _table(reader.schema(), '') for name, reader in READERS.items()}
     contact = READERS['contact'].schema()
     out['surface'] = _surface_table(contact['properties']['hand']['properties']['surface'])
     out['plan'] = _table(plan_schema(), 'plan')
+    out['sweep'] = _table(sweep_schema(), 'sweep')
     return out
 
 

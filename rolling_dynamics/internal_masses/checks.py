@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 import math
 
@@ -64,6 +65,7 @@ def check_masses(
             check_inside(k, m.rail, radius)
 
 
+@lru_cache(maxsize=256)
 def check_inside(number: int, rail: Rail, radius: float) -> None:
     """Refuse a rail that leaves the shell."""
     theta = np.linspace(*rail.span(), SAMPLES)
@@ -93,6 +95,18 @@ def check_trajectories(masses: Sequence[Mass], radius: float, duration: float) -
             )
 
 
+@lru_cache(maxsize=256)
+def _place(rail: Rail, theta: float) -> NDArray[np.float64]:
+    point: NDArray[np.float64] = rail.points(theta)[0]
+    return point
+
+
+@lru_cache(maxsize=256)
+def distance_from_plane(rail: Rail) -> float:
+    """Return how far a rail leaves the plane y = 0 [m]."""
+    return float(np.abs(rail.sample()[:, 1]).max())
+
+
 def check_apart(masses: Sequence[Mass], theta: ArrayLike, size: float = 0.0) -> None:
     """
     Refuse places on the rails at which masses meet or stand beyond a stop.
@@ -115,7 +129,7 @@ def check_apart(masses: Sequence[Mass], theta: ArrayLike, size: float = 0.0) -> 
             raise ParameterError(
                 f'theta_{k} = {value:g} lies beyond the stops of its rail, {low:g} to {high:g}'
             )
-    points = [(k, rail.points(v)[0]) for (k, rail), v in zip(rails, places, strict=True)]
+    points = [(k, _place(rail, float(v))) for (k, rail), v in zip(rails, places, strict=True)]
     for (i, a), (j, b) in combinations(points, 2):
         gap = float(np.linalg.norm(a - b))
         if gap <= max(size, MEET * float(np.linalg.norm(a) + 1e-30)):

@@ -14,6 +14,7 @@ from rolling_dynamics.internal_masses.checks import (
     check_masses,
     check_radius,
     checked_coefficients,
+    distance_from_plane,
 )
 from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
 from rolling_dynamics.internal_masses.contact_response import disk_response, Response, sliding
@@ -97,7 +98,7 @@ class PointMassDisk(ContactFunctions):
             )
         check_masses(self.masses, mass, radius, np.asarray(centre_of_mass, dtype=float))
         for k, m in enumerate(self.masses, 1):
-            if isinstance(m, RailMass) and np.abs(m.rail.sample()[:, 1]).max() > 1e-12 * radius:
+            if isinstance(m, RailMass) and distance_from_plane(m.rail) > 1e-12 * radius:
                 raise ParameterError(
                     f'rail {k} leaves the plane of the disk: its points must have y = 0'
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 import math
 
 import casadi as ca
@@ -15,8 +16,20 @@ LARGEST = 1e12  # magnitude of a number, in any unit: beyond lies an error of un
 
 def number(value: str | float) -> float:
     """Return the number that an entry stands for; raise ExpressionError if it is none."""
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    result = float(value if plain and abs(value) <= LARGEST else _parsed(value, {}))
+    if isinstance(value, str):
+        return _number_of(value)
+    if not isinstance(value, bool) and abs(value) <= LARGEST:
+        return float(value)
+    return _checked(value)
+
+
+@lru_cache(maxsize=1024)
+def _number_of(text: str) -> float:
+    return _checked(text)
+
+
+def _checked(value: str | float) -> float:
+    result = float(_parsed(value, {}))
     if not math.isfinite(result):
         raise ExpressionError(f'a finite number is needed, got {shorten(value)} = {result}')
     if abs(result) > LARGEST:

@@ -4,13 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.events import Event
+
+
+class _Same:
+    """A function of CasADi as a key: what is one object there is equal."""
+
+    def __init__(self, function: ca.Function) -> None:
+        """Wrap a function, which lives as long as the key."""
+        self.function = function
+
+    def __hash__(self) -> int:
+        """Return where the function stands in memory."""
+        return hash(self.function)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both are one function."""
+        return isinstance(other, _Same) and hash(self) == hash(other)
+
+
+@lru_cache(maxsize=32)
+def _mapped(same: _Same, count: int) -> ca.Function:
+    """Return a function of many points, one beside the other."""
+    return same.function.map(count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,11 +218,19 @@ class Trajectory:
         parts = []
         for k in np.unique(owner):
             f, here = function(self.segments[k].system), owner == k
-            value = f(
-                self.states[here].T,
-                self.controls[here].T,
-                self.times[here][None, :],
-                self.parameters,
-            )
-            parts.append(np.array(value).T)
+            parts.append(self._values(f, here))
         return np.vstack(parts)
+
+    def _values(self, f: ca.Function, here: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the values of a function at some of the output times, one a row."""
+        count = int(here.sum())
+        t, size = self.times[here], f.numel_out(0)
+        if not f.sparsity_out(0).is_dense():
+            value = f(self.states[here].T, self.controls[here].T, t[None, :], self.parameters)
+            return np.array(value).T
+        fast = FastFunction(_mapped(_Same(f), count))
+        p = np.tile(self.parameters, count)
+        given = self.states[here], self.controls[here], t, p
+        for array, values in zip(fast.inputs, given, strict=True):
+            array[:] = values.reshape(-1)
+        return fast.evaluate().reshape(count, size)

@@ -17,6 +17,7 @@ from rolling_robotics.commands import (
     replay,
     reproduce,
     simulate,
+    sweep,
     view,
 )
 
@@ -46,6 +47,7 @@ class Command(Protocol):
 
 COMMANDS: dict[str, Command] = {
     'simulate': simulate,
+    'sweep': sweep,
     'plan': plan,
     'plot': plot,
     'animate': animate,

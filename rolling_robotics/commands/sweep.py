@@ -1,0 +1,154 @@
+"""`rolling sweep`: one scenario over grids or samples of its entries."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolling_robotics.sweep.points import Sweep
+    from rolling_robotics.sweep.storage import Store
+
+HELP = 'simulate a scenario over a grid or samples of its entries'
+DESCRIPTION = """\
+Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
+this machine or on the workers of a Dask scheduler, and write one row a point as Parquet.
+
+What is varied stands in the scenario's section `sweep` or in --vary. A point that fails becomes a
+row that tells why. A sweep that was stopped goes on where it was when the same command is given
+again. Exit status 1 tells that every point failed."""
+EXAMPLE = """\
+  rolling sweep config/scenarios/point_mass_disk_sweep.yaml --out disk.parquet
+  rolling sweep config/scenarios/pendulum_start.yaml --out start.parquet \\
+      --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
+  rolling sweep config/scenarios/spinning_plate.yaml --out plate.parquet \\
+      --vary friction.mu=0.1:1 --samples 200 --scheduler tcp://127.0.0.1:8786"""
+BAR = 20  # characters
+PROBES = 3  # points that are read before the work is given away
+INTERRUPTED = 130
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument('--out', metavar='FILE.parquet', type=Path, required=True, help='result')
+    parser.add_argument(
+        '--vary',
+        metavar='ENTRY=FROM:TO:COUNT',
+        action='append',
+        default=[],
+        help='entry and its range, or its values: ENTRY=A,B,C; may be given several times',
+    )
+    parser.add_argument('--samples', metavar='N', type=int, help='draw N points from the ranges')
+    parser.add_argument('--seed', metavar='S', type=int, default=0, help='of the samples, 0')
+    parser.add_argument(
+        '--scheduler', metavar='ADDRESS', help='of Dask; local processes if left out'
+    )
+    parser.add_argument('--workers', metavar='N', type=int, help='local processes, one a core')
+
+
+def run(args: Namespace) -> int:
+    """Sweep."""
+    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
+
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
+    from rolling_robotics.files import checked_output  # noqa: PLC0415
+
+    missing = [name for name in ('distributed', 'pyarrow') if find_spec(name) is None]
+    if missing:
+        raise ParameterError(
+            f'sweep: needs {" and ".join(missing)}; `pip install rolling_robotics[sweep]` '
+            'installs what is missing'
+        )
+    from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.run import parts_of  # noqa: PLC0415
+    from rolling_robotics.sweep.storage import Store  # noqa: PLC0415
+
+    for name in ('samples', 'workers'):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise ParameterError(f'--{name}: must be at least 1, got {value}')
+    out = checked_output(args.out, '.parquet')
+    document = read_document(args.scenario)
+    document.setdefault('name', Path(args.scenario).stem)
+    given: dict[str, Any] = {'vary': dict(_varied(text) for text in args.vary)}
+    if args.samples is not None:
+        given['samples'] = {'count': args.samples, 'seed': args.seed}
+    sweep = read_sweep(document, given)
+    store = Store(out, sweep, len(parts_of(sweep)))
+    if store.complete:
+        print(f'{out} holds this sweep already: {len(sweep)} points, hash {sweep.hash()}')
+        return 0
+    _probe(sweep)
+    return _work(args, sweep, store)
+
+
+def _varied(text: str) -> tuple[str, Any]:
+    """Return an entry and its values from ENTRY=FROM:TO:COUNT or ENTRY=A,B,C."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    import yaml  # noqa: PLC0415
+
+    name, equals, values = text.partition('=')
+    if not (name and equals and values):
+        raise ParameterError(f'--vary: ENTRY=FROM:TO:COUNT or ENTRY=A,B,C is needed, got {text!r}')
+    ends = values.split(':')
+    if len(ends) == 1:
+        return name, [yaml.safe_load(v) for v in values.split(',')]
+    if len(ends) > 3 or (len(ends) == 3 and not ends[2].isdigit()):
+        raise ParameterError(f'--vary: a range is FROM:TO:COUNT, got {values!r}')
+    low, high = (yaml.safe_load(v) for v in ends[:2])
+    return name, {'from': low, 'to': high} | ({'count': int(ends[2])} if len(ends) == 3 else {})
+
+
+def _probe(sweep: Sweep) -> None:
+    """Read some points here: what is wrong with all of them is wrong with the sweep."""
+    from rolling_dynamics.errors import RollingError  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
+    from rolling_robotics.sweep.points import document_at  # noqa: PLC0415
+
+    errors: list[RollingError] = []
+    places = sorted({k * (len(sweep) - 1) // max(1, PROBES - 1) for k in range(PROBES)})
+    for k in places:
+        try:
+            load_scenario(document_at(sweep.document, sweep.follows, sweep.values(k)))
+        except RollingError as e:
+            errors.append(e)
+        else:
+            run_points(sweep.document, sweep.follows, {k: sweep.values(k)})  # compiles
+            return
+    raise errors[0]
+
+
+def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
+    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.sweep.run import cluster, run_sweep  # noqa: PLC0415
+
+    count = len(sweep)
+    with Progress(f'sweeping {sweep.document["name"]}') as progress:
+
+        def report(done: int, failed: int) -> None:
+            full = BAR * done // count
+            bar = '#' * full + '.' * (BAR - full)
+            progress.say(f'[{bar}] {done} of {count} points, {failed} failed', done / count)
+
+        try:
+            with cluster(args.scheduler, args.workers) as client:
+                run_sweep(sweep, store, client, report)
+        except KeyboardInterrupt:
+            say(
+                f'stopped by Ctrl-C; {len(store.done)} parts are kept in {store.folder}, and the '
+                'same command goes on from there'
+            )
+            return INTERRUPTED
+        table = store.join()
+    status = table['status'].to_pylist()
+    lines = [f'{sweep.document["name"]}: {count} points, hash {sweep.hash()}']
+    for name, text in (('done', 'ran to their end'), ('stopped', 'were stopped by an event')):
+        lines.append(f'  {status.count(name):>8} {text}')
+    lines.append(f'  {status.count("failed"):>8} failed; the column `error` tells why')
+    print('\n'.join([*lines, f'written to {store.out}']))
+    return 1 if status.count('failed') == count else 0

@@ -1,0 +1,143 @@
+"""What comes out at one point of a sweep: a row of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+import weakref
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import compiled
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.sweep.points import document_at
+
+Row = dict[str, Any]
+Array = NDArray[np.float64]
+_functions: weakref.WeakKeyDictionary[RollingSystem, ca.Function] = weakref.WeakKeyDictionary()
+
+
+def run_points(
+    document: Mapping[str, Any],
+    follows: Mapping[str, Any],
+    points: Mapping[int, Mapping[str, Any]],
+) -> list[Row]:
+    """
+    Return the rows of some points; a point that fails gives a row that tells why.
+
+    Parameters
+    ----------
+    document, follows
+        See :class:`Sweep`.
+    points
+        Number of a point -> what is varied there.
+
+    """
+    return [_row(document, follows, number, values) for number, values in points.items()]
+
+
+def _row(
+    document: Mapping[str, Any],
+    follows: Mapping[str, Any],
+    number: int,
+    values: Mapping[str, Any],
+) -> Row:
+    try:
+        scenario = load_scenario(document_at(document, follows, values))
+        return {'point': number, **outcome(scenario)}
+    except RollingError as e:
+        return failure(number, str(e))
+    except Exception as e:  # noqa: BLE001  (one point, whatever ails it, is not the sweep)
+        return failure(number, f'{type(e).__name__}: {e}')
+
+
+def failure(number: int, error: str) -> Row:
+    """Return the row of a point that failed."""
+    return {'point': number, 'status': 'failed', 'error': error}
+
+
+def outcome(scenario: Scenario) -> Row:
+    """
+    Return what a scenario comes to.
+
+    Returns
+    -------
+    dict
+        ``status`` is ``done``, or ``stopped`` by an event; ``end`` [s] and ``steps``; ``event``
+        and ``event_time`` of the first event; of each margin its least value and when; of a
+        contact force ``mu_needed`` and when, ``least_normal_force``; the change of the energy;
+        ``final_...`` of each number of the state. Extremes are those at the output times.
+
+    """
+    trajectory = simulate_scenario(scenario)
+    hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
+    row: Row = {
+        'status': 'done' if hit is None else 'stopped',
+        'error': None,
+        'end': float(trajectory.segments[-1].end),
+        'steps': trajectory.steps,
+        'event': None if first is None else first.name,
+        'event_time': None if first is None else float(first.time),
+    }
+    row |= _extremes(scenario, trajectory)
+    if scenario.system.state.size and trajectory.times.size:
+        names = (f'final_{name}' for name in scenario.system.state.names)
+        row |= dict(zip(names, trajectory.states[-1].tolist(), strict=True))
+    return row
+
+
+def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
+    if not trajectory.times.size:
+        return {}
+    mode = next(iter(scenario.system.modes.values()))
+    of_system = partial(_outputs, list(mode.guards), compile_it=scenario.runner is None)
+    values = trajectory.evaluate(of_system)
+    times = trajectory.times
+    row: Row = {}
+    for k, name in enumerate(mode.guards):
+        row |= _least(name, values[:, k], times)
+    rest = values[:, len(mode.guards) :]
+    if 'energy' in scenario.system.invariants:
+        row['energy_change'] = float(rest[-1, 0] - rest[0, 0])
+        rest = rest[:, 1:]
+    if mode.wrench is not None:
+        normal, friction = rest[:, 2], np.hypot(rest[:, 0], rest[:, 1])
+        with np.errstate(divide='ignore', invalid='ignore'):
+            ratio = np.where(normal > 0, friction / normal, np.where(friction > 0, np.inf, 0.0))
+        k = int(np.argmax(ratio))
+        row |= {'mu_needed': float(ratio[k]), 'mu_needed_time': float(times[k])}
+        row['greatest_normal_force'] = float(normal.max())
+    return row
+
+
+def _least(name: str, values: Array, times: Array) -> Row:
+    """Return the least value of a margin and its time; none where it never exists."""
+    if np.isnan(values).all():
+        return {f'least_{name}': None, f'least_{name}_time': None}
+    k = int(np.nanargmin(values))
+    return {f'least_{name}': float(values[k]), f'least_{name}_time': float(times[k])}
+
+
+def _outputs(guards: list[str], system: RollingSystem, *, compile_it: bool) -> ca.Function:
+    """Return margins, energy and contact force of a system as one function."""
+    if system in _functions:
+        return _functions[system]
+    x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
+    t, p = ca.MX.sym('t'), ca.MX.sym('p', system.parameters.size)
+    mode = next(iter(system.modes.values()))
+    parts = [mode.guards[name](x, u, t, p) for name in guards]
+    if 'energy' in system.invariants:
+        parts.append(system.invariants['energy'](x, u, t, p))
+    if mode.wrench is not None:
+        parts.append(mode.wrench(x, u, t, p)[3:])
+    function = ca.Function('sweep_outputs', [x, u, t, p], [ca.densify(ca.vertcat(*parts))])
+    if compile_it:
+        (function,) = compiled(function)
+        _functions[system] = function
+    return function

@@ -1,0 +1,148 @@
+"""`rolling sweep` against a scheduler with two workers, and on processes of its own."""
+
+import json
+from pathlib import Path
+
+from distributed import LocalCluster
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario.document import read_document
+from rolling_robotics.cli import main
+from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.sweep.outcome import run_points
+from rolling_robotics.sweep.points import read_sweep
+from rolling_robotics.sweep.run import parts_of
+from rolling_robotics.sweep.storage import Store
+
+SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
+DISK = {
+    'system': 'point_mass_disk',
+    'disk': {'mass': 1, 'radius': 0.3, 'polar_inertia': 0.09},
+    'masses': [{'mass': 1, 'rail': {'kind': 'circle', 'radius': 0.2}, 'theta': -1.5}],
+    'friction': {'mu': 0.5},
+    'initial': {},
+    'duration': 0.5,
+    'output': {'rate': 50},
+    'tolerances': {'relative': 1e-10, 'absolute': 1e-12},
+    'sweep': {
+        'vary': {'$push': {'from': 0, 'to': 4, 'count': 5}, 'masses[0].rail.radius': [0.2, 0.4]},
+        'set': {'masses[0].drive': '$push*sin(3*t)'},
+    },
+}
+
+
+@pytest.fixture(scope='module')
+def scheduler():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=':0'
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def scenario_file(tmp_path, document=DISK):
+    path = tmp_path / 'disk.yaml'
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_scheduler_with_two_workers(tmp_path, scheduler, capsys):
+    """Each row is the simulation of its point; points that fail are rows, with the reason."""
+    out = tmp_path / 'disk.parquet'
+    command = ['sweep', scenario_file(tmp_path), '--out', str(out), '--scheduler', scheduler]
+    assert main(command) == 0
+    table = pq.read_table(out)
+    rows = table.to_pylist()
+    assert [r['point'] for r in rows] == list(range(10))
+    bad = [r for r in rows if r['masses[0].rail.radius'] == 0.4]
+    assert {r['status'] for r in bad} == {'failed'}
+    assert all('leaves the shell' in r['error'] for r in bad)
+    for row in rows[::4]:
+        document = {**DISK, 'masses': [{**DISK['masses'][0], 'drive': f'{row["$push"]}*sin(3*t)'}]}
+        del document['sweep']
+        trajectory = simulate_scenario(load_scenario(document))
+        assert row['final_phi'] == pytest.approx(trajectory.states[-1][2], abs=1e-12)
+        force = trajectory.evaluate(lambda s: s.mode.wrench)[:, 3:]
+        assert row['mu_needed'] == pytest.approx((np.abs(force[:, 0]) / force[:, 2]).max())
+        assert row['steps'] == trajectory.steps
+    sweep = read_sweep({**read_document(command[1]), 'name': 'disk'})
+    assert table.schema.metadata[b'scenario_hash'].decode() == sweep.hash()
+    assert set(table['scenario_hash'].to_pylist()) == {sweep.hash()}
+    assert json.loads(table.schema.metadata[b'scenario'])['disk'] == DISK['disk']
+    assert not list(tmp_path.glob('*.parts'))
+    assert '5 failed' in capsys.readouterr().out
+    assert main(command) == 0
+    assert 'holds this sweep already' in capsys.readouterr().out
+    assert main([*command, '--vary', 'friction.mu=0.1,0.2']) == 2
+    assert 'holds another sweep' in capsys.readouterr().err
+
+
+def test_restart_works_on_what_is_missing(tmp_path, scheduler):
+    """Parts that are there are kept as they are: a mark in one of them comes out."""
+    out, path = tmp_path / 'disk.parquet', scenario_file(tmp_path)
+    sweep = read_sweep({**read_document(path), 'name': 'disk'})
+    store = Store(out, sweep, len(parts_of(sweep)))
+    rows = run_points(sweep.document, sweep.follows, {4: sweep.values(4)})
+    rows[0]['final_phi'] = 42.0
+    store.write(4, rows)
+    assert main(['sweep', path, '--out', str(out), '--scheduler', scheduler]) == 0
+    table = pq.read_table(out)
+    assert table.num_rows == 10
+    assert table['final_phi'].to_pylist()[4] == 42.0
+    assert table['status'].to_pylist()[2] == 'done'
+
+
+def test_processes_of_its_own_and_samples(tmp_path):
+    """Without a scheduler; entries named on the command line, points drawn."""
+    out = tmp_path / 'start.parquet'
+    source = str(SCENARIOS / 'pendulum_start.yaml')
+    varied = ['--vary', 'drive.gaits[0].period=4.5:6', '--vary', 'floor.mu=0.01,0.8']
+    command = ['sweep', source, '--out', str(out), *varied, '--samples', '6', '--workers', '1']
+    assert main(command) == 0
+    rows = pq.read_table(out).to_pylist()
+    assert sum(r['floor.mu'] == 0.01 for r in rows) == 3
+    for row in rows:
+        assert 4.5 <= row['drive.gaits[0].period'] <= 6
+        # on ice there is no such gait: that is said of the point
+        assert row['status'] == ('failed' if row['floor.mu'] == 0.01 else 'done')
+
+
+def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
+    """A part whose worker is killed is taken apart; the point that kills is a row."""
+    from distributed import Client
+    from rolling_robotics.sweep import run as run_module
+
+    def deadly(document, follows, points):
+        if 3 in points:
+            raise OSError('the worker is broken')
+        return [{'point': k, 'status': 'done', 'error': None} for k in points]
+
+    sweep = read_sweep({**DISK, 'name': 'disk'})
+    store = Store(tmp_path / 'disk.parquet', sweep, 1)
+    monkeypatch.setattr(run_module, 'PARTS', 1)
+    monkeypatch.setattr(run_module, 'run_points', deadly)
+    with Client(scheduler) as client:
+        run_module.run_sweep(sweep, store, client, lambda *_: None)
+    rows = store.join().to_pylist()
+    assert [r['status'] for r in rows] == ['failed' if k == 3 else 'done' for k in range(10)]
+    assert 'broken' in rows[3]['error']
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (['--vary', 'friction.mu'], 'ENTRY=FROM:TO:COUNT or ENTRY=A,B,C is needed'),
+        (['--vary', 'friction.mu=1:2:3:4'], 'a range is FROM:TO:COUNT'),
+        (['--vary', 'frictoin.mu=1,2'], 'frictoin: unknown entry'),
+        (['--workers', '0'], '--workers: must be at least 1'),
+        (['--scheduler', 'tcp://127.0.0.1:1'], 'cannot be reached'),
+    ],
+)
+def test_bad_commands(tmp_path, capsys, monkeypatch, options, message):
+    from rolling_robotics.sweep import run
+
+    monkeypatch.setattr(run, 'PATIENCE', 1)
+    out = str(tmp_path / 'x.parquet')
+    assert main(['sweep', scenario_file(tmp_path), '--out', out, *options]) == 2
+    assert message in capsys.readouterr().err
