@@ -13,10 +13,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.per_system import once_per_system
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
+DERIVATION = 'steps 1'  # changes with how they follow from the dynamics
 
 
 class LinearSteps(NamedTuple):
@@ -44,18 +45,26 @@ def ramp_step(system: RollingSystem) -> ca.Function:
 @once_per_system
 def step_functions(system: RollingSystem) -> tuple[ca.Function, ca.Function]:
     """Return the compiled ``ramp_step`` and ``(x, x_next, u0, u1, t, h, p) -> (A, B)``."""
-    step = ramp_step(system)
+    f = next(iter(system.modes.values())).dynamics
+    content = ''.join(g.serialize() for g in (f, system.retract, system.difference))
+    step, jacobian = compiled_once(
+        f'{DERIVATION} {content}',
+        ('ramp_step', 'linear_step'),
+        lambda: (ramp_step(system), _linear_step(system)),
+    )
+    return step, jacobian
+
+
+def _linear_step(system: RollingSystem) -> ca.Function:
     n, m = system.tangent.size, system.control.size
     x, x_next = (ca.SX.sym(s, system.state.size) for s in ('x', 'x_next'))
     d, e = ca.SX.sym('d', n), ca.SX.sym('e', m)
     u0, u1 = ca.SX.sym('u0', m), ca.SX.sym('u1', m)
     t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
-    end = step(system.retract(x, d), u0 + e, u1 + e, t, h, p)
+    end = ramp_step(system)(system.retract(x, d), u0 + e, u1 + e, t, h, p)
     J = ca.jacobian(system.difference(end, x_next), ca.vertcat(d, e))
     J = ca.substitute(J, ca.vertcat(d, e), ca.DM.zeros(n + m))
-    jacobian = ca.Function('linear_step', [x, x_next, u0, u1, t, h, p], [ca.densify(J)])
-    found = compiled(step, jacobian)
-    return found[0], found[1]
+    return ca.Function('linear_step', [x, x_next, u0, u1, t, h, p], [ca.densify(J)])
 
 
 class Linearization:
