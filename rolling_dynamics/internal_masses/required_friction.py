@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.trajectory import Trajectory
-from scipy.optimize import minimize_scalar
 
 SAMPLES = 4000
 
@@ -83,6 +82,8 @@ def required_friction(trajectory: Trajectory, samples: int = SAMPLES) -> Require
         if not math.isfinite(best[0]):
             return best
         low, high = times[max(k - 1, 0)], times[min(k + 1, times.size - 1)]
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415  (large)
+
         found = minimize_scalar(
             lambda t: -sign * float(contact_forces(trajectory, np.array([t]))[column][0]),
             bounds=(low, high),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.robots.shapes import Shape
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.simulation.events import Event
+
+if TYPE_CHECKING:  # its module carries the adaptive integrators
+    from rolling_dynamics.simulation.events import Event
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.rails.rail import Rail
-from scipy.interpolate import make_interp_spline
 
 DEGREE = 5
 
@@ -59,6 +58,8 @@ class Spline(Rail):
                 f'spline rail: theta takes {len(P)} increasing numbers, got {knots.tolist()}'
             )
         kind = 'periodic' if closed else None
+        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  (large)
+
         spline = make_interp_spline(knots, P, k=DEGREE, bc_type=kind)
         self._breaks = np.unique(spline.t[DEGREE:-DEGREE])[:-1]
         # highest power first, shape (6, pieces, 3)
