@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_dynamics.hybrid_contact.model_state import plant_state
@@ -44,7 +45,12 @@ class ThrowCatchOptions:
     tilt
         Wanted size of the turn from upright at the impact [rad].
     friction
-        Greatest ratio of the impulse along the plate to that across it.
+        Greatest ratio of the force along the plate to that across it, in the carry and of the
+        impulses in the impact.
+    normal_force_min
+        Least normal force in the carry, as a share of the weight.
+    control_limits
+        Greatest size of the three controls, on the way to the catch too.
     away
         Acceleration with which the hand leaves the object at release, in units of gravity.
     early
@@ -57,7 +63,9 @@ class ThrowCatchOptions:
     first: ThrowProfile = FIRST
     catch_height: float = -0.08
     tilt: float = 0.33
-    friction: float = 0.6
+    friction: float = 0.7
+    normal_force_min: float = 0.3
+    control_limits: tuple[float, float, float] = (60.0, 15.0, 15.0)
     away: float = 2.0
     early: float = 0.08
     start_contact: float = 0.0
@@ -86,6 +94,9 @@ class ThrowCatchPlan:
         Turn of the object, a multiple of pi, at which it comes upright [rad].
     start
         State of the model at the start.
+    carry_friction, carry_normal_force
+        Greatest ratio of friction to normal force in the carry, and least normal force as a share
+        of the weight.
 
     """
 
@@ -98,6 +109,8 @@ class ThrowCatchPlan:
     hand: tuple[float, float]
     upright: float
     start: Array
+    carry_friction: float
+    carry_normal_force: float
 
     def control_at(self, t: float) -> Array:
         """Return the control of the hand at a time [s] since the start of the throw."""
@@ -105,14 +118,25 @@ class ThrowCatchPlan:
             return self.profile.control(t)
         return self.move.control(t)
 
+    def greatest_controls(self, dt: float = 1e-3) -> Array:
+        """Return the greatest size of each control from start to impact, shape (3,)."""
+        times = np.arange(0.0, self.touch, dt)
+        controls = np.array([self.control_at(float(t)) for t in times])
+        return np.asarray(np.abs(controls).max(axis=0))
+
 
 @dataclass(frozen=True, eq=False)
 class _Carry:
-    """A simulated carry: the flight it ends in, and the hand's pose and rate (beta, x, z)."""
+    """
+    A simulated carry.
+
+    The flight it ends in, the hand's pose and rate (beta, x, z), and the contact forces in H.
+    """
 
     flight: FlightState
     pose: Array
     rate: Array
+    forces: Array
 
 
 class _Shooter:
@@ -124,17 +148,22 @@ class _Shooter:
         self.model, _ = laboratory.model()
         self.start = laboratory.rest(FLAT, start_contact)
         self._stepper = HybridStepper(self.system, self.p, max_step=STEP)
+        wrench = self.system.modes['rolling'].wrench
+        assert wrench is not None  # noqa: S101 (every mode of this system has one)
+        self._wrench = FastFunction(wrench)
         x = plant_state(self.system, self.p, self.model, self.start)
         self._begin = self._stepper.begin(x)
 
     def carry(self, profile: ThrowProfile) -> _Carry | None:
         """Return the end of a carry; None if the object slides or leaves the plate before."""
         s, steps = self._begin, max(round(profile.duration / STEP), 1)
-        h = profile.duration / steps
+        h, forces = profile.duration / steps, []
         for k in range(steps):
-            s = self._stepper.step(s, profile.control((k + 0.5) * h), h)
+            u = profile.control((k + 0.5) * h)
+            s = self._stepper.step(s, u, h)
             if s.mode != 'rolling':
                 return None
+            forces.append(self._wrench(s.x, u, s.t, self.p)[3:])
         d = self.system.state.unpack(s.x)
         beta, w = float(d['beta_WH'][0]), float(d['w_WH_H'][0])
         c, sine = math.cos(beta), math.sin(beta)
@@ -147,7 +176,8 @@ class _Shooter:
             angle=beta + float(d['beta_HO'][0]),
             rate=w + float(d['w_HO_H'][0]),
         )
-        return _Carry(flight, np.array([beta, *p]), np.array([w, *(R @ d['v_WH_H'])]))
+        rate = np.array([w, *(R @ d['v_WH_H'])])
+        return _Carry(flight, np.array([beta, *p]), rate, np.array(forces))
 
 
 def plan_throw_catch(
@@ -186,12 +216,30 @@ def plan_throw_catch(
             'no throw was found whose impact leaves the object the energy to come upright; start '
             'the search from another profile or height'
         )
-    if plan.impact.friction > options.friction:
-        raise PlanningError(
-            f'the impact would need a coefficient of friction of {plan.impact.friction:.3g}, '
-            f'{options.friction:.3g} is allowed; ask for a smaller tilt'
-        )
+    _check_limits(plan, options)
     return plan
+
+
+def _check_limits(plan: ThrowCatchPlan, options: ThrowCatchOptions) -> None:
+    """Raise PlanningError where a throw needs more than there is."""
+    for what, needed in (('impact', plan.impact.friction), ('carry', plan.carry_friction)):
+        if needed > options.friction:
+            raise PlanningError(
+                f'the {what} would need a coefficient of friction of {needed:.3g}, '
+                f'{options.friction:.3g} is allowed; ask for a smaller tilt or a gentler profile'
+            )
+    if plan.carry_normal_force < options.normal_force_min:
+        raise PlanningError(
+            f'the normal force falls to {plan.carry_normal_force:.3g} of the weight in the carry, '
+            f'{options.normal_force_min:.3g} is asked for; start from a gentler profile'
+        )
+    controls = plan.greatest_controls()
+    if np.any(controls > options.control_limits):
+        raise PlanningError(
+            f'the hand would need accelerations of {np.round(controls, 2).tolist()}, '
+            f'{list(options.control_limits)} are allowed (about y [rad/s^2], along x and z '
+            '[m/s^2]); catch later or lower'
+        )
 
 
 def _profile(options: ThrowCatchOptions, y: Sequence[float] | Array) -> ThrowProfile:
@@ -234,7 +282,7 @@ def _assemble(shooter: _Shooter, options: ThrowCatchOptions, y: Array) -> ThrowC
     contact = float(before.p[0] + contact_arm(laboratory, before.angle)[0])
     hand_x = contact + _rolled(laboratory, before.angle, upright)
     release, touch = profile.duration, profile.duration + flight_time
-    away = np.array([0.0, 0.0, -options.away * laboratory.gravity])
+    away, f = np.array([0.0, 0.0, -options.away * laboratory.gravity]), carry.forces
     move = transfer(
         release,
         flight_time - options.early,
@@ -253,6 +301,8 @@ def _assemble(shooter: _Shooter, options: ThrowCatchOptions, y: Array) -> ThrowC
         hand=(hand_x, float(y[3])),
         upright=upright,
         start=shooter.start,
+        carry_friction=float((np.hypot(f[:, 0], f[:, 1]) / np.abs(f[:, 2])).max()),
+        carry_normal_force=float(f[:, 2].min()) / (laboratory.mass * laboratory.gravity),
     )
 
 

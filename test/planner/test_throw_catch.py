@@ -88,7 +88,10 @@ def test_flight_touches_where_its_lowest_point_meets_the_plate():
 def test_plan_meets_the_upright_condition(plan):
     assert abs(plan.impact.excess) < 1e-3
     assert abs(plan.impact.tilt) == pytest.approx(0.33, abs=1e-3)
-    assert plan.impact.friction < 0.6
+    assert plan.impact.friction < 0.7
+    assert plan.carry_friction < 0.7
+    assert plan.carry_normal_force > 0.3
+    assert np.all(plan.greatest_controls() <= [60, 15, 15])
     assert abs(plan.upright - plan.release.angle) > np.pi / 2  # it turns over
 
 
@@ -129,6 +132,10 @@ def test_what_cannot_be_thrown_is_refused():
         ThrowProfile(duration=0.3, alpha=1.0, a_x=0.0, a_z=1.0, ramp=0.7)
     with pytest.raises(PlanningError, match='coefficient of friction'):
         plan_throw_catch(LAB, ThrowCatchOptions(friction=1e-3))
+    with pytest.raises(PlanningError, match='accelerations'):
+        plan_throw_catch(LAB, ThrowCatchOptions(control_limits=(60.0, 1.0, 15.0)))
+    with pytest.raises(PlanningError, match='normal force'):
+        plan_throw_catch(LAB, ThrowCatchOptions(normal_force_min=2.0))
     still = ThrowProfile(duration=0.3, alpha=0.0, a_x=0.0, a_z=0.1)
     with pytest.raises(PlanningError, match='no throw'):
         plan_throw_catch(LAB, ThrowCatchOptions(first=still, catch_height=2.0))
