@@ -6,11 +6,17 @@ from collections.abc import Iterator
 import math
 import statistics
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.gait_following import follow, random_disturbance
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
+from rolling_dynamics.pendulum_sphere import (
+    paper_parameters,
+    PendulumSphere,
+    scales_of,
+    SphereParameters,
+)
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
 from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner import Circle, GaitProblem, GaitSequence, plan_gaits, Waypoint
@@ -63,7 +69,7 @@ def rows() -> Iterator[Row]:
     spent = []
     for _ in range(3):
         start = time.process_time()
-        plan = course_plan()
+        plan = plan_gaits(course())
         spent.append(time.process_time() - start)
     yield Row(
         name='plan of gaits round five obstacles, CPU time',
@@ -76,15 +82,14 @@ def rows() -> Iterator[Row]:
     yield from _comparison()
 
 
-def course_plan() -> GaitSequence:
-    """Return the plan of twenty swings round five obstacles."""
-    return plan_gaits(
-        GaitProblem(
-            params=paper_parameters(),
-            start=(0.0, 0.0),
-            waypoints=[Waypoint(position=p) for p in COURSE],
-            obstacles=[Circle(center=c, radius=r) for c, r in OBSTACLES],
-        )
+def course(params: SphereParameters | None = None, **options: Any) -> GaitProblem:  # noqa: ANN401
+    """Return the manoeuvre of twenty swings round five obstacles, with options of its own."""
+    return GaitProblem(
+        params=params or paper_parameters(),
+        start=(0.0, 0.0),
+        waypoints=[Waypoint(position=p) for p in COURSE],
+        obstacles=[Circle(center=c, radius=r) for c, r in OBSTACLES],
+        **options,
     )
 
 

@@ -7,8 +7,8 @@ import importlib
 
 HELP = 'check scenario files without running them'
 DESCRIPTION = """\
-Read scenario files, with their plan section if there is one, and say what is wrong: the path of
-the entry, what was given, and what would do."""
+Read scenario files, with their sections `plan` and `sweep` if they are there, and say what is
+wrong: the path of the entry, what was given, and what would do."""
 EXAMPLE = '  rolling check config/scenarios/*.yaml'
 
 
@@ -23,6 +23,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.commands.plan import COLLOCATION, OWN_PLANNERS  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
 
     def fault(path: str) -> str:
         """Return what is wrong with a file, empty if nothing is."""
@@ -31,6 +32,8 @@ def run(args: Namespace) -> int:
             if 'plan' in scenario.raw:
                 name = OWN_PLANNERS.get(scenario.system.name, COLLOCATION)
                 importlib.import_module(name).check(scenario)
+            if 'sweep' in scenario.raw:
+                read_sweep(scenario.raw)
         except RollingError as e:
             several = len(args.scenarios) > 1
             return '\n'.join(

@@ -128,3 +128,14 @@ def test_plan_of_gaits_from_a_file(tmp_path, capsys):
 def test_bad_manoeuvres_are_refused(plan, text):
     with pytest.raises(ScenarioError, match=text):
         read_gait_problem(load_scenario(document(plan=plan)))
+
+
+def test_check_reads_the_manoeuvre_too(tmp_path, capsys):
+    """`rolling check` finds what is wrong with a plan, without planning."""
+    source = (FOLDER / 'pendulum_course.yaml').read_text()
+    path = tmp_path / 'course.yaml'
+    path.write_text(source)
+    assert main(['check', str(path)]) == 0
+    path.write_text(source.replace('position: [1, 0.3]', 'position: [1.5, 0.3]'))
+    assert main(['check', str(path)]) == 2
+    assert 'waypoints[0] (1.5, 0.3) lies inside obstacles[0]' in capsys.readouterr().err

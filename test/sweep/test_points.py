@@ -1,11 +1,15 @@
 """What a sweep visits, and bad input."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
+from rolling_robotics.cli import main
 from rolling_robotics.sweep.entries import filled, steps_of, with_entry
 from rolling_robotics.sweep.points import document_at, read_sweep
 
+SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 BASE = {'system': 'x', 'friction': {'mu': 1}, 'masses': [{'theta': 0}, {'theta': 1}]}
 
 
@@ -94,3 +98,11 @@ def test_paths_that_lead_nowhere(path, message):
     found = sweep(vary={path: [1]})
     with pytest.raises(ScenarioError, match=message):
         document_at(found.document, found.follows, found.values(0))
+
+
+def test_check_reads_the_sweep_too(tmp_path, capsys):
+    path = tmp_path / 'disk.yaml'
+    source = (SCENARIOS / 'point_mass_disk_sweep.yaml').read_text()
+    path.write_text(source.replace('$drive: {from', '$drove: {from'))
+    assert main(['check', str(path)]) == 2
+    assert 'sweep.set: $drive is not varied' in capsys.readouterr().err
