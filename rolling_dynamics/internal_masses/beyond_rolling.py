@@ -20,7 +20,12 @@ CONTACT_MODES = {'rolling': 'rolling', 'sliding': 'slipping', 'flight': 'separat
 
 
 def all_modes(
-    system: MassRobot, view: RobotView, p: ArrayLike, make: Callable[[MassRobot], RobotView]
+    system: MassRobot,
+    view: RobotView,
+    p: ArrayLike,
+    make: Callable[[MassRobot], RobotView],
+    *,
+    sliding: bool,
 ) -> AllModes:
     """
     Return the motion of a robot through rolling, sliding and flight.
@@ -33,6 +38,8 @@ def all_modes(
         Its parameters, which are those of the unilateral system too.
     make
         Makes the view of the unilateral system.
+    sliding
+        Whether the motion goes on after slip begins.
 
     Raises
     ------
@@ -41,15 +48,15 @@ def all_modes(
 
     """
     if system.unilateral:
-        stepper = HybridStepper(system, p)
-        return AllModes(view, MotionState, stepper.step, lambda x: x, CONTACT_MODES)
+        stepper = HybridStepper(system, p, sliding=sliding)
+        return AllModes(view, stepper.begin, stepper.step, lambda x: x, CONTACT_MODES)
     if 'path' in system.state:
         raise ParameterError(
             f'a {system.name} with coordinates along a path can only roll: leave out the entry '
             "'path' of the scenario to have it slide and fly"
         )
     body = cast(MassRobot, system.freed())
-    stepper = HybridStepper(body, p)
+    stepper = HybridStepper(body, p, sliding=sliding)
     values, s = np.asarray(p, dtype=float), view.symbols
     centre = ca.Function('centre', [s.x, s.p], [view.centre, view.velocity])
     axes = [0, 1, 2] if body.axes == 3 else [0, 2]

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.internal_masses.impact import Body
+from rolling_dynamics.internal_masses.impact import Body, contact_velocity
 from rolling_dynamics.internal_masses.system import CREEP
 from rolling_dynamics.internal_masses.transitions import Transitions
 from rolling_dynamics.robots.view import MotionState
 from rolling_dynamics.simulation.projection import projection
 
 Array = NDArray[np.float64]
+ON_THE_PLANE = 1e-9  # radii (a second): a centre this high (this fast upwards) is on the plane
 HALVINGS = 50  # of a step in which an event is sought
 AT_ONCE = 40  # changes of mode in one step, after which a run is given up
 SLOW = 30.0  # times the creep: slower slip has come to rest, friction is full above it
@@ -52,6 +53,16 @@ class HybridStepper:
         self._advance = {m: FastFunction(f) for m, f in zip(system.modes, functions, strict=True)}
         self._size = system.state.size
         self._plane = system.axes - 1
+
+    def begin(self, x: ArrayLike) -> MotionState:
+        """Return a state with its mode: flight over the plane, sliding where it slips on it."""
+        x = np.array(x, dtype=float)
+        where, radius = self.system.state.slice, self._p[self.system.parameters.slice('radius')][0]
+        slip = contact_velocity(self.system, self._p, x)[: self._plane]
+        mode = 'sliding' if np.linalg.norm(slip) > CREEP else 'rolling'
+        over = x[where('p_WB')][-1] - radius > ON_THE_PLANE * radius
+        leaves = x[where('v_WB_W')][-1] > ON_THE_PLANE * radius
+        return MotionState(x, 'flight' if over or leaves else mode)
 
     def step(self, s: MotionState, u: ArrayLike, dt: float, t: float = 0.0) -> MotionState:
         """

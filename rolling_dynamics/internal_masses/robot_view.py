@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.internal_masses.beyond_rolling import all_modes, MassRobot
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
-from rolling_dynamics.robots.shapes import Ball, Curve, Disk, Floor, Shape
+from rolling_dynamics.internal_masses.obstacles import Box
+from rolling_dynamics.robots.shapes import Ball, Block, Curve, Disk, Floor, Shape
 from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
 from rolling_dynamics.rotations import homogeneous
 
@@ -44,7 +45,10 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
         shapes=_shapes(system, radius),
     )
     return replace(
-        made, all_modes=lambda: all_modes(system, made, values, lambda body: view(body, values))
+        made,
+        all_modes=lambda sliding: all_modes(
+            system, made, values, lambda body: view(body, values), sliding=sliding
+        ),
     )
 
 
@@ -82,6 +86,17 @@ def _perturbations(
     return tangent_columns(system, place, range(2), 2), turn
 
 
+def _block(box: Box, longest: float) -> Block:
+    """Return an obstacle; one without an end along y is drawn as long as the floor."""
+    (x0, x1), (y0, y1) = box.x, (max(min(y, longest / 2), -longest / 2) for y in box.y)
+    return Block(
+        name='obstacle',
+        link='odom',
+        centre=((x0 + x1) / 2, (y0 + y1) / 2, box.height / 2),
+        sides=(x1 - x0, y1 - y0, box.height),
+    )
+
+
 def _shapes(system: MassRobot, radius: float) -> list[Shape]:
     shell: Shape = Ball(name='shell', link='shell_link', radius=radius)
     if isinstance(system, PointMassDisk):
@@ -92,7 +107,9 @@ def _shapes(system: MassRobot, radius: float) -> list[Shape]:
             thickness=DISK_SHARE * radius,
             axis=(0.0, 1.0, 0.0),
         )
-    out = [shell, Floor(name='floor', link='odom', side=20 * radius)]
+    side = 20 * radius
+    out = [shell, Floor(name='floor', link='odom', side=side)]
+    out += [_block(box, side) for box in system.obstacles]
     heaviest = max((m.mass for m in system.masses), default=0.0)
     for k, m in enumerate(system.masses, 1):
         size = MASS_SHARE * radius * (m.mass / heaviest) ** (1 / 3) if heaviest else 0.0

@@ -15,7 +15,7 @@ from rolling_dynamics.nodes.markers import (
     HAND_COLOURS,
     surface_marker,
 )
-from rolling_dynamics.robots import Ball, Curve, Disk, Floor, RobotView, Rod, Shape
+from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
 from rolling_dynamics.surfaces import Plane, Sphere
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -116,6 +116,12 @@ def _fill_ball(marker: Marker, shape: Ball) -> None:
     marker.scale.x = marker.scale.y = marker.scale.z = 2 * shape.radius
 
 
+def _fill_block(marker: Marker, shape: Block) -> None:
+    marker.type = Marker.CUBE
+    marker.pose.position = list_to_point(shape.centre)
+    marker.scale.x, marker.scale.y, marker.scale.z = shape.sides
+
+
 def _fill_disk(marker: Marker, shape: Disk) -> None:
     marker.type = Marker.CYLINDER
     marker.pose = _pose_along(shape.axis, shape.centre)
@@ -139,6 +145,7 @@ def _fill_curve(marker: Marker, shape: Curve) -> None:
 
 FILLED: dict[type[Shape], Callable] = {
     Ball: _fill_ball,
+    Block: _fill_block,
     Disk: _fill_disk,
     Rod: _fill_rod,
     Curve: _fill_curve,

@@ -44,6 +44,16 @@ class RobotModel:
     view: RobotView
     scenario: Scenario
 
+    @property
+    def hybrid(self) -> bool:
+        """Whether the scenario asks for the motion beyond rolling."""
+        return 'hybrid' in self.scenario.raw
+
+    @property
+    def sliding(self) -> bool:
+        """Whether a motion beyond rolling goes on after slip begins; of itself it does."""
+        return bool(self.scenario.raw.get('hybrid', {'sliding': True}).get('sliding', False))
+
 
 def load_robot(scenario_file: str) -> RobotModel:
     """

@@ -45,10 +45,11 @@ TABLE = (
     ),
     Parameter(
         name='motion',
-        default='rolling',
-        choices=('rolling', 'all_modes'),
+        default='scenario',
+        choices=('scenario', 'rolling', 'all_modes'),
         read_only=True,
-        text='rolling, which stops where the contact breaks, or sliding and flight after it too',
+        text='rolling ends where the contact breaks; all_modes goes on, sliding and in flight; '
+        'scenario: as its section hybrid asks for',
     ),
     Parameter(
         name='world_frame', default='odom', read_only=True, text='name of the frame of the floor'
@@ -70,8 +71,9 @@ class RobotSimulatorNode(PlantNode):
         model = load_robot(self.values['scenario_file'])
         given = (model.view, model.params, model.start)
         options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
-        if self.values['motion'] == 'all_modes':
-            self._robot: RobotPlant = HybridRobotPlant(*given, **options)
+        motion = self.values['motion']
+        if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):
+            self._robot: RobotPlant = HybridRobotPlant(*given, **options, sliding=model.sliding)
         else:
             self._robot = RobotPlant(*given, Stepper(model.system, model.params).step, **options)
         plant = self._robot

@@ -36,6 +36,13 @@ def yaw_matrix(yaw: float, position: NDArray[np.float64]) -> NDArray[np.float64]
     return X
 
 
+def relative_pose(X_AB: NDArray[np.float64], X_AC: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return X_BC of two poses in A."""
+    X, R_BA = np.eye(4), X_AB[:3, :3].T
+    X[:3, :3], X[:3, 3] = R_BA @ X_AC[:3, :3], R_BA @ (X_AC[:3, 3] - X_AB[:3, 3])
+    return X
+
+
 class RobotTopics:
     """Publishers of state, odometry, joints, contact, frames and markers."""
 
@@ -147,7 +154,7 @@ class RobotTopics:
             TFMessage(
                 transforms=[
                     matrix_to_transform(
-                        np.linalg.inv(poses[parent]) @ poses[name],
+                        relative_pose(poses[parent], poses[name]),
                         stamp,
                         self._frame(parent),
                         self._frame(name),

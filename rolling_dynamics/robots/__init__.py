@@ -3,11 +3,12 @@
 from rolling_dynamics.robots.heading import Heading
 from rolling_dynamics.robots.observation import Observation, Observer
 from rolling_dynamics.robots.registry import register_view, robot_view
-from rolling_dynamics.robots.shapes import Ball, Curve, Disk, Floor, Rod, Shape
+from rolling_dynamics.robots.shapes import Ball, Block, Curve, Disk, Floor, Rod, Shape
 from rolling_dynamics.robots.view import Link, RobotView, view_symbols, ViewSymbols
 
 __all__ = [
     'Ball',
+    'Block',
     'Curve',
     'Disk',
     'Floor',

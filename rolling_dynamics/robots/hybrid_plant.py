@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.robots.observation import Array, MotionObserver, Observation
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.robots.view import AllModes, RobotView
+
+ROLLING = 'rolling'
 
 
 class HybridRobotPlant(RobotPlant):
@@ -27,6 +30,7 @@ class HybridRobotPlant(RobotPlant):
         *,
         brake_time: float = 0.1,
         limits: ArrayLike | None = None,
+        sliding: bool = True,
     ) -> None:
         """
         Put the robot at its start.
@@ -35,6 +39,8 @@ class HybridRobotPlant(RobotPlant):
         ----------
         view, params, start, brake_time, limits
             See :class:`RobotPlant`.
+        sliding
+            Whether the motion goes on after slip begins.
 
         Raises
         ------
@@ -48,7 +54,7 @@ class HybridRobotPlant(RobotPlant):
                 'motion beyond it can be simulated'
             )
         super().__init__(view, params, start, _no_step, brake_time=brake_time, limits=limits)
-        self._all: AllModes = view.all_modes()
+        self._all: AllModes = view.all_modes(sliding)
         self._observers = {
             mode: MotionObserver(self._all.view, self.params, mode)
             for mode in self._all.view.system.modes
@@ -56,9 +62,15 @@ class HybridRobotPlant(RobotPlant):
         self._state = self._all.begin(self.x)
 
     def restart(self, x: Array) -> None:
-        """Roll on from a state at time zero, or raise SimulationError if it is not rolling."""
-        super().restart(x)
-        self._state, self._news = self._all.begin(self.x), []
+        """Go on from a state at time zero; one on the plane must be rolling or slipping there."""
+        state = self._all.begin(x)
+        if state.mode == ROLLING:
+            super().restart(x)
+        else:
+            self.x, self.u, self.time = x, np.zeros_like(self.u), 0.0
+            self.fault = self.broken = ''
+        self._state, self._news = state, []
+        self._seen = self._see()
 
     def _advance(self, begin: float, dt: float) -> None:
         try:

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.robots.heading import Heading
 from rolling_dynamics.robots.observation import Array, Observation, Observer
 from rolling_dynamics.robots.view import RobotView
 from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
 
 BROKEN = {'friction': 'slipping', 'normal_force': 'separated'}  # mode after a guard
+TOUCH = 1e-6  # radii: within this of the floor the robot stands on it
 SLOW = 1e-3  # radii a second: slower travel counts as rest
 
 
@@ -85,6 +86,15 @@ class RobotPlant(SteppedPlant):
             d += columns @ values
         self.restart(np.array(self._retract(self.start, d)).reshape(-1))
         self._heading.restart(self._seen.velocity)
+
+    def restart(self, x: Array) -> None:
+        """Go on from a state at time zero, or raise SimulationError if it is not rolling there."""
+        gap = self._observer.look(x, np.zeros_like(self.u), 0.0).centre[2] - self.view.radius
+        if abs(gap) > TOUCH * self.view.radius:
+            raise SimulationError(
+                f'no rolling contact at this start: the robot is {gap:.4g} m above the floor'
+            )
+        super().restart(x)
 
     def brake(self) -> Array:
         """Return the control that brings the robot to rest."""

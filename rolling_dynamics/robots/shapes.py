@@ -16,7 +16,8 @@ class Shape:
     Attributes
     ----------
     name
-        What it is: ``shell``, ``rail``, ``mass``, ``pendulum``, ``floor``.
+        What it is: ``shell``, ``rail``, ``mass``, ``pendulum``, ``floor``,
+        ``obstacle``.
     link
         Name of the link that it is fixed to.
 
@@ -51,6 +52,14 @@ class Disk(Shape):
     thickness: float
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block(Shape):
+    """A box with edges along the axes of its link: middle and lengths of its sides [m]."""
+
+    centre: tuple[float, float, float]
+    sides: tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -102,7 +102,7 @@ class AllModes:
     view
         View of the system that holds all modes; links and joints are those of the robot's own.
     begin
-        ``(x) -> state`` that rolls, from a state of the robot's own system.
+        ``(x) -> state`` with its mode, from a state of the robot's own system.
     step
         ``(state, u, dt, t) -> state``, a fixed step under a held control.
     project
@@ -152,7 +152,8 @@ class RobotView:
     shapes
         What is drawn.
     all_modes
-        Makes the motion through all modes; None of a robot that has the mode rolling alone.
+        ``sliding -> motion`` through all modes, which ends where slip begins unless ``sliding``;
+        None of a robot that has the mode rolling alone.
 
     """
 
@@ -168,7 +169,7 @@ class RobotView:
     shift: NDArray[np.float64]
     turn: NDArray[np.float64]
     shapes: Sequence[Shape] = ()
-    all_modes: Callable[[], AllModes] | None = None
+    all_modes: Callable[[bool], AllModes] | None = None
 
 
 def tangent_columns(

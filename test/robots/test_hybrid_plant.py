@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.internal_masses import PointMassBall
 from rolling_dynamics.internal_masses.examples import hop, mirror_masses
 from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
 from rolling_dynamics.internal_masses.hybrid_stepper import HybridStepper
-from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots import Block, robot_view
 from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
+from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.robots.view import MotionState
 from rolling_dynamics.scenario import load_scenario
 
@@ -80,6 +81,9 @@ def test_while_it_rolls_it_is_the_rolling_robot(ball):
     assert other.wrench == pytest.approx(one.wrench, abs=1e-6)
     assert other.margins.keys() == one.margins.keys()
     assert not ball.read_news()
+    body = ball._all.view.system  # its velocity does not drift from that of rolling
+    slip = np.array(body.contact_velocity(ball._state.x, ball.params))
+    assert np.abs(slip).max() < 1e-14
 
 
 def test_it_slips_flies_and_lands_where_the_rolling_robot_stops(ball):
@@ -118,6 +122,53 @@ def test_a_mass_at_its_stop_ends_it():
     assert (plant.broken, plant.contact_mode) == ('stop_1', 'stopped')
     assert 'stop of its rail' in plant.fault
     assert news[0].startswith('lift_off at 0.0783 s')
+
+
+def test_a_scenario_of_a_hop_is_flown():
+    """Driven as the scenario says, the ball clears its box, lands and rolls on."""
+    scenario = load_scenario(find_config('point_mass_hop.yaml'))
+    view = robot_view(scenario.system, scenario.p)
+    plant = HybridRobotPlant(view, scenario.p, scenario.x0)
+    plant.reset()
+    modes, gaps = [], []
+    for k in range(950):
+        plant.step(scenario.control((k + 0.5) * DT, plant.x), DT)
+        modes.append(plant.contact_mode)
+        gaps.append(plant.observe().margins['obstacle_1'])
+    assert not plant.fault
+    assert [m for m, before in zip(modes[1:], modes, strict=False) if m != before] == [
+        'separated',
+        'rolling',
+    ]
+    assert 0.0 < min(gaps) < 0.02
+    assert plant.observe().centre[0] > 0.39
+    (box,) = (s for s in view.shapes if isinstance(s, Block))
+    assert (box.centre[0], box.centre[2]) == pytest.approx((0.365, 0.025))
+    assert (box.sides[0], box.sides[2]) == pytest.approx((0.05, 0.05))
+
+
+@pytest.mark.parametrize(
+    ('entry', 'value', 'mode'),
+    [
+        ('p_WB', [0.0, 0.0, 0.4], 'separated'),
+        ('v_WB_W', [0.0, 0.0, 0.1], 'separated'),
+        ('v_WB_W', [0.5, 0.0, 0.0], 'slipping'),
+        ('v_WB_W', [0.0, 0.0, 0.0], 'rolling'),
+    ],
+)
+def test_a_start_is_in_the_mode_that_it_is_in(entry, value, mode):
+    ex = mirror_masses()
+    start = ex.x0.copy()
+    start[ex.system.state.slice('theta_rate')] = 0.0
+    start[ex.system.state.slice(entry)] = value
+    view = robot_view(ex.system, ex.p)
+    plant = HybridRobotPlant(view, ex.p, start)
+    plant.reset()
+    assert plant.contact_mode == mode
+    if entry == 'p_WB':
+        rolling = RobotPlant(view, ex.p, start, lambda x, *_: x)
+        with pytest.raises(SimulationError, match=r'0\.1 m above the floor'):
+            rolling.reset()
 
 
 @pytest.mark.parametrize(
