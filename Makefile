@@ -25,6 +25,7 @@ STAMP_PYTHON := $(VENV)/.stamp-python-$(PLACE)
 STAMP_INTERFACES := $(VENV)/.stamp-interfaces-$(PLACE)
 STAMP_PACKAGE := $(VENV)/.stamp-package-$(PLACE)
 STAMP_BENCH := $(VENV)/.stamp-bench-$(PLACE)
+STAMP_DOCS := $(VENV)/.stamp-docs-$(PLACE)
 
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
@@ -32,7 +33,7 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test test-all demo bench lint lock clean check-distro
+.PHONY: help setup test test-all demo bench docs lint lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces'
@@ -40,6 +41,7 @@ help:
 	@echo 'make test-all  run every test'
 	@echo 'make demo      plan and execute a ball on a plate, with the nodes as processes'
 	@echo 'make bench     measure, print a table and write build/bench.json'
+	@echo 'make docs      build the documentation as pages in build/docs'
 	@echo 'make lint      check style and types'
 	@echo 'make lock      resolve requirements/*.in anew and write the lock files'
 	@echo 'make clean     remove everything that the other targets made'
@@ -83,6 +85,11 @@ $(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)
 	@touch $@
 
 # Nodes are tested one at a time: they keep time, and take every core they find.
+$(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
+	@echo 'Installing what builds the documentation ...'
+	@$(PIP) install --no-deps -r requirements/docs.txt
+	@touch $@
+
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros'
 	$(BIN)/python -m pytest -m 'not slow and ros'
@@ -96,6 +103,10 @@ demo: setup
 
 bench: setup $(if $(VENV),$(STAMP_BENCH))
 	$(BIN)/python -m rolling_robotics.bench
+
+docs: setup $(if $(VENV),$(STAMP_DOCS))
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo 'open build/docs/index.html'
 
 lint: setup
 	$(BIN)/ruff check $(SOURCES) test $(wildcard launch)

@@ -1,5 +1,13 @@
-"""What the README shows works as it stands."""
+"""
+What README and docs show works as it stands: commands, code, scenarios and links of every page.
 
+Each line of a block of commands is of a kind that is known here; a line of another kind fails.
+`rolling` commands of a page are run one after the other in a folder of their own, in this process;
+those that start nodes are slow tests of their own, and those that go on until Ctrl-C are tested
+where their nodes and browsers are.
+"""
+
+from importlib.util import find_spec
 from pathlib import Path
 import re
 import shlex
@@ -7,45 +15,223 @@ import subprocess
 import sys
 
 import pytest
+from rolling_dynamics.scenario import load_scenario
+from rolling_robotics.cli import build_parser, main
+from rolling_robotics.commands import COMMANDS
+from rolling_robotics.experiments import EXPERIMENTS
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / 'README.md').read_text()
-BLOCKS = re.findall(r'```(\w+)\n(.*?)```', README, re.DOTALL)
-ROLLING = [
-    line
-    for kind, block in BLOCKS
-    if kind == 'sh'
-    for line in block.splitlines()
-    if line.startswith('rolling ')
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+MAKEFILE = (ROOT / 'Makefile').read_text()
+SETUP = (ROOT / 'setup.py').read_text()
+UNTIL_CTRL_C = {'view', 'record'}  # test/viewer, test/ros
+NEEDS_NODES = {'demo', 'replay'}  # replay: of what a demonstration recorded
+ONLY_HERE = ('cd ', 'mkdir ', 'source ', 'rosdep ', 'colcon ', 'export ', '#', 'git ', 'apt-get ')
+LONG = {'point_mass_s_path', 'point_mass_straight'}  # plans of more than ten seconds
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def label(value):
+    """Return the name of a page, and of anything else its first word."""
+    return name(value) if isinstance(value, Path) else str(value).split()[0]
+
+
+def blocks(path, kind):
+    """Return the blocks of a kind on a page."""
+    found = re.findall(r'^```([\w]*)\n(.*?)^```', path.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for k, text in found if k == kind]
+
+
+def lines(path):
+    """Return the command lines of a page: of its blocks, and `rolling ...` inside tables."""
+    text = '\n'.join(blocks(path, 'sh')).replace('\\\n', ' ')
+    rows = [row for row in path.read_text().splitlines() if row.startswith('|')]
+    cells = re.findall(r'`(rolling [^`]*\.yaml[^`]*)`', '\n'.join(rows))
+    return [line.strip() for line in text.splitlines() if line.strip()] + cells
+
+
+def rolling_lines(path):
+    return [line for line in lines(path) if line.startswith('rolling ')]
+
+
+def subcommand(line):
+    return shlex.split(line)[1]
+
+
+def is_long(line):
+    return any(word in line for word in LONG) and subcommand(line) == 'plan'
+
+
+WITH_LINES = [p for p in PAGES if lines(p)]
+WITH_ROLLING = [p for p in PAGES if rolling_lines(p)]
+WITH_LONG = [p for p in PAGES if any(map(is_long, rolling_lines(p)))]
+WITH_NODES = [p for p in PAGES if any(subcommand(c) in NEEDS_NODES for c in rolling_lines(p))]
+WITH_PYTHON = [p for p in PAGES if blocks(p, 'python')]
+SCENARIOS = [
+    (p, text) for p in PAGES for text in blocks(p, 'yaml') if re.match(r'(#.*\n)*system: ', text)
 ]
-TARGETS = sorted(set(re.findall(r'(?:`|^)make ([a-z-]+)(?:`|$)', README, re.MULTILINE)))
-LINKS = sorted(set(re.findall(r'\]\(([^)#]+)\)', README)))
+TARGETS = sorted(
+    {
+        (p, t)
+        for p in PAGES
+        for t in re.findall(r'(?:`|^)make ([a-z-]+)', p.read_text(), re.MULTILINE)
+    }
+)
+LINKS = sorted(
+    {
+        (p, link)
+        for p in PAGES
+        for link in re.findall(r'\]\(([^)#]+)\)', p.read_text())
+        if not link.startswith('http')
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder with the examples, as the present folder."""
+    (tmp_path / 'config').symlink_to(ROOT / 'config')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def known(line):
+    """Tell whether a command line is right, as far as it can be told without running it."""
+    words = shlex.split(line)
+    checks = {
+        'rolling': lambda: words[1] in COMMANDS,
+        'make': lambda: re.search(rf'^{words[1]}:', MAKEFILE, re.MULTILINE),
+        'ros2': lambda: known_to_ros2(words[1:]),
+        'pip': lambda: all(f"'{e}': [" in SETUP for e in re.findall(r'\[(\w+)\]', line)),
+        '.venv/bin/python': lambda: (ROOT / words[1]).is_file() or words[1] == '-m',
+    }
+    if words[0] in checks:
+        return bool(checks[words[0]]())
+    return line.startswith(ONLY_HERE)
+
+
+def known_to_ros2(words):
+    if words[:2] == ['launch', 'rolling_robotics']:
+        return (ROOT / 'launch' / words[2]).is_file()
+    if words[:2] == ['run', 'rolling_robotics']:
+        return f"'{words[2]} = " in SETUP
+    return words[0] in ('topic', 'action', 'service', 'bag', 'param', 'lifecycle')
+
+
+@pytest.mark.parametrize('path', WITH_LINES, ids=name)
+def test_every_line_is_a_command_that_there_is(path):
+    assert [line for line in lines(path) if not known(line)] == []
+
+
+@pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
+def test_rolling_commands_are_spelt_right(path):
+    parser = build_parser()
+    for line in rolling_lines(path):
+        parser.parse_args(shlex.split(line.partition(' > ')[0])[1:])
+
+
+def run_lines(path):
+    """Run the commands of a page that need no nodes and end by themselves."""
+    for line in rolling_lines(path):
+        if subcommand(line) in NEEDS_NODES | UNTIL_CTRL_C:
+            continue
+        try:
+            status = main(shlex.split(line.partition(' > ')[0])[1:])
+        except SystemExit as end:
+            status = end.code
+        assert status in (0, None), f'{name(path)}: {line}'
+
+
+@pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
+def test_rolling_commands_run_in_their_order(path, folder, capsys):
+    if path in WITH_LONG:
+        pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
+    run_lines(path)
+    assert 'Traceback' not in capsys.readouterr().err
+
+
+@pytest.mark.slow  # plans of half a minute
+@pytest.mark.parametrize('path', WITH_LONG, ids=name)
+def test_rolling_commands_with_long_plans_run(path, folder):
+    run_lines(path)
+
+
+@pytest.mark.slow  # starts simulator, planner, controller and recorder as processes
+@pytest.mark.ros
+@pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
+@pytest.mark.parametrize('path', WITH_NODES, ids=name)
+def test_demonstrations_reach_their_goal(path, folder):
+    for line in rolling_lines(path):
+        if subcommand(line) in NEEDS_NODES:
+            assert main(shlex.split(line)[1:]) == 0, line
+
+
+@pytest.mark.parametrize('path', WITH_PYTHON, ids=name)
+def test_python_examples_run(path, folder):
+    """Blocks of a page run one after the other, as in a notebook."""
+    names = {'__name__': 'example'}
+    for code in blocks(path, 'python'):
+        exec(compile(code, name(path), 'exec'), names)  # noqa: S102
 
 
 @pytest.mark.parametrize(
-    'code', [block for kind, block in BLOCKS if kind == 'python'], ids=lambda _: 'python'
+    ('path', 'text'), SCENARIOS, ids=lambda v: name(v) if isinstance(v, Path) else ''
 )
-def test_python_example_runs(code, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, 'README.md', 'exec'), {})  # noqa: S102
+def test_scenarios_are_good(path, text):
+    load_scenario(yaml.safe_load(text))
 
 
-def test_rolling_commands_run_in_their_order(tmp_path):
-    assert ROLLING
-    (tmp_path / 'config').symlink_to(ROOT / 'config')
-    for line in ROLLING:
-        command = [sys.executable, '-m', 'rolling_robotics.cli', *shlex.split(line)[1:]]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, f'{line}\n{done.stdout}{done.stderr}'
+@pytest.mark.parametrize(
+    ('path', 'target'), TARGETS, ids=lambda v: name(v) if isinstance(v, Path) else v
+)
+def test_make_knows_every_target(path, target):
+    assert re.search(rf'^{target}:', MAKEFILE, re.MULTILINE)
 
 
-@pytest.mark.parametrize('target', TARGETS)
-def test_make_knows_every_target(target):
-    assert re.search(rf'^{target}:', (ROOT / 'Makefile').read_text(), re.MULTILINE)
+@pytest.mark.parametrize(
+    ('path', 'link'), LINKS, ids=lambda v: name(v) if isinstance(v, Path) else v
+)
+def test_links_lead_somewhere(path, link):
+    assert (path.parent / link).exists()
 
 
-@pytest.mark.parametrize('link', LINKS)
-def test_links_lead_somewhere(link):
-    assert (ROOT / link).exists()
+def test_pages_of_the_documentation_are_in_its_index():
+    """A page that no table of contents names is found by nobody; `make docs` builds them all."""
+    index = (ROOT / 'docs' / 'index.md').read_text()
+    for path in (ROOT / 'docs').rglob('*.md'):
+        page = path.relative_to(ROOT / 'docs').with_suffix('')
+        assert page.name == 'index' or str(page) in index or f'{page.parent}/*' in index
+
+
+@pytest.mark.slow  # builds every page
+@pytest.mark.skipif(find_spec('myst_parser') is None, reason='needs what `make docs` installs')
+def test_documentation_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'html']
+    done = subprocess.run(
+        [*command, str(ROOT / 'docs'), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_examples_of_extending_are_short():
+    for code in blocks(ROOT / 'docs' / 'extending.md', 'python'):
+        assert len(code.strip().splitlines()) < 40
+
+
+def test_readme_shows_every_system_and_a_moving_picture():
+    text = (ROOT / 'README.md').read_text()
+    for picture in ('contact', 'point_mass_ball', 'point_mass_disk', 'pendulum_sphere'):
+        assert f'docs/images/{picture}.png' in text
+    moving = ROOT / re.search(r'!\[[^\]]*\]\((docs/images/\w+\.gif)\)', text).group(1)
+    assert moving.stat().st_size < 1_000_000
+    assert text.index('.gif') < text.index('```')
+
+
+def test_every_picture_of_the_docs_is_made_by_the_tool_or_the_demonstration():
+    source = (ROOT / 'tools' / 'pictures.py').read_text()
+    for path in (ROOT / 'docs' / 'images').iterdir():
+        assert f"'{path.name}'" in source or path.stem in EXPERIMENTS
