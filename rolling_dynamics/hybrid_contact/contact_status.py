@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.simulation.events import Event
+from rolling_dynamics.simulation.event import Event
 
 # mode of the equations -> mode as published in RollingContact
 PUBLISHED = {

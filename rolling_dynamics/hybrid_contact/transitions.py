@@ -12,7 +12,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import CREEP, SPIN_CREEP
 from rolling_dynamics.hybrid_contact.slip_direction import slip_direction
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inelastic_impact import inelastic_impulse, slips
-from rolling_dynamics.simulation.events import Event
+from rolling_dynamics.simulation.event import Event
 
 Array = NDArray[np.float64]
 START = 3.0  # slip and spin begin at this many times their creep

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
+from rolling_dynamics.simulation.event import Event
 from scipy.optimize import brentq, minimize_scalar
 
+__all__ = ['Event', 'GuardWatch', 'Solver']
+
 NOISE = 1e-12  # a guard that is zero to rounding has not fallen
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Event:
-    """
-    What happened, and when.
-
-    Attributes
-    ----------
-    name
-        Name of the guard, or of the change of chart.
-    time
-        Time [s].
-    state
-        State at that time; after it where the event changes the state or its charts.
-    terminal
-        Whether the simulation stopped there.
-    text
-        What it means, in one line.
-
-    """
-
-    name: str
-    time: float
-    state: NDArray[np.float64]
-    terminal: bool
-    text: str = ''
 
 
 class Solver(Protocol):
