@@ -27,7 +27,8 @@ from rolling_planner.nodes.plan_result import failure, feedback_message, result_
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
-from rolling_planner.worker import FAULT, Outcome, WorkerPool
+from rolling_planner.worker import FAULT, Outcome
+from rolling_planner.worker_pool import WorkerPool
 
 __all__ = ['TABLE', 'PlannerNode', 'main']
 

@@ -9,7 +9,8 @@ import time
 import pytest
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_planner.interruption import Interruption
-from rolling_planner.worker import perform, WorkerPool
+from rolling_planner.worker import perform
+from rolling_planner.worker_pool import WorkerPool
 
 HERE = str(Path(__file__).parent)
 

@@ -1,0 +1,206 @@
+"""One worker process as the node sees it: jobs to it, progress and outcomes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import contextlib
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+import os
+from pathlib import Path
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from rolling_planner.worker import CANCELLED, FAULT, Outcome
+
+END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
+REAP_TIMEOUT = 1.0  # for one that was killed [s]
+START = (  # SIGINT is ignored before the imports, which take long
+    'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
+    'from rolling_planner.worker import main; main()'
+)
+
+
+@dataclass(slots=True)
+class Job:
+    """
+    What a worker is asked for.
+
+    Attributes
+    ----------
+    number
+        By which it is cancelled; another one for every job.
+    content
+        What the function gets; must be picklable.
+    on_progress
+        Called from another thread with each progress report.
+    on_end
+        Called once, from another thread, with the outcome.
+    cancelled
+        Whether it was given up.
+
+    """
+
+    number: int
+    content: Mapping[str, Any]
+    on_progress: Callable[[Mapping[str, Any]], None]
+    on_end: Callable[[Outcome], None]
+    cancelled: bool = False
+
+
+class Worker:
+    """One process and the job it works on."""
+
+    def __init__(
+        self,
+        function: str,
+        warm_up: Mapping[str, Any] | None = None,
+        on_idle: Callable[[], object] = lambda: None,
+    ) -> None:
+        """
+        Start the process; it is ready a moment later.
+
+        Parameters
+        ----------
+        function
+            ``package.module:name`` of a ``Work`` of :mod:`rolling_planner.worker`; if the function
+            has an attribute ``warm_up``, that is called once with the second argument.
+        warm_up
+            A job for it, or None.
+        on_idle
+            Called from another thread when a job has ended in the process, or the process has.
+
+        """
+        ours, theirs = socket.socketpair()
+        environment = dict(os.environ)
+        source = str(Path(__file__).resolve().parents[1])
+        environment['PYTHONPATH'] = os.pathsep.join(
+            part for part in (source, environment.get('PYTHONPATH')) if part
+        )
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, '-c', START, str(theirs.fileno()), function],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )  # Ctrl-C in a terminal is for the node alone
+        theirs.close()
+        self._socket = ours
+        self._pipe = Connection(os.dup(ours.fileno()))
+        self._send_lock, self._lock = threading.Lock(), threading.Lock()
+        self._on_idle = on_idle
+        self._job: Job | None = None
+        self._at_work_on: int | None = None
+        self._killed = False
+        self._ready = threading.Event()
+        if warm_up is not None:
+            self._send(('job', 0, dict(warm_up)))
+        self._thread = threading.Thread(target=self._listen, name='worker pipe', daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs and is to go on."""
+        return not self._killed and self._process.poll() is None
+
+    @property
+    def at_work_on(self) -> int | None:
+        """Number of the job that the process has not ended yet, also one that was given up."""
+        return self._at_work_on
+
+    def wait_ready(self, timeout: float) -> bool:
+        """Wait until the process has imported its function."""
+        return self._ready.wait(timeout)
+
+    def begin(self, job: Job) -> None:
+        """Start on a job; its end is reported exactly once, from another thread."""
+        with self._lock:
+            self._job, self._at_work_on = job, job.number
+        if not self._send(('job', job.number, dict(job.content))):
+            self._end(Outcome(FAULT, text='the worker process has ended'))
+
+    def cancel(self) -> None:
+        """Set the flag of the present job."""
+        with self._lock:
+            job = self._job
+        if job is not None:
+            job.cancelled = True
+            self._send(('cancel', job.number, None))
+
+    def give_up(self, number: int) -> None:
+        """Answer that a job is cancelled, whatever the process does."""
+        self._end(Outcome(CANCELLED), number)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._killed = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Close the pipe and see the process end."""
+        with contextlib.suppress(OSError):
+            # wakes the listener on either side; closing alone would leave ours blocked in a read
+            self._socket.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a machine that is very busy
+                self._process.wait(REAP_TIMEOUT)
+        self._thread.join(END_TIMEOUT)
+
+    def _send(self, message: tuple[str, int, Any]) -> bool:
+        with self._send_lock:
+            try:
+                self._pipe.send(message)
+            except (OSError, ValueError):
+                return False
+        return True
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                kind, number, content = self._pipe.recv()
+            except (EOFError, OSError):
+                break
+            if kind == 'ready':
+                self._ready.set()
+                continue
+            if kind == 'outcome':
+                if self._at_work_on == number:
+                    self._at_work_on = None
+                self._end(content, number)
+                self._on_idle()
+                continue
+            job = self._job
+            if job is not None and job.number == number:
+                job.on_progress(content)
+        self._process.wait()
+        with self._send_lock:
+            self._pipe.close()
+            self._socket.close()
+        job = self._job
+        self._end(
+            Outcome(CANCELLED)
+            if job is not None and job.cancelled
+            else Outcome(
+                FAULT, text=f'the worker process ended with status {self._process.returncode}'
+            )
+        )
+        self._on_idle()
+
+    def _end(self, outcome: Outcome, number: int | None = None) -> None:
+        with self._lock:
+            if number is not None and (self._job is None or self._job.number != number):
+                return
+            job, self._job = self._job, None
+        if job is not None:
+            job.on_end(outcome)
