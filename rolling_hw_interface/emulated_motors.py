@@ -27,7 +27,12 @@ LOCKED = 1e6  # friction of a stuck joint [N m]
 
 
 class JointStates(NamedTuple):
-    """What the amplifiers report: angles [rad], rates [rad/s], torques [N m], shape (3,) each."""
+    """
+    What the amplifiers report, shape (3,) each.
+
+    Angles [rad] and filtered rates [rad/s] at the time of the report, torques [N m] as their mean
+    since the last one.
+    """
 
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
@@ -124,7 +129,7 @@ class EmulatedMotors:
         counted = np.floor(angles / self.motors.resolution) * self.motors.resolution
         self._state = np.concatenate([angles, np.zeros(6), counted, np.zeros(3)])
         self._mode, self._wanted, self._commanded = 'velocity', np.zeros(JOINTS), -math.inf
-        self.braking = False
+        self._effort, self.braking = np.zeros(JOINTS), False
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -200,8 +205,11 @@ class EmulatedMotors:
         for buffer, value in zip(f.inputs[1:7], values, strict=True):
             buffer[:] = np.asarray(value, dtype=float)
         f.inputs[0][:] = self._state
+        torque = np.zeros(JOINTS)
         for _ in range(turns):
             f.inputs[0][:] = f.evaluate()
+            torque += f.output[6:9]
+        self._effort = torque / turns
         self._state = f.output.copy()
         return (self.qd - before) / dt
 
@@ -228,7 +236,7 @@ class EmulatedMotors:
         """Return what the amplifiers report, or None if the message is lost."""
         if self.fault == 'silent' or self._lost():
             return None
-        torque, position, velocity = self._state[6:].copy().reshape(3, JOINTS)
+        _, position, velocity = self._state[6:].copy().reshape(3, JOINTS)
         if self.fault == 'encoder_lost':
             position[self.joint] = velocity[self.joint] = math.nan
-        return JointStates(position, velocity, torque)
+        return JointStates(position, velocity, self._effort.copy())

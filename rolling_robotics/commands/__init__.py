@@ -7,6 +7,7 @@ from typing import Protocol
 
 from rolling_robotics.commands import (
     animate,
+    calibrate,
     check,
     completion,
     controllability,
@@ -58,5 +59,6 @@ COMMANDS: dict[str, Command] = {
     'replay': replay,
     'reproduce': reproduce,
     'controllability': controllability,
+    'calibrate': calibrate,
     'completion': completion,
 }

@@ -83,7 +83,8 @@ def test_current_is_limited_and_lags():
     motors = make(current_bandwidth=50.0)
     motors.command('effort', [1e3, 0, 0], 0.0)
     motors.step(NONE, 0.0, 1e-3)
-    lagging = motors.motors.torque_limit[0] * (1 - math.exp(-2 * math.pi * 50 * 1e-3))
+    decays = [math.exp(-2 * math.pi * 50 * 0.25e-3 * n) for n in (1, 2, 3, 4)]  # of its turns
+    lagging = motors.motors.torque_limit[0] * (1 - sum(decays) / 4)
     assert motors.read().effort[0] == pytest.approx(lagging, rel=1e-6)
     run(motors, 0.1, 'effort', [1e3, 0, 0], t=1e-3)
     assert motors.read().effort[0] == pytest.approx(motors.motors.torque_limit[0], rel=1e-6)

@@ -1,0 +1,1 @@
+"""Calibration of camera, clocks, joints and object from recorded motion."""

@@ -1,0 +1,184 @@
+"""
+Pose of the camera and age of its images, from markers that move with the hand.
+
+The markers' body is fixed to the hand at a known place; the arm moves. The pose of the camera and
+the offset of its clock are those with which the seen poses fit the joints best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
+from transforms3d.quaternions import mat2quat, quat2mat
+
+FEWEST = 50  # images
+LEAST_WAY = 0.02  # of the hand, so that times can be told apart [m]
+LENGTH = 0.05  # m, by which a turn is weighed against a shift
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenPoses:
+    """
+    Poses of the markers' body in the camera.
+
+    Attributes
+    ----------
+    stamps, arrivals
+        By the camera's clock, and by the host's when they came [s]; shape (n,).
+    p, q
+        Place [m], shape (n, 3), and attitude (w, x, y, z), shape (n, 4).
+
+    """
+
+    stamps: NDArray[np.float64]
+    arrivals: NDArray[np.float64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraCalibration:
+    """
+    What was found.
+
+    Attributes
+    ----------
+    X_WC
+        Pose of the camera in the world, shape (4, 4).
+    clock_offset
+        What its clock is ahead of the host's [s].
+    latency
+        Least, median and greatest time from an image to its arrival [s].
+    rms
+        What remains of the positions [m].
+    sigma
+        Standard deviations of place [m] (3), turn [rad] (3) and offset [s].
+    used
+        Number of images that were not outliers.
+
+    """
+
+    X_WC: NDArray[np.float64]
+    clock_offset: float
+    latency: tuple[float, float, float]
+    rms: float
+    sigma: NDArray[np.float64]
+    used: int
+
+
+def calibrate_camera(
+    arm: PlanarArm, times: ArrayLike, joints: ArrayLike, seen: SeenPoses, X_HB: ArrayLike
+) -> CameraCalibration:
+    """
+    Return the camera's pose and clock.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    times, joints
+        Times of the host [s], shape (k,), and joint angles [rad], shape (k, 3).
+    seen
+        What the camera saw.
+    X_HB
+        Pose of the markers' body in the hand, shape (4, 4).
+
+    Raises
+    ------
+    ParameterError
+        Too few images, or the hand hardly moved.
+
+    """
+    from scipy.optimize import least_squares  # noqa: PLC0415  (heavy)
+
+    t, q = np.asarray(times, dtype=float), np.asarray(joints, dtype=float)
+    if len(seen.stamps) < FEWEST:
+        raise ParameterError(f'{len(seen.stamps)} images were recorded, {FEWEST} are needed')
+    hands = np.array([arm.hand(angles) for angles in q])
+    if np.ptp(hands[:, :2], axis=0).max() < LEAST_WAY:
+        raise ParameterError(
+            f'the hand moved by {np.ptp(hands[:, :2], axis=0).max():.3g} m; {LEAST_WAY:g} m and '
+            'more are needed to tell times apart'
+        )
+    mount = np.asarray(X_HB, dtype=float)
+    apart = seen.stamps - seen.arrivals
+    offset = float(np.max(apart))
+    first = _mean_camera(_bodies(t, hands, seen.stamps - offset, mount), seen)
+
+    def residual(d: NDArray[np.float64]) -> NDArray[np.float64]:
+        X_WC = _moved(first, d[:6])
+        bodies = _bodies(t, hands, seen.stamps - offset - d[6], mount)
+        return _apart(X_WC, bodies, seen).ravel()
+
+    done = least_squares(residual, np.zeros(7), loss='soft_l1', f_scale=1e-3, x_scale='jac')
+    rest = residual(done.x).reshape(-1, 6)
+    size = np.linalg.norm(rest[:, :3], axis=1)
+    good = size < max(4 * float(np.median(size)), 1e-6)
+    variance = float(np.mean(rest[good] ** 2))
+    sigma = np.sqrt(np.maximum(np.diag(np.linalg.pinv(done.jac.T @ done.jac)) * variance, 0.0))
+    found = offset + float(done.x[6])
+    late = np.sort(seen.arrivals - (seen.stamps - found))
+    return CameraCalibration(
+        X_WC=_moved(first, done.x[:6]),
+        clock_offset=found,
+        latency=(float(late[0]), float(np.median(late)), float(late[-1])),
+        rms=float(np.sqrt(np.mean(size[good] ** 2))),
+        sigma=sigma,
+        used=int(good.sum()),
+    )
+
+
+def _bodies(
+    t: NDArray[np.float64],
+    hands: NDArray[np.float64],
+    when: NDArray[np.float64],
+    mount: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """Return X_WB at some times, by interpolation of the hand's coordinates."""
+    x, z, pitch = (np.interp(when, t, hands[:, k]) for k in range(3))
+    out = []
+    for k in range(len(when)):
+        c, s = np.cos(pitch[k]), np.sin(pitch[k])
+        X = np.array([[c, 0, s, x[k]], [0, 1, 0, 0], [-s, 0, c, z[k]], [0, 0, 0, 1.0]])
+        out.append(X @ mount)
+    return out
+
+
+def _mean_camera(bodies: list[NDArray[np.float64]], seen: SeenPoses) -> NDArray[np.float64]:
+    """Return the mean of X_WB X_BC over all images."""
+    cameras = []
+    for X_WB, p, q in zip(bodies, seen.p, seen.q, strict=True):
+        X_CB = np.eye(4)
+        X_CB[:3, :3], X_CB[:3, 3] = quat2mat(q), p
+        cameras.append(X_WB @ np.linalg.inv(X_CB))
+    stack = np.array(cameras)
+    U, _, Vt = np.linalg.svd(stack[:, :3, :3].mean(axis=0))
+    out = np.eye(4)
+    out[:3, :3] = U @ np.diag((1.0, 1.0, np.linalg.det(U @ Vt))) @ Vt
+    out[:3, 3] = np.median(stack[:, :3, 3], axis=0)
+    return out
+
+
+def _moved(X: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a pose shifted by d[:3] [m] and turned by d[3:] [rad], in the world's axes."""
+    out = X.copy()
+    out[:3, :3] = quat2mat(quaternion_of(d[3:6])) @ X[:3, :3]
+    out[:3, 3] += d[:3]
+    return out
+
+
+def _apart(
+    X_WC: NDArray[np.float64], bodies: list[NDArray[np.float64]], seen: SeenPoses
+) -> NDArray[np.float64]:
+    """Return seen minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
+    out = np.empty((len(bodies), 6))
+    for k, X_WB in enumerate(bodies):
+        R = X_WC[:3, :3] @ quat2mat(seen.q[k])
+        out[k, :3] = X_WC[:3, :3] @ seen.p[k] + X_WC[:3, 3] - X_WB[:3, 3]
+        out[k, 3:] = LENGTH * rotation_vector(mat2quat(R @ X_WB[:3, :3].T))
+    return out

@@ -1,0 +1,133 @@
+"""What `rolling calibrate` finds, as lines for a person and as parameters of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
+from rolling_hw_interface.calibration.joints import calibrate_joints
+from rolling_hw_interface.calibration.rocking import calibrate_rocking
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_hw_interface.vision import camera_pose
+from rolling_robotics.hardware_parameters import camera_from, model_from, read_parameters
+from rolling_robotics.recorded_topics import read_joints, read_poses, RecordedPoses
+from transforms3d.quaternions import mat2quat, qmult
+import yaml
+
+JOINTS_TOPIC, POSES_TOPIC = 'robot_joint_states', 'vision/object_pose'
+NAMES = ['joint_1', 'joint_2', 'joint_3']
+Found = tuple[list[str], dict[str, dict[str, Any]]]
+
+
+def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Found:
+    """Return pose, clock and latency of the camera."""
+    given = read_parameters(params)
+    names = given.get('joint_names', NAMES)
+    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    poses = read_poses(recording, POSES_TOPIC)
+    start = moved.times[0]
+    found = calibrate_camera(
+        PlanarArm(model_from(ArmModel, given, 'arm')),
+        moved.times - start,
+        moved.position,
+        _in_camera(poses, camera_from(given), start),
+        camera_pose(mount[:3], mount[3:]),
+    )
+    p, q = found.X_WC[:3, 3], mat2quat(found.X_WC[:3, :3])
+    quaternion = [*q[1:], q[0]]
+    least = found.latency[0]
+    late = ', '.join(f'{t * 1e3:.2f}' for t in found.latency)
+    lines = [
+        f'camera_position    {_numbers(p)} m, +- {_numbers(found.sigma[:3])}',
+        f'camera_quaternion  {_numbers(quaternion)} x y z w, +- {_numbers(found.sigma[3:6])} rad',
+        f'clock of the camera ahead by {found.clock_offset:.6f} s, +- {found.sigma[6]:.1g}',
+        f'latency            {late} ms: least, median, greatest',
+        f'{found.used} of {len(poses.stamps)} images used, {found.rms * 1e3:.3f} mm rms left',
+    ]
+    return lines, {
+        'vision_bridge': {
+            'camera_position': [float(x) for x in p],
+            'camera_quaternion': [float(x) for x in quaternion],
+        },
+        'estimator': {'least_latency': max(least, 0.0)},
+    }
+
+
+def _in_camera(poses: RecordedPoses, X_WC: NDArray[np.float64], start: float) -> SeenPoses:
+    """Return the poses as the camera saw them, before the bridge turned them into the world."""
+    X_CW = np.linalg.inv(X_WC)
+    turn = mat2quat(X_CW[:3, :3])
+    return SeenPoses(
+        stamps=poses.stamps - start,
+        arrivals=poses.arrivals - start,
+        p=poses.p @ X_CW[:3, :3].T + X_CW[:3, 3],
+        q=np.array([qmult(turn, q) for q in poses.q]),
+    )
+
+
+def joints(recording: Path, params: Path | None) -> Found:
+    """Return inertia and friction of the drives."""
+    given = read_parameters(params)
+    names = given.get('joint_names', NAMES)
+    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    motors = model_from(MotorModel, given, 'motors')
+    arm = PlanarArm(model_from(ArmModel, given, 'arm'))
+    found = calibrate_joints(
+        arm, moved.times - moved.times[0], moved.position, moved.effort, motors.gear
+    )
+    rotor = np.maximum(found.reflected_inertia, 0.0) / np.square(motors.gear)
+    lines = [
+        f'motors.rotor_inertia  {_numbers(rotor)} kg m^2 on the side of the motors',
+        f'motors.coulomb        {_numbers(found.coulomb)} N m, +- {_numbers(found.sigma[1])}',
+        f'motors.viscous        {_numbers(found.viscous)} N m s/rad, +- {_numbers(found.sigma[2])}',
+        f'motors.ripple         {_numbers(found.ripple)} N m',
+        f'offset                {_numbers(found.offset)} N m',
+        f'{len(moved.times)} states used, {_numbers(found.rms)} N m rms left',
+    ]
+    values = {
+        'motors.rotor_inertia': rotor,
+        'motors.coulomb': np.maximum(found.coulomb, 0.0),
+        'motors.viscous': np.maximum(found.viscous, 0.0),
+        'motors.ripple': found.ripple,
+    }
+    plain = {name: [float(x) for x in value] for name, value in values.items()}
+    return lines, {'motor_bridge': plain, 'emulated_motors': plain}
+
+
+def rocking(recording: Path, scenario_file: str | None) -> list[str]:
+    """Return inertia and damping of the object, as lines: they belong into its scenario."""
+    if not scenario_file:
+        raise ParameterError('--scenario: say which object rocks, and where it rests')
+    scenario = load_scenario(find_config(scenario_file))
+    if not isinstance(scenario.system, ContactSystem):
+        raise ParameterError(f"--scenario: system must be 'contact', got {scenario.system.name!r}")
+    poses = read_poses(recording, POSES_TOPIC)
+    angles = 2.0 * np.arctan2(poses.q[:, 2], poses.q[:, 0])
+    found = calibrate_rocking(
+        scenario.system, scenario.p, scenario.x0, poses.stamps - poses.stamps[0], angles
+    )
+    return [
+        f'rocks at {found.frequency:.4f} rad/s, {found.damping * 100:.2f} % of critical damping',
+        f'inertia about y    {found.inertia:.4g} kg m^2, for the scenario',
+        f'{len(angles)} images used, {np.degrees(found.rms):.3f} degrees rms left',
+    ]
+
+
+def write_parameters(path: Path, sections: dict[str, dict[str, Any]]) -> None:
+    """Write a parameter file of nodes."""
+    document = {f'/**/{node}': {'ros__parameters': v} for node, v in sections.items()}
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding='utf-8')
+
+
+def _numbers(values: Any) -> str:  # noqa: ANN401  any array
+    return ' '.join(f'{float(x):.4g}' for x in np.ravel(values))

@@ -1,0 +1,110 @@
+"""Joint states and poses of a recording, as arrays; needs rosbags, not ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedJoints:
+    """Times by the host's clock [s], shape (n,); angles [rad] and torques [N m], shape (n, 3)."""
+
+    times: NDArray[np.float64]
+    position: NDArray[np.float64]
+    effort: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedPoses:
+    """Stamps and arrivals [s], shape (n,); p [m], shape (n, 3); q (w, x, y, z), shape (n, 4)."""
+
+    stamps: NDArray[np.float64]
+    arrivals: NDArray[np.float64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+
+
+def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
+    """
+    Return the states of the named joints.
+
+    Parameters
+    ----------
+    folder
+        The recording.
+    topic
+        End of the topic's name.
+    names
+        Joints, in the order wanted.
+
+    Raises
+    ------
+    ParameterError
+        There is no such recording, topic or joint.
+
+    """
+    times, position, effort = [], [], []
+    for _, message in _messages(folder, topic):
+        known = list(message.name)
+        if not set(names) <= set(known):
+            raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
+        order = [known.index(name) for name in names]
+        times.append(_seconds(message))
+        position.append(np.asarray(message.position)[order])
+        given = np.asarray(message.effort)
+        effort.append(given[order] if given.size == len(known) else np.full(len(order), np.nan))
+    rising = np.flatnonzero(np.diff(times, prepend=-np.inf) > 0)
+    return RecordedJoints(
+        times=np.array(times)[rising],
+        position=np.array(position)[rising],
+        effort=np.array(effort)[rising],
+    )
+
+
+def read_poses(folder: Path, topic: str) -> RecordedPoses:
+    """Return recorded PoseWithCovarianceStamped or PoseStamped; arguments as `read_joints`."""
+    rows = []
+    for received, message in _messages(folder, topic):
+        pose = getattr(message.pose, 'pose', message.pose)
+        p, q = pose.position, pose.orientation
+        rows.append((_seconds(message), received, p.x, p.y, p.z, q.w, q.x, q.y, q.z))
+    table = np.array(rows)
+    return RecordedPoses(
+        stamps=table[:, 0], arrivals=table[:, 1], p=table[:, 2:5], q=table[:, 5:9]
+    )
+
+
+def _seconds(message: Any) -> float:  # noqa: ANN401  messages are made at run time
+    return float(message.header.stamp.sec + message.header.stamp.nanosec * 1e-9)
+
+
+def _messages(folder: Path, topic: str) -> Iterator[tuple[float, Any]]:
+    """Yield time of arrival [s] and message, in the order of the recording."""
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError  # noqa: PLC0415  (heavy, optional)
+        from rosbags.typesys import get_typestore, Stores  # noqa: PLC0415
+    except ImportError:
+        raise ParameterError(
+            "reading recordings needs rosbags: pip install 'rolling_robotics[record]'"
+        ) from None
+    if not folder.exists():
+        raise ParameterError(f'there is no recording {str(folder)!r}')
+    try:
+        with AnyReader([folder], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            found = [c for c in reader.connections if c.topic.endswith(topic)]
+            if not found:
+                topics = ', '.join(sorted(c.topic for c in reader.connections))
+                raise ParameterError(f'{folder}: no topic {topic!r} recorded; there are: {topics}')
+            if not sum(c.msgcount for c in found):
+                raise ParameterError(f'{folder}: no message on {topic!r}')
+            for connection, received, data in reader.messages(connections=found):
+                yield received * 1e-9, reader.deserialize(data, connection.msgtype)
+    except AnyReaderError as error:
+        raise ParameterError(f'{folder}: is no recording: {error}') from None
