@@ -5,22 +5,36 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from rolling_robotics.experiments import EXPERIMENTS
+
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
 a figure and a recording. The exit status says whether the goal was reached."""
-EXAMPLE = '  rolling demo ball_on_plate --out build/demo'
+EXAMPLE = '  rolling demo ball_on_plate --sim-time --out build/demo'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('name', metavar='NAME', help='demonstration, such as ball_on_plate')
+    parser.add_argument('name', metavar='NAME', help=f'demonstration: {", ".join(EXPERIMENTS)}')
     parser.add_argument(
         '--out',
         metavar='FOLDER',
         type=Path,
         default=Path('build', 'demo'),
         help='folder for figure and recording, build/demo by default',
+    )
+    parser.add_argument(
+        '--sim-time',
+        action='store_true',
+        help='plant and controller take turns in simulated time, so that it can be replayed; '
+        'else by the clock, where real-time priority is allowed',
+    )
+    parser.add_argument(
+        '--simulated-time',
+        action='store_true',
+        help='plant and controller take turns, whatever else the machine does; by default only '
+        'where no real-time priority is allowed',
     )
 
 
@@ -31,4 +45,4 @@ def run(args: Namespace) -> int:
     need_ros('demo')
     from rolling_robotics.demo import run_demo  # noqa: PLC0415
 
-    return int(run_demo(args.name, args.out))
+    return int(run_demo(args.name, args.out, use_sim_time=args.simulated_time or None))

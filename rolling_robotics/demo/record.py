@@ -68,14 +68,13 @@ class Execution:
     margins: dict[str, list[float]] = field(default_factory=dict)
     seen: dict[str, Stream] = field(default_factory=dict)
 
-    def samples(self, topic: str) -> tuple[Array, Array]:
-        """Return times in the plan, shape (k,) [s], and rows, shape (k, m), of a topic."""
+    def samples(self, topic: str) -> tuple[Array, Array] | None:
+        """Return times in the plan, shape (k,) [s], and rows, shape (k, m); None if none came."""
         stream = self.seen[topic]
         times = np.array(stream.stamps) - self.start
-        rows = np.array(stream.rows).reshape(len(times), -1)
-        last = self.times[-1] if self.times else 0.0
+        last = self.times[-1] if self.times else -math.inf
         keep = (times >= 0.0) & (times <= last + FEEDBACK_PERIOD)
-        return times[keep], rows[keep]
+        return (times[keep], np.array(stream.rows)[keep]) if keep.any() else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,9 +139,16 @@ class Record:
     plan: PlannedMotion
     runs: Mapping[str, Execution]
 
+    def samples(self, topic: str) -> dict[str, tuple[Array, Array]]:
+        """Return what was seen of a topic, by label; executions that saw nothing are left out."""
+        found = {label: run.samples(topic) for label, run in self.runs.items()}
+        return {label: samples for label, samples in found.items() if samples is not None}
+
     def miss(self, label: str) -> float:
-        """Return the distance from the end of an execution to that of the plan [m]."""
+        """Return the distance [m] from the end of an execution to the plan's; nan if unknown."""
         state = self.runs[label].final_state
+        if not state:
+            return math.nan
         x = [state[name] for name in self.plan.state_names]
         ends = self.places(np.array([x, self.plan.states[-1]]))
         return float(np.linalg.norm(ends[0] - ends[1]))

@@ -23,12 +23,12 @@ from rolling_robotics.bringup import (
 )
 from rolling_robotics.demo.demos import Demo, find_demo
 from rolling_robotics.demo.record import Execution, planned_motion, Record
+from rolling_robotics.demo.report import conclude, ending_text, MISSED, progress_text, say
 from rolling_robotics.experiments import find_experiment
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.demo_client import DemoClient
 
-REACHED, MISSED = 0, 1
 START_TIMEOUT = 120.0  # for nodes that compile for the first time [s]
 PLAN_TIMEOUT = 300.0
 EXECUTION_TIMEOUT = 600.0
@@ -36,11 +36,6 @@ STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine 
 PRINT_EVERY = 0.1  # s between two lines of feedback
 IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
 RUNS = {'open loop': True, 'closed loop': False}
-
-
-def say(text: str) -> None:
-    """Print a line at once."""
-    print(text, flush=True)
 
 
 def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None) -> int:
@@ -69,20 +64,28 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
 
     """
     demo = find_demo(name)
-    experiment = find_experiment(demo.experiment)
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     _need_ros()
     if use_sim_time is None:
         use_sim_time = not realtime_allowed()
-    pace = demo.pace if use_sim_time else None
+    record, recording = _perform(demo, out, use_sim_time=use_sim_time)
+    outcome = MISSED if record is None else conclude(demo, record, out)
+    say(f'recording: {recording}')
+    return outcome
+
+
+def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | None, Path]:
+    """Start the nodes, plan, execute, stop them; return what was seen, and the recording."""
+    experiment = find_experiment(demo.experiment)
     scenario = load_scenario(find_config(experiment.scenario_file))
+    recording, pace = _fresh(out / 'recording'), demo.pace if use_sim_time else None
+    say(f'{experiment.text}')
     with free_domain() as domain:
         environment = isolated_environment(domain)
         os.environ.update(
             {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
         )
-        recording = _fresh(out / 'recording')
         bringup = Bringup(
             experiment=experiment,
             environment=environment,
@@ -91,21 +94,18 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
             overrides=_overrides(demo, use_sim_time=use_sim_time),
             log_folder=out / 'logs',
         )
-        say(f'{experiment.text}')
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
         say(
-            f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
-            if use_sim_time
-            else 'time: that of the clock'
+            'time: that of the clock'
+            if pace is None
+            else f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
         )
         with bringup:
             record = _run(demo, scenario, domain, bringup, pace=pace)
             failed = {n: s for n, s in bringup.stop().items() if s != 0}
             if failed:
                 say(f'nodes that did not stop cleanly, by exit status: {failed}')
-    outcome = MISSED if record is None else _conclude(demo, record, out)
-    say(f'recording: {recording}')
-    return outcome
+    return record, recording
 
 
 def _need_ros() -> None:
@@ -162,7 +162,7 @@ def _run(
                 on_start=lambda: _set_pace(client, pace),
             )
             _set_pace(client, IDLE_PACE if pace else None)
-            say(f'{label}: {_ending(runs[label])}')
+            say(f'{label}: {ending_text(runs[label])}')
     return Record(
         scenario=scenario,
         places=demo.places(scenario),
@@ -188,7 +188,7 @@ def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:
         if now - last[0] < PRINT_EVERY:
             return
         last[0] = now
-        say(f'  planning: {_progress(feedback)}')
+        say(f'  planning: {progress_text(feedback)}')
 
     client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
     result = client.plan(wanted.goal, wanted.horizon, show, PLAN_TIMEOUT)
@@ -201,36 +201,3 @@ def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:
         f'{result.planning_time:.2f} s'
     )
     return result.plan
-
-
-def _progress(feedback: Any) -> str:
-    """Return what a planner tells of its progress; not all of them tell everything."""
-    parts = [f'{feedback.segments:4d} segments, iteration {feedback.iteration:3d}']
-    told = {
-        'cost': f'{feedback.cost:.4g}',
-        'violation': f'{feedback.violation:.2e}',
-        'goal error': f'{feedback.goal_error:.2e}',
-    }
-    return ', '.join([*parts, *(f'{k} {v}' for k, v in told.items() if v != 'nan')])
-
-
-def _ending(run: Execution) -> str:
-    return f'final error {run.final_error:.3g}' + (f' ({run.text})' if run.text else '')
-
-
-def _conclude(demo: Demo, record: Record, out: Path) -> int:
-    """Print the comparison, draw the figure and return the exit status."""
-    errors = {label: run.final_error for label, run in record.runs.items()}
-    ratio = errors['open loop'] / max(errors['closed loop'], 1e-12)
-    say('')
-    say('final error     norm of m, rad, m/s, rad/s     distance from the goal [mm]')
-    for label, error in errors.items():
-        say(f'  {label:<12}  {error:26.5f}     {1e3 * record.miss(label):27.3f}')
-    say(f'under feedback the error is {ratio:.3g} times smaller')
-    figure = out / f'{demo.experiment}.png'
-    demo.draw(record, figure)
-    say(f'figure: {figure}')
-    closed_loop = record.runs['closed loop']
-    reached = closed_loop.code == 0
-    say('the goal was reached' if reached else f'the goal was missed: {closed_loop.text}')
-    return REACHED if reached else MISSED

@@ -3,65 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-import math
 import threading
 import time
 from types import TracebackType
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import STREAM_READER
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_robotics.demo.record import Execution, Stream
-from sensor_msgs.msg import JointState
+from rolling_robotics.nodes.watching import Watch
 from std_srvs.srv import Trigger
 
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 POLL = 0.005  # longest time between two looks at what is watched [s]
 
-
-class ClientError(RollingError):
-    """A node did not answer, or not as it should."""
-
-
-_Read = Callable[[Any], Sequence[float]]
-# what can be watched: type of the messages, and what is kept of one
-WATCHABLE: Mapping[str, tuple[type, _Read]] = {
-    'joints': (JointState, lambda m: list(m.position)),
-    'force': (WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
-}
 CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
 
 
-class _Watch:
-    """The newest messages of a topic, and their stamps [s]."""
-
-    def __init__(self, node: Node, topic: str, kind: str) -> None:
-        self._type, self._read = WATCHABLE[kind]
-        self.topic, self.stamp = topic, -math.inf
-        self._subscription = PolledSubscription(node, self._type, topic, STREAM_READER, raw=True)
-
-    def poll(self) -> Sequence[float] | None:
-        """Return what the newest message says, or None if there is no new one."""
-        taken = self._subscription.take()
-        if not taken:
-            return None
-        message = deserialize_message(taken[-1], self._type)
-        self.stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
-        return self._read(message)
+class ClientError(RollingError):
+    """A node did not answer, or not as it should."""
 
 
 class DemoClient:
@@ -108,7 +76,7 @@ class DemoClient:
         self._running: Execution | None = None
         self._goal: Any = None
         self._seen = threading.Event()
-        self._watches = [_Watch(self._node, topic, kind) for topic, kind in watched.items()]
+        self._watches = [Watch(self._node, topic, kind) for topic, kind in watched.items()]
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
         self._thread.start()
@@ -128,6 +96,8 @@ class DemoClient:
             self._goal.cancel_goal_async()
         self._stop.set()
         self._thread.join(1.0)
+        for watch in self._watches:
+            watch.destroy()
         self._executor.shutdown(timeout_sec=0.0)
         self._node.destroy_node()
         rclpy.try_shutdown(context=self._context)
@@ -138,7 +108,7 @@ class DemoClient:
             for watch in self._watches:
                 self._look(watch)
 
-    def _look(self, watch: _Watch) -> None:
+    def _look(self, watch: Watch) -> None:
         row = watch.poll()
         if row is None:
             return

@@ -5,10 +5,6 @@ import importlib
 import importlib.util
 import os
 from pathlib import Path
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 from rolling_dynamics.configuration import find_config
@@ -154,54 +150,3 @@ def test_everything_is_gone_after_an_exception(tmp_path):
     with pytest.raises(KeyboardInterrupt), bringup:
         raise KeyboardInterrupt
     assert all(p.returncode is not None for p in bringup.processes.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('use_sim_time', [True])
-def test_demo_reaches_the_goal(tmp_path, use_sim_time):
-    pytest.importorskip('rclpy')
-    code = (
-        'import sys; from rolling_robotics.demo import run_demo; '
-        f'sys.exit(run_demo("ball_on_plate", sys.argv[1], use_sim_time={use_sim_time}))'
-    )
-    done = subprocess.run(
-        [sys.executable, '-c', code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert 'the goal was reached' in done.stdout
-    assert 'did not stop cleanly' not in done.stdout
-    assert (tmp_path / 'ball_on_plate.png').stat().st_size > 10_000
-    assert list((tmp_path / 'recording').glob('*.mcap'))
-
-
-def test_demo_stopped_by_ctrl_c_leaves_nothing(tmp_path):
-    pytest.importorskip('rclpy')
-    code = (
-        'import sys; from rolling_robotics.demo import run_demo; '
-        'run_demo("ball_on_plate", sys.argv[1], use_sim_time=True)'
-    )
-    demo = subprocess.Popen(
-        [sys.executable, '-c', code, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    line = ''
-    while 'nodes are up' not in line:
-        line = demo.stdout.readline()
-        assert line, demo.stderr.read()
-    children = [
-        int(p) for p in Path(f'/proc/{demo.pid}/task/{demo.pid}/children').read_text().split()
-    ]
-    assert len(children) == 4
-    begin = time.monotonic()
-    demo.send_signal(signal.SIGINT)
-    demo.communicate(timeout=10)
-    assert time.monotonic() - begin < 5.0
-    for child in children:
-        with pytest.raises(ProcessLookupError):
-            os.kill(child, 0)

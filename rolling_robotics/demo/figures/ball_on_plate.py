@@ -17,8 +17,8 @@ from rolling_robotics.demo.record import Record
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
     driven = {
-        label: 1e3 * run.samples('contact/coordinates')[1][:, 2:4]
-        for label, run in record.runs.items()
+        label: 1e3 * coordinates[:, 2:4]
+        for label, (_, coordinates) in record.samples('contact/coordinates').items()
     }
     with saved_panels(path) as axes:
         planned = 1e3 * record.places(record.plan.states)

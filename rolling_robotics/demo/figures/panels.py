@@ -13,6 +13,7 @@ from rolling_robotics.demo.record import Array, Record
 
 COLOURS = {'open loop': '#c1440e', 'closed loop': '#1f6fb4'}
 DASHES = ('-', '--', '-.')
+NOTHING = 1e-6  # share of the greatest control that counts as none
 MARGIN = 0.08  # around a path, of its extent
 
 
@@ -67,8 +68,7 @@ def draw_paths(
     axis.plot(*planned.T, 'k--', label='planned', zorder=3)
     for label, points in driven.items():
         axis.plot(*points.T, color=COLOURS[label], label=label)
-        if len(points):
-            axis.plot(*points[-1], 'o', color=COLOURS[label], markersize=5)
+        axis.plot(*points[-1], 'o', color=COLOURS[label], markersize=5)
     axis.plot(*planned[0], 'ko', markersize=5, zorder=4)
     axis.plot(*planned[-1], 'k*', markersize=11, label='goal', zorder=4)
     shown = planned if around is None else np.vstack([planned, around])
@@ -94,16 +94,12 @@ def draw_errors(axis: Axes, record: Record, unit: str) -> None:
 def draw_controls(axis: Axes, record: Record, *, unit: str, title: str) -> None:
     """Draw the planned controls that are not zero throughout."""
     plan = record.plan
+    least = NOTHING * float(np.abs(plan.controls).max(initial=0.0))
     for k, (name, values) in enumerate(zip(plan.control_names, plan.controls.T, strict=True)):
-        if np.any(values):
+        if np.any(np.abs(values) > least):
             axis.plot(plan.times, values, DASHES[k % len(DASHES)], label=name)
     axis.set(xlabel='time [s]', ylabel=f'[{unit}]', title=title)
     axis.legend(loc='upper right')
-
-
-def forces(record: Record, label: str) -> tuple[Array, Array]:
-    """Return times (k,) [s] and forces (k, 3) [N] of the floor on the robot in an execution."""
-    return record.runs[label].samples('contact/wrench')
 
 
 def draw_normal_force(axis: Axes, record: Record) -> None:
@@ -111,8 +107,7 @@ def draw_normal_force(axis: Axes, record: Record) -> None:
     plan = record.plan
     if len(plan.forces):
         axis.plot(plan.times, plan.forces[:, 2], 'k--', label='planned')
-    for label in record.runs:
-        times, force = forces(record, label)
+    for label, (times, force) in record.samples('contact/wrench').items():
         axis.plot(times, force[:, 2], color=COLOURS[label], label=label)
     axis.axhline(0.0, color='0.4', linewidth=0.8)
     axis.set(xlabel='time [s]', ylabel='[N]', title='normal force')
@@ -123,8 +118,7 @@ def draw_friction(axis: Axes, record: Record, mu: float) -> None:
     plan = record.plan
     if len(plan.forces):
         axis.plot(plan.times, required_friction(plan.forces), 'k--', label='planned')
-    for label in record.runs:
-        times, force = forces(record, label)
+    for label, (times, force) in record.samples('contact/wrench').items():
         axis.plot(times, required_friction(force), color=COLOURS[label], label=label)
     axis.axhline(mu, color='0.4', linewidth=0.8)
     axis.set(xlabel='time [s]', ylabel='tangential / normal force', title='friction needed')

@@ -23,7 +23,7 @@ WAYPOINT = '#2a9d4a'
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
     with saved_panels(path, 'aaa;aaa;bcd') as axes:
-        draw_course(axes['a'], record)
+        _draw_course(axes['a'], record)
         draw_paths(axes['a'], record.places(record.plan.states), driven_paths(record), unit='m')
         axes['a'].set(title='contact point on the floor')
         draw_errors(axes['b'], record, 'm, rad, m/s, rad/s')
@@ -31,7 +31,7 @@ def draw(record: Record, path: Path) -> None:
         draw_friction(axes['d'], record, friction_of(record))
 
 
-def draw_course(axis: Axes, record: Record) -> None:
+def _draw_course(axis: Axes, record: Record) -> None:
     """Draw waypoints with their tolerance, and what the contact point must keep out of."""
     problem = read_gait_problem(record.scenario)
     for circle in problem.obstacles:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 import numpy as np
+from rolling_planner.scenario import read_problem
 from rolling_robotics.demo.figures.panels import (
     COLOURS,
     draw_errors,
@@ -21,21 +22,36 @@ LABEL = 'closed loop'
 
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
-    with saved_panels(path, 'aa;bc;bd') as axes:
+    with saved_panels(path, 'aa;aa;bc;bd') as axes:
         draw_paths(axes['a'], record.places(record.plan.states), driven_paths(record), unit='m')
         axes['a'].set(title='path of the centre, from above')
         draw_errors(axes['b'], record, 'm, rad, m/s, rad/s')
-        draw_masses(axes['c'], record)
+        _draw_masses(axes['c'], record)
         draw_friction(axes['d'], record, friction_of(record))
 
 
-def draw_masses(axis: Axes, record: Record) -> None:
+def _draw_band(axis: Axes, record: Record) -> None:
+    """Draw the band about the given path that the plan may not leave."""
+    limits = read_problem(record.scenario).state_limits.get('path_aside')
+    if limits is None:
+        return
+    columns = [list(record.plan.state_names).index(n) for n in ('path_along', 'path_aside')]
+    along = np.linspace(0.0, record.plan.states[-1, columns[0]], 200)
+    edges = []
+    for aside in limits:
+        states = np.tile(record.plan.states[0], (len(along), 1))
+        states[:, columns] = np.column_stack([along, np.full_like(along, aside)])
+        edges.append(record.places(states))
+    axis.fill(*np.vstack([edges[0], edges[1][::-1]]).T, color='0.88')
+
+
+def _draw_masses(axis: Axes, record: Record) -> None:
     """Draw where the masses stand on their rails, as planned and under feedback."""
     layout, plan = record.scenario.system.state, record.plan
     where = layout.slice('theta')
-    times, states = record.runs[LABEL].samples('robot/state')
     axis.plot(plan.times, plan.states[:, where], 'k--', linewidth=1.0)
     shades = np.linspace(1.0, 0.45, where.stop - where.start)
+    times, states = record.samples('robot/state').get(LABEL, (plan.times[:1], plan.states[:1]))
     for k, (shade, course) in enumerate(zip(shades, states[:, where].T, strict=True), 1):
         axis.plot(times, course, color=COLOURS[LABEL], alpha=shade, label=f'mass {k}')
     axis.set(

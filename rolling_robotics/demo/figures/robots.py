@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rolling_robotics.demo.record import Array, Record
 
 
 def driven_paths(record: Record) -> dict[str, Array]:
     """Return the path of the centre of each execution by label, shape (k, 2) [m]."""
-    out = {}
-    for label, run in record.runs.items():
-        states = run.samples('robot/state')[1]
-        out[label] = record.places(states) if len(states) else np.zeros((0, 2))
-    return out
+    seen = record.samples('robot/state')
+    return {label: record.places(states) for label, (_, states) in seen.items()}
 
 
 def friction_of(record: Record) -> float:

@@ -58,8 +58,8 @@ def _draw_sphere(axis: Axes, record: Record) -> None:
     cap = problem.region.half_angle
     axis.add_patch(Circle((0, 0), cap, **EDGE))
     driven = {
-        label: _map(run.samples('robot/state')[1][:, where], problem)
-        for label, run in record.runs.items()
+        label: _map(states[:, where], problem)
+        for label, (_, states) in record.samples('robot/state').items()
     }
     planned = _map(record.plan.states[:, where], problem)
     draw_paths(axis, planned, driven, unit='rad', around=np.array([[-cap, -cap], [cap, cap]]))

@@ -1,0 +1,55 @@
+"""The newest messages of a topic, read when they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import math
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import STREAM_READER
+from sensor_msgs.msg import JointState
+
+_Read = Callable[[Any], Sequence[float]]
+# what can be watched: type of the messages, and what is kept of one
+WATCHABLE: Mapping[str, tuple[type, _Read]] = {
+    'joints': (JointState, lambda m: list(m.position)),
+    'force': (WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
+}
+
+
+class Watch:
+    """
+    Reads a topic.
+
+    Attributes
+    ----------
+    topic
+        Its name.
+    stamp
+        Stamp of the newest message that was read [s]; -inf before the first.
+
+    """
+
+    def __init__(self, node: Node, topic: str, kind: str) -> None:
+        """Subscribe; what is kept of a message is told by the kind, see :data:`WATCHABLE`."""
+        self._type, self._read = WATCHABLE[kind]
+        self.topic, self.stamp = topic, -math.inf
+        self._subscription = PolledSubscription(node, self._type, topic, STREAM_READER, raw=True)
+
+    def poll(self) -> Sequence[float] | None:
+        """Return what the newest message says, or None if there is no new one."""
+        taken = self._subscription.take()
+        if not taken:
+            return None
+        message = deserialize_message(taken[-1], self._type)
+        self.stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
+        return self._read(message)
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        self._subscription.destroy()

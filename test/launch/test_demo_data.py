@@ -1,0 +1,152 @@
+"""What the demonstrations ask for, how they begin and what they draw: without nodes."""
+
+import math
+
+import numpy as np
+import pytest
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
+from rolling_dynamics.scenario import load_scenario
+from rolling_robotics.demo.demos import DEMOS, find_demo
+from rolling_robotics.demo.record import Execution, PlannedMotion, Record, Stream
+from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED
+from rolling_robotics.experiments import EXPERIMENTS, find_experiment
+
+STEPS = 60
+
+
+def scenario_of(name):
+    return load_scenario(find_config(find_experiment(name).scenario_file))
+
+
+def execution(name, scenario, *, shift):
+    """An execution that stays where it starts, but for a shift of its first coordinate."""
+    x = scenario.x0.copy()
+    x[moved(scenario)] += shift
+    run = Execution(
+        code=0,
+        final_error=abs(shift),
+        final_state=dict(zip(scenario.system.state.names, x, strict=True)),
+        start=5.0,
+        times=list(np.linspace(0.0, 1.0, STEPS)),
+        errors=[0.1 + abs(shift)] * STEPS,
+    )
+    rows = {'joints': x, 'force': [0.1, 0.0, 9.0]}
+    if name == 'ball_on_plate':
+        rows['joints'] = [0.0, 0.0, shift, 0.0, 0.0]
+    for topic, kind in DEMOS[name].watched.items():
+        run.seen[topic] = Stream(
+            stamps=list(5.0 + np.linspace(-0.2, 1.2, STEPS)), rows=[rows[kind]] * STEPS
+        )
+    return run
+
+
+def moved(scenario):
+    """Return which number of the state says where the robot is, along x."""
+    names = list(scenario.system.state.names)
+    return next(names.index(n) for n in ('u_h', 'path_along', 'contact_x', 'u_s') if n in names)
+
+
+def record_of(name):
+    scenario = scenario_of(name)
+    state, control = scenario.system.state.names, scenario.system.control.names
+    states = np.tile(scenario.x0, (STEPS, 1))
+    states[:, moved(scenario)] += np.linspace(-0.01, 0.0, STEPS)
+    plan = PlannedMotion(
+        times=np.linspace(0.0, 1.0, STEPS),
+        states=states,
+        controls=np.ones((STEPS, len(control))),
+        state_names=list(state),
+        control_names=list(control),
+        forces=np.tile([0.1, 0.0, 9.0], (STEPS, 1)),
+    )
+    runs = {
+        'open loop': execution(name, scenario, shift=0.004),
+        'closed loop': execution(name, scenario, shift=0.001),
+    }
+    return Record(scenario=scenario, places=DEMOS[name].places(scenario), plan=plan, runs=runs)
+
+
+def test_every_experiment_has_a_demonstration():
+    assert set(DEMOS) == set(EXPERIMENTS)
+    with pytest.raises(ParameterError, match='there are: ball_on_plate'):
+        find_demo('ball_on_moon')
+
+
+@pytest.mark.parametrize('name', DEMOS)
+class TestEveryDemonstration:
+    def test_draws_its_figure_and_tells_both_errors(self, name, tmp_path, capsys):
+        assert conclude(DEMOS[name], record_of(name), tmp_path) == REACHED
+        assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'
+        lines = capsys.readouterr().out.splitlines()
+        told = {line[2:13].strip(): line.split()[2:] for line in lines if ' loop ' in line}
+        for label, shift in (('open loop', 0.004), ('closed loop', 0.001)):
+            error, distance = map(float, told[label])
+            assert error == pytest.approx(shift)
+            assert distance == pytest.approx(1e3 * shift, rel=2e-3)
+        assert 'under feedback the error is 4 times smaller' in lines
+
+    def test_a_missed_goal_is_no_success_and_what_was_seen_is_drawn(self, name, tmp_path, capsys):
+        record = record_of(name)
+        seen = {topic: Stream() for topic in DEMOS[name].watched}
+        record.runs['closed loop'] = Execution(code=1, text='refused', seen=seen)
+        assert conclude(DEMOS[name], record, tmp_path) == MISSED
+        assert (tmp_path / f'{name}.png').exists()
+        told = capsys.readouterr().out
+        assert 'the goal was missed: refused' in told
+        assert 'times smaller' not in told
+
+    def test_starts_off_by_what_the_robot_can_be_moved(self, name):
+        demo = DEMOS[name]
+        assert any(demo.position_off)
+        assert 'mm off in position' in demo.perturbation_text()
+
+    def test_watches_topics_that_are_recorded(self, name):
+        assert set(DEMOS[name].watched) <= set(EXPERIMENTS[name].recorded)
+
+
+def test_samples_are_those_of_the_execution_by_the_time_of_the_plan():
+    run = Execution(start=10.0, times=[0.0, 0.5])
+    run.seen['a'] = Stream(stamps=[9.9, 10.0, 10.4, 11.0], rows=[[0], [1], [2], [3]])
+    times, rows = run.samples('a')
+    np.testing.assert_allclose(times, [0.0, 0.4])
+    assert rows.tolist() == [[1.0], [2.0]]
+
+
+def test_goals_are_those_of_the_scenarios():
+    ball = DEMOS['ball_on_plate'].request(scenario_of('ball_on_plate'))
+    assert ball.goal['v_h'] == -0.033
+    assert ball.goal['q_HO_x'] == pytest.approx(math.sqrt(0.5))
+    assert ball.horizon == 2.0
+    spin = DEMOS['spin_rolling'].request(scenario_of('spin_rolling'))
+    assert spin.goal == {'u_s': -0.005, 'v_s': 0.01, 'u_o': -0.5, 'v_o': -0.3, 'psi': math.pi / 2}
+    masses = DEMOS['point_mass_ball'].request(scenario_of('point_mass_ball'))
+    assert masses.goal['path_along'] == 3.0
+    assert masses.horizon == 10.0
+    course = DEMOS['pendulum_sphere'].request(scenario_of('pendulum_sphere'))
+    assert not course.goal
+    assert course.text.startswith('rest at (2.6, 1.8) m, by way of 7 waypoints (1 with a rest)')
+
+
+def test_the_plant_of_the_pendulum_has_other_masses_and_is_else_that_of_the_plan():
+    planned = PARAMETERS.unpack(scenario_of('pendulum_sphere').p)
+    plant = PARAMETERS.unpack(load_scenario(find_config(DEMOS['pendulum_sphere'].plant_file)).p)
+    of_shell, of_pendulum = (
+        ('shell_mass', 'shell_inertia'),
+        (
+            'pendulum_mass',
+            'pendulum_inertia',
+            'pendulum_excess',
+        ),
+    )
+    factors = dict.fromkeys(of_shell, 1.1) | dict.fromkeys(of_pendulum, 0.9)
+    for name, value in planned.items():
+        np.testing.assert_allclose(plant[name], factors.get(name, 1.0) * value, err_msg=name)
+
+
+def test_what_a_planner_does_not_tell_is_not_printed():
+    class Feedback:
+        segments, iteration, cost, violation, goal_error = 8, 2, 3.5, math.nan, math.nan
+
+    assert progress_text(Feedback()) == '   8 segments, iteration   2, cost 3.5'

@@ -1,0 +1,87 @@
+"""The demonstrations on real nodes: they reach their goals, and Ctrl-C leaves nothing behind."""
+
+import os
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy')
+
+DEMO = [sys.executable, '-m', 'rolling_robotics.cli', 'demo']
+ROBOT = ('/robot/state', '/robot/control', '/odom', '/tf', '/plan/object_path')
+RECORDED = {
+    'ball_on_plate': ('/object/odometry', '/hand/accel_command', '/contact/wrench', '/plan/hand'),
+    'point_mass_ball': (*ROBOT, '/joint_states', '/contact/wrench'),
+    'pendulum_sphere': (*ROBOT, '/joint_states', '/contact/wrench'),
+    'spin_rolling': ROBOT,
+}
+CASES = [
+    pytest.param('ball_on_plate', marks=pytest.mark.slow),
+    pytest.param('point_mass_ball', marks=pytest.mark.slow),
+    'pendulum_sphere',
+    'spin_rolling',
+]
+
+
+def final_errors(text):
+    """Return the printed error and distance [mm] by label of the execution."""
+    found = re.findall(r'^  (open|closed) loop +([\d.]+) +([\d.]+)$', text, re.MULTILINE)
+    return {label: (float(error), float(distance)) for label, error, distance in found}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
+    done = subprocess.run(
+        [*DEMO, name, '--out', str(tmp_path), '--simulated-time'],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'the goal was reached' in done.stdout
+    assert 'did not stop cleanly' not in done.stdout
+    errors = final_errors(done.stdout)
+    assert errors['open'][0] > 0.05 > 10 * errors['closed'][0] / 2
+    assert errors['open'][1] > 5 * errors['closed'][1]
+    assert (tmp_path / f'{name}.png').stat().st_size > 50_000
+    assert list((tmp_path / 'recording').glob('*.mcap'))
+    counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
+    assert all(counts.get(topic, 0) > 0 for topic in RECORDED[name]), counts
+
+
+def recorded(metadata):
+    """Return the number of messages by topic."""
+    information = yaml.safe_load(metadata.read_text())['rosbag2_bagfile_information']
+    topics = information['topics_with_message_count']
+    return {t['topic_metadata']['name']: t['message_count'] for t in topics}
+
+
+@pytest.mark.parametrize('name', ['ball_on_plate', 'spin_rolling'])
+def test_ctrl_c_leaves_nothing(tmp_path, name):
+    demo = subprocess.Popen(
+        [*DEMO, name, '--out', str(tmp_path), '--simulated-time'],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = ''
+    while 'nodes are up' not in line:
+        line = demo.stdout.readline()
+        assert line, demo.stderr.read()
+    children = [
+        int(p) for p in Path(f'/proc/{demo.pid}/task/{demo.pid}/children').read_text().split()
+    ]
+    assert len(children) == 4
+    demo.send_signal(signal.SIGINT)
+    _, stderr = demo.communicate(timeout=30)
+    assert demo.returncode != 0
+    assert 'Traceback' not in stderr
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
