@@ -11,7 +11,7 @@ HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
 a figure and a recording. The exit status says whether the goal was reached."""
-EXAMPLE = '  rolling demo ball_on_plate --sim-time --out build/demo'
+EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,12 +23,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         default=Path('build', 'demo'),
         help='folder for figure and recording, build/demo by default',
-    )
-    parser.add_argument(
-        '--sim-time',
-        action='store_true',
-        help='plant and controller take turns in simulated time, so that it can be replayed; '
-        'else by the clock, where real-time priority is allowed',
     )
     parser.add_argument(
         '--simulated-time',

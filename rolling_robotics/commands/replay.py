@@ -13,7 +13,7 @@ were sent: an experiment in simulated time gives them again bit by bit.
 
 Exit status 1 tells that a command differs."""
 EXAMPLE = """\
-  rolling demo ball_on_plate --out build/demo
+  rolling demo ball_on_plate --simulated-time --out build/demo
   rolling replay build/demo/recording"""
 
 
