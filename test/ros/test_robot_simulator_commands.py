@@ -168,7 +168,7 @@ def in_namespace(run_process, name, **params):
 
 def test_it_goes_on_slipping_and_flying_where_it_is_asked_to(peer, run_process):
     """Thrown by its mass, it slips, lifts off and lands; the log and the odometry tell."""
-    node = in_namespace(run_process, 'jump', motion='all_modes')
+    node = in_namespace(run_process, 'jump', motion='all_modes', command_timeout=5.0)
     publisher = peer.node.create_publisher(JointState, 'jump/robot/control', COMMAND)
     modes, gaps = [], []
 
