@@ -29,8 +29,8 @@ class JointStateDecoder:
     def __init__(self, names: Sequence[str]) -> None:
         """Expect these names."""
         self._names = list(names)
-        self._known: bytes = b''
-        self._begin = self._positions = 0
+        self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
+        self._positions = 0
 
     def decode(self, data: bytes) -> tuple[int, NDArray[np.float64]]:
         """
@@ -55,43 +55,52 @@ class JointStateDecoder:
 
         """
         try:
-            if data[1] != LITTLE_ENDIAN:
-                raise ParameterError('big-endian messages are not read')
-            sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
-            known = self._known
-            if not known or data[self._begin : self._begin + len(known)] != known:
-                self._learn(data)
-            at = self._positions
-            (count,) = _LENGTH.unpack_from(data, at)
-            if count != len(self._names):
-                raise ParameterError(f'takes {len(self._names)} positions, got {count}')
-            at = _aligned(at + 4, 8)
-            position = np.frombuffer(data, '<f8', count, at).astype(float)
-        except (struct.error, IndexError, ValueError, UnicodeDecodeError):
+            return self._read(data)
+        except ParameterError:  # which is a ValueError too
+            raise
+        except (struct.error, IndexError, ValueError):
             raise ParameterError('the message is too short') from None
+
+    def _read(self, data: bytes) -> tuple[int, NDArray[np.float64]]:
+        if data[1] != LITTLE_ENDIAN:
+            raise ParameterError('big-endian messages are not read')
+        sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
+        pieces = self._pieces
+        if not pieces or any(data[where] != known for where, known in pieces):
+            self._learn(data)
+        at = self._positions
+        (count,) = _LENGTH.unpack_from(data, at)
+        if count != len(self._names):
+            raise ParameterError(f'takes {len(self._names)} positions, got {count}')
+        position = np.frombuffer(data, '<f8', count, _aligned(at + 4, 8)).astype(float)
         return sec * NANOSECONDS + nanosec, position
 
     def _learn(self, data: bytes) -> None:
         """Check the names of a message, and remember their bytes and where they stand."""
-        self._known = b''
+        self._pieces, names = [], []
         at = ENCAPSULATION + 8
-        at += 4 + _LENGTH.unpack_from(data, at)[0]  # frame_id
-        begin = ENCAPSULATION + 8  # a frame_id of another length would move the names
-        at = _aligned(at, 4)
+        pieces = [_piece(data, at, 4)]  # another length of frame_id would move the names
+        at = _aligned(at + 4 + _LENGTH.unpack_from(data, at)[0], 4)
+        pieces.append(_piece(data, at, 4))
         (count,) = _LENGTH.unpack_from(data, at)
         at += 4
-        names = []
         for _ in range(min(count, len(data))):
             at = _aligned(at, 4)
             (length,) = _LENGTH.unpack_from(data, at)
             names.append(bytes(data[at + 4 : at + 3 + length]).decode())
+            pieces.append(_piece(data, at, 4 + length))
             at += 4 + length
         if names != self._names:
             raise ParameterError(
                 f'names must be {", ".join(self._names)}, got {", ".join(names)[:200]}'
             )
-        self._begin, self._positions = begin, _aligned(at, 4)
-        self._known = bytes(data[begin : self._positions])
+        self._pieces, self._positions = pieces, _aligned(at, 4)
+
+
+def _piece(data: bytes, begin: int, size: int) -> tuple[slice, bytes]:
+    """Return where some bytes stand, and the bytes."""
+    where = slice(begin, begin + size)
+    return where, bytes(data[where])
 
 
 def _aligned(at: int, size: int) -> int:

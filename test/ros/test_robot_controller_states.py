@@ -1,0 +1,83 @@
+"""States of a robot from the wire: names as bytes, numbers where they stand, bad ones refused."""
+
+import math
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from numpy.testing import assert_array_equal
+import pytest
+from rclpy.serialization import serialize_message
+from rolling_controller.nodes.joint_state_codec import JointStateDecoder
+from rolling_controller.nodes.robot_states import RobotStates
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Entry, Layout, quaternion_entry
+from sensor_msgs.msg import JointState
+
+NAMES = ['u', 'path_along', 'q_w']
+LAYOUT = Layout((Entry('p', ('p_x',), 'm'), quaternion_entry('q_WB')))
+
+
+def message(position, names=NAMES, frame='odom', stamp=(3, 5), **more):
+    out = JointState(name=list(names), position=list(position), **more)
+    out.header.stamp = Time(sec=stamp[0], nanosec=stamp[1])
+    out.header.frame_id = frame
+    return bytes(serialize_message(out))
+
+
+@pytest.mark.parametrize('frame', ['', 'o', 'od', 'odo', 'odom', 'robot_7/odom'])
+@pytest.mark.parametrize('names', [['a'], ['ab', 'c'], NAMES, ['abc', 'defg', 'hijkl', 'm']])
+def test_numbers_are_read_wherever_they_stand(frame, names):
+    rng = np.random.default_rng(len(frame))
+    decoder = JointStateDecoder(names)
+    for k in range(3):
+        x = rng.normal(size=len(names))
+        data = message(x, names, frame if k < 2 else frame + '_', (k, 10 * k), effort=[1.0])
+        stamp, found = decoder.decode(data)
+        assert stamp == k * 1_000_000_000 + 10 * k
+        assert_array_equal(found, x)
+
+
+@pytest.mark.parametrize(
+    ('data', 'text'),
+    [
+        (message([1.0, 2.0, 3.0], ['u', 'path_aside', 'q_w']), 'names must be u, path_along'),
+        (message([1.0, 2.0], NAMES[:2]), 'names must be'),
+        (message([1.0, 2.0]), 'takes 3 positions, got 2'),
+        (message([1.0, 2.0, 3.0])[:40], 'too short'),
+        (b'', 'too short'),
+        (b'\x00\x00' + bytes(60), 'big-endian'),
+    ],
+)
+def test_other_messages_are_refused(data, text):
+    decoder = JointStateDecoder(NAMES)
+    decoder.decode(message([0.0, 0.0, 0.0]))
+    with pytest.raises(ParameterError, match=text):
+        decoder.decode(data)
+    decoder.decode(message([0.0, 0.0, 0.0]))
+
+
+def test_newest_state_is_kept_with_a_unit_quaternion():
+    states = RobotStates(LAYOUT, 'robot/state')
+    assert states.state() is None
+    assert states.age == math.inf
+    for k in range(3):
+        states.take(message([k, 1.001, 0, 0, 0], LAYOUT.names, stamp=(k, 0)))
+    stamp, x = states.state()
+    assert (stamp, states.count) == (2_000_000_000, 3)
+    assert_array_equal(x, [2, 1, 0, 0, 0])
+    assert_array_equal(states.state_near(900_000_000), [1, 1, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ('position', 'text'),
+    [
+        ([math.nan, 1, 0, 0, 0], 'robot/state is not finite'),
+        ([0, 0, 0, 0, 0], 'a quaternion has the norm 0'),
+        ([0, 1, 0, 0], 'robot/state: takes 5 positions, got 4'),
+    ],
+)
+def test_bad_state_is_refused_and_told(position, text):
+    states = RobotStates(LAYOUT, 'robot/state')
+    states.take(message(position, LAYOUT.names))
+    assert states.state() is None
+    assert text in states.refused
