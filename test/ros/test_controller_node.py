@@ -8,12 +8,19 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
+from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
+from rolling_dynamics.configuration import find_config
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.qos import EVENT
+from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
+from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan
+from rolling_planner.scenario import read_problem
+from std_srvs.srv import Trigger
 
 LONG = 6.0
 CODES = ExecutePlan.Result
@@ -47,6 +54,15 @@ def simulator(run_process, peer, client, model):
     while execute(peer, client, rest_plan(model)).error_code == CODES.STALE_STATE:
         assert time.monotonic() < end, 'the controller never saw the plant'
     return process
+
+
+def change(peer, node, **values):
+    """Set parameters of a node."""
+    request = SetParameters.Request(
+        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+    )
+    answer = peer.call(SetParameters, f'{node}/set_parameters', request)
+    assert all(r.successful for r in answer.results), answer
 
 
 def rest_plan(model, duration=0.3, **changes):
@@ -113,6 +129,25 @@ def test_plan_that_starts_elsewhere_is_answered(peer, client, model, simulator):
     result = execute(peer, client, rest_plan(model, states=np.tile(start, (7, 1))))
     assert result.error_code == CODES.INVALID_GOAL
     assert 'start_tolerance' in result.error_string
+
+
+def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simulator):
+    """The main job in lockstep: the ball's loop, 2 mm and 0.03 rad off at the start."""
+    scenario = load_scenario(find_config(SCENARIO['scenario_file']))
+    plan = plan_to_message(plan_rolling(read_problem(scenario)), Time(), 'world')
+    off = {'perturbation_position': [2e-3, 0.0], 'perturbation_rotation': [0.0, 0.03, 0.0]}
+    change(peer, 'simulator', **off)
+    errors = {}
+    for open_loop in (True, False):
+        change(peer, 'controller', open_loop=open_loop, goal_tolerance=10.0)
+        assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+        result = execute(peer, client, plan)
+        assert (result.error_code, result.error_string) == (CODES.NONE, '')
+        errors[open_loop] = result.final_error
+    assert errors[False] < errors[True] / 20
+    change(peer, 'controller', open_loop=True, goal_tolerance=0.05)
+    change(peer, 'simulator', **{name: [0.0] * len(value) for name, value in off.items()})
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
 
 def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
