@@ -27,7 +27,7 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
 from rolling_robotics.experiments import Experiment, NodeEntry, OWN_CLOCK, RECORDER
 
-STOP_TIMEOUT = 4.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
+STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
 DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
 PORT_BASE, DOMAIN_GAIN = 7400, 250  # of the DDS standard
