@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_node import Loaded, plant_parameters, PlantNode
+from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
+from rolling_dynamics.nodes.plant_parameters import plant_parameters
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.nodes.robot_topics import RobotTopics

@@ -16,7 +16,8 @@ from rolling_dynamics.nodes.conversions import accel_to_control, finite
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant import Plant
-from rolling_dynamics.nodes.plant_node import Loaded, plant_parameters, PlantNode
+from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
+from rolling_dynamics.nodes.plant_parameters import plant_parameters
 from rolling_dynamics.nodes.plant_topics import PlantTopics
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.simulation import Stepper

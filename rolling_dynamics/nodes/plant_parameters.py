@@ -1,0 +1,91 @@
+"""Parameters that every simulator node has."""
+
+from __future__ import annotations
+
+from rolling_dynamics.nodes.parameters import Parameter
+
+
+def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
+    """Return the parameters of every simulator; ``body`` is what a command moves."""
+    return (
+        Parameter(
+            name='scenario_file',
+            default='',
+            read_only=True,
+            text='scenario with bodies, surfaces, friction, start; a path, or a name in config/',
+        ),
+        Parameter(
+            name='rate',
+            default=rate,
+            low=50.0,
+            high=2000.0,
+            unit='Hz',
+            read_only=True,
+            text='steps a second, and messages a second of the states',
+        ),
+        Parameter(
+            name='contact_rate',
+            default=100.0,
+            low=1.0,
+            high=1000.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of contact wrench, joints and the like',
+        ),
+        Parameter(
+            name='tf_rate',
+            default=50.0,
+            low=1.0,
+            high=100.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of the frames',
+        ),
+        Parameter(
+            name='marker_rate',
+            default=20.0,
+            low=1.0,
+            high=60.0,
+            unit='Hz',
+            read_only=True,
+            text='messages a second of markers and contact state',
+        ),
+        Parameter(
+            name='rate_factor',
+            default=1.0,
+            low=0.01,
+            high=100.0,
+            text='simulated seconds in a second; only with use_sim_time',
+        ),
+        Parameter(
+            name='command_timeout',
+            default=0.05,
+            low=0.002,
+            high=5.0,
+            unit='s',
+            text=f'age of a command beyond which the {body} is braked',
+        ),
+        Parameter(
+            name='lockstep_timeout',
+            default=1.0,
+            low=0.01,
+            high=60.0,
+            unit='s',
+            text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
+        ),
+        Parameter(
+            name='brake_time',
+            default=0.1,
+            low=0.01,
+            high=5.0,
+            unit='s',
+            read_only=True,
+            text=f'time constant with which an uncommanded {body} comes to rest',
+        ),
+        Parameter(
+            name='frame_prefix',
+            default='',
+            read_only=True,
+            text='put before every other frame, so that two robots do not collide',
+        ),
+    )
