@@ -87,11 +87,11 @@ def joints(recording: Path, params: Path | None) -> Found:
     )
     rotor = np.maximum(found.reflected_inertia, 0.0) / np.square(motors.gear)
     lines = [
-        f'motors.rotor_inertia  {_numbers(rotor)} kg m^2 on the side of the motors',
-        f'motors.coulomb        {_numbers(found.coulomb)} N m, +- {_numbers(found.sigma[1])}',
-        f'motors.viscous        {_numbers(found.viscous)} N m s/rad, +- {_numbers(found.sigma[2])}',
-        f'motors.ripple         {_numbers(found.ripple)} N m',
-        f'offset                {_numbers(found.offset)} N m',
+        f'motors.rotor_inertia {_numbers(rotor)} kg m^2 on the side of the motors',
+        f'motors.coulomb {_numbers(found.coulomb)} N m, +- {_numbers(found.sigma[1])}',
+        f'motors.viscous {_numbers(found.viscous)} N m s/rad, +- {_numbers(found.sigma[2])}',
+        f'motors.ripple {_numbers(found.ripple)} N m',
+        f'offset {_numbers(found.offset)} N m',
         f'{len(moved.times)} states used, {_numbers(found.rms)} N m rms left',
     ]
     values = {
