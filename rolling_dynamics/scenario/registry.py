@@ -90,6 +90,11 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     return _reader(document).read(document, name)
 
 
+def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
+    """Return the scenario of a document that is plain data already, and that nobody changes."""
+    return _reader(document).read(document, name)
+
+
 def _reader(document: Mapping[str, Any]) -> ScenarioReader:
     known = list(READERS)
     if 'system' not in document:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import RollingError, ScenarioError
-from rolling_dynamics.scenario.formulas import number
+from rolling_dynamics.scenario.formulas import LARGEST, number
 
 
 @contextmanager
@@ -86,6 +86,10 @@ class Section:
 
 def numbers(values: Any, path: str) -> NDArray[np.float64]:
     """Return nested lists of numbers as an array, or raise ScenarioError naming the entry."""
+    if isinstance(values, list) and all(type(v) in {int, float} for v in values):
+        plain = np.array(values, dtype=float)
+        if not plain.size or np.abs(plain).max() <= LARGEST:
+            return plain
 
     def evaluate(value: Any, where: str) -> Any:
         if isinstance(value, list):

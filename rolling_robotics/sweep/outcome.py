@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.registry import load_plain
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at
@@ -49,7 +50,7 @@ def _row(
     values: Mapping[str, Any],
 ) -> Row:
     try:
-        scenario = load_scenario(document_at(document, follows, values))
+        scenario = load_plain(document_at(document, follows, values))
         return {'point': number, **outcome(scenario)}
     except RollingError as e:
         return failure(number, str(e))

@@ -70,7 +70,7 @@ class Store:
     def write(self, part: int, rows: Sequence[Row]) -> None:
         """Write the rows of a part; it appears complete or not at all."""
         self.folder.mkdir(exist_ok=True)
-        table = _table(self._sweep, rows).replace_schema_metadata(self._metadata())
+        table = _table(self._sweep, rows, self._hash).replace_schema_metadata(self._metadata())
         _written(table, self.folder / f'part-{part:06d}.parquet')
         self.done.add(part)
 
@@ -110,7 +110,7 @@ def _hash_of(path: Path) -> str:
     return metadata.get(HASH, b'none').decode()
 
 
-def _table(sweep: Sweep, rows: Sequence[Row]) -> pa.Table:
+def _table(sweep: Sweep, rows: Sequence[Row], known_hash: str) -> pa.Table:
     """Return rows as a table: the point, what is varied there, and what came out."""
     outputs = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, pa.Array] = {'point': pa.array([row['point'] for row in rows], pa.int64())}
@@ -120,7 +120,7 @@ def _table(sweep: Sweep, rows: Sequence[Row]) -> pa.Table:
     for key in outputs:
         if key != 'point':
             columns[key] = _column(key, [row.get(key) for row in rows])
-    columns['scenario_hash'] = pa.array([sweep.hash()] * len(rows), pa.string())
+    columns['scenario_hash'] = pa.array([known_hash] * len(rows), pa.string())
     return pa.table(columns)
 
 
