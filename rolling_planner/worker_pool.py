@@ -16,7 +16,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_planner.worker import CANCELLED, Outcome
 from rolling_planner.worker_process import Job, Worker
 
-ANSWER_AFTER = 0.12  # from the request to cancel to the answer, whatever the worker does [s]
+ANSWER_AFTER = 0.1  # from the request to cancel to the answer, whatever the worker does [s]
 KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
 REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
 
@@ -90,7 +90,7 @@ class WorkerPool:
         self._dispatch()
 
     def cancel(self) -> None:
-        """Cancel the present job, if any: it is answered within 0.12 s."""
+        """Cancel the present job, if any: it is answered within 0.1 s."""
         with self._lock:
             worker, job = self._at_work, self._job
             if job is not None and worker is None:
