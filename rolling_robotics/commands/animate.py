@@ -5,11 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'draw a moving picture of a simulation or a plan'
+HELP = 'draw a moving picture of a simulation, a plan or a recording'
 DESCRIPTION = """\
-Draw a result file as a GIF, as an MP4 where ffmpeg is installed, or as one PNG: the bodies with
-their surfaces, contact frames, the contact's path on both surfaces, the contact force inside its
-friction cone, and margins below. A plan's end, or another plan's motion, is shown as a ghost."""
+Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG: the
+bodies with their surfaces, contact frames, the contact's path on both surfaces, the contact force
+inside its friction cone, and margins below. A plan's end, or another plan's motion, is shown as a
+ghost."""
 EXAMPLE = """\
   rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
   rolling animate plate.json --out plate.gif --speed 2
@@ -18,7 +19,7 @@ EXAMPLE = """\
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('file', metavar='FILE.json', type=Path, help='result file')
+    parser.add_argument('file', metavar='FILE', type=Path, help='result or recording')
     parser.add_argument(
         '--out',
         metavar='FILE',
@@ -45,9 +46,9 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_robotics.animation.movie import Shot, write_movie, WRITERS  # noqa: PLC0415
     from rolling_robotics.animation.painter import Camera  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, read_result  # noqa: PLC0415
+    from rolling_robotics.commands.shown import shown_scene  # noqa: PLC0415
+    from rolling_robotics.files import checked_output  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
-    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
 
     for name, low, high in (
         ('rate', 1, 100),
@@ -60,8 +61,7 @@ def run(args: Namespace) -> int:
             raise ParameterError(f'--{name}: must lie between {low:g} and {high:g}, got {value:g}')
     known = args.out.suffix if args.out.suffix in WRITERS else '.gif'
     out = checked_output(args.out, known)
-    result = read_result(args.file)
-    scene = scene_of(result, read_result(args.plan) if args.plan else None)
+    scene = shown_scene('animate', args.file, args.plan)
     shot = Shot(
         rate=args.rate,
         speed=args.speed,

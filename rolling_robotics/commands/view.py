@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rolling_robotics.scene.scene import Scene
 
 HELP = 'show a result, a recording or running nodes in a browser'
 DESCRIPTION = """\
@@ -45,32 +41,17 @@ def run(args: Namespace) -> int:
         raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
     if args.file is None:
         return _live(args)
+    from rolling_robotics.commands.shown import shown_scene  # noqa: PLC0415
     from rolling_robotics.viewer.serve import play  # noqa: PLC0415
 
-    play(_scene(args), args.host, args.port, args.speed, _ready)
+    scene = shown_scene('view', args.file, args.plan)
+    play(scene, args.host, args.port, args.speed, _ready)
     print('viewer closed')
     return 0
 
 
 def _ready(address: str) -> None:
     print(f'open {address} in a browser; Ctrl-C ends it', flush=True)
-
-
-def _scene(args: Namespace) -> Scene:
-    """Return the scene of a result or a recording."""
-    if args.file.is_dir() or args.file.suffix == '.mcap':
-        from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
-
-        need_ros('view')
-        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
-        from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
-
-        with Recorded(args.file) as recorded:
-            return recorded_scene(recorded)
-    from rolling_robotics.files import read_result  # noqa: PLC0415
-    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
-
-    return scene_of(read_result(args.file), read_result(args.plan) if args.plan else None)
 
 
 def _live(args: Namespace) -> int:

@@ -102,7 +102,8 @@ def _bodies(recorded: Recorded, frames: Transforms, times: Values) -> list[Body]
 
 
 def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body, ...]:
-    """Return the object as the plan moves it; where there was no plan yet, at its start."""
+    """Return the object as the plan moves it; where none was executed yet, at its start."""
+    begun = [_seconds(m.header.stamp) for _, _, m in recorded.messages(['execution/plan'])]
     ghosts = []
     for _, _, message in recorded.messages([GHOST_TOPIC]):
         name = message.joint_names[0] if len(message.joint_names) else 'object'
@@ -110,13 +111,14 @@ def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body
         if body is None or not len(message.points):
             continue
         rows = [(_seconds(p.time_from_start), p.transforms[0]) for p in message.points]
-        offset = max(_seconds(message.header.stamp) - times[0], 0.0)
-        at = np.array([t for t, _ in rows]) + offset
+        at = np.array([t for t, _ in rows])
+        starts = np.array(sorted(begun) or [_seconds(message.header.stamp) or times[0]])
+        latest = np.clip(np.searchsorted(starts, times, side='right') - 1, 0, None)
+        now = times - starts[latest]
         place = np.array([[x.translation.x, x.translation.y, x.translation.z] for _, x in rows])
         turn = np.array(
             [[x.rotation.w, x.rotation.x, x.rotation.y, x.rotation.z] for _, x in rows]
         )
-        now = times - times[0]
         ghosts = [
             Body(
                 name=body.name,

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from browser import Browser, find_chromium
+from chromium_page import Browser, find_chromium
 import pytest
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'

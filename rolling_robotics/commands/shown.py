@@ -1,0 +1,43 @@
+"""What `rolling animate` and `rolling view` show: a result file, or a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolling_robotics.scene.scene import Scene
+
+
+def shown_scene(command: str, file: Path, plan: Path | None) -> Scene:
+    """
+    Return the scene of a result file or of the folder of a recording.
+
+    Parameters
+    ----------
+    command
+        Name of the subcommand, for errors.
+    file
+        Result of `rolling simulate` or `rolling plan`, or a recording.
+    plan
+        Result of `rolling plan` that is shown as a ghost, or None.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be read, or ROS is missing for a recording.
+
+    """
+    if file.is_dir() or file.suffix == '.mcap':
+        from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+
+        need_ros(command)
+        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+        from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
+
+        with Recorded(file) as recorded:
+            return recorded_scene(recorded)
+    from rolling_robotics.files import read_result  # noqa: PLC0415
+    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
+
+    return scene_of(read_result(file), read_result(plan) if plan else None)
