@@ -41,7 +41,7 @@ class Driving:
         self.wanted = wanted
         self.contact_mode = ''
         self.ended = ''
-        self._answered = -1
+        self._answered, self._stopped = -1, False
         equipment.predictor.forget()
         equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
@@ -51,6 +51,7 @@ class Driving:
 
     def stop(self) -> None:
         """Stop; the last command is the safe one."""
+        self._stopped = True
         self.loop.stop()
         if not self.ended:
             self._equipment.send_safe_command(self._node)
@@ -79,6 +80,8 @@ class Driving:
         fresh = time.monotonic() - wanted.since <= values['command_timeout']
         forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
         u = self._drive.command(at * 1e-9, x, forward, turn)
+        if self._stopped:  # while this step was computed: the safe command is the last one
+            return False
         equipment.predictor.note(at, u)
         machine.send(u, at)
         return True

@@ -226,6 +226,8 @@ class Execution:
             )
             return False
         u = self._equipment.machine.safe(x) if step.ended else step.u
+        if self._ended:  # while this step was computed: the safe command is the last one
+            return False
         self._equipment.predictor.note(at, u)
         self._equipment.machine.send(u, at)
         self._send_feedback(step)
