@@ -13,7 +13,8 @@ from collections import deque
 from rolling_dynamics.errors import ParameterError
 
 SETTLED = 20  # images after which the largest difference is near the limit
-JUMP = 0.05  # a difference so far from the others is another clock [s]
+JUMP = 0.05  # data that come so much earlier than all others have another clock [s]
+LATE = 0.25  # so much later as well; less is a busy machine [s]
 JUMPS = 5  # such images in a row
 
 
@@ -82,7 +83,7 @@ class ClockOffset:
 
         """
         apart = stamp - arrival
-        if self._kept and not -2 * JUMP < apart - self._kept[0][1] < JUMP:
+        if self._kept and not -LATE < apart - self._kept[0][1] < JUMP:
             self._strange.append(apart)
             if len(self._strange) < JUMPS or max(self._strange) - min(self._strange) > JUMP:
                 del self._strange[: -JUMPS + 1]

@@ -118,6 +118,12 @@ class ObjectEstimator:
         """What the camera's clock is ahead of the host's [s]."""
         return 0.0 if self._host_clock else self.clock.offset
 
+    def ahead(self, stamp: float) -> float:
+        """Return how long after the last step an image was taken, by the known clock [s]."""
+        if not self._hands or not (self._host_clock or self.clock.settled):
+            return -math.inf
+        return stamp - self.clock_offset - self._hands[-1][0]
+
     def forget(self) -> None:
         """Wait for an image to start anew."""
         self._time, self._now = None, None

@@ -60,7 +60,8 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
-MOST_MISSING = 10  # joint states that a gap in their stamps may stand for
+LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
+PATIENCE = 0.1  # for the joints that belong to an image [s]
 MODES = {
     'rolling': RollingContact.MODE_ROLLING,
     'slipping': RollingContact.MODE_SLIPPING,
@@ -199,6 +200,7 @@ class EstimatorNode(LoopNode):
         self._epoch, self._ticks = now, 0
         self._stamp: int | None = None
         self._control = np.zeros(6)
+        self._waiting: list[tuple[float, PoseWithCovarianceStamped]] = []
         self._commands.forget()
         self._encoders.forget()
         self._estimator.forget()
@@ -213,8 +215,15 @@ class EstimatorNode(LoopNode):
             self._commands.feed(self._seconds(self.now()))
         for joints in self._joints.take():
             self._take_joints(joints)
-        for image in self._images.take():
-            self._take_image(image)
+        now = self._seconds(self.now())
+        self._waiting += [(now, image) for image in self._images.take()]
+        waiting, self._waiting = self._waiting, []
+        for arrival, image in waiting:  # an image can be here before the joints of its time
+            stamp = self._seconds(time_to_nanoseconds(image.header.stamp))
+            if self._estimator.ahead(stamp) > 0.0 and now - arrival < PATIENCE:
+                self._waiting.append((arrival, image))
+            else:
+                self._take_image(image, stamp, arrival)
 
     def _seconds(self, stamp: int) -> float:
         return (stamp - self._epoch) * 1e-9
@@ -232,7 +241,7 @@ class EstimatorNode(LoopNode):
                 self._refused = 'joint states refused: their stamps do not rise'
                 return
             steps = round((stamp - self._stamp) * 1e-9 / self._dt)
-        if steps > MOST_MISSING:
+        if steps * self._dt > LONGEST_GAP:
             self._encoders.forget()
             self._estimator.forget()
             steps = 1
@@ -260,7 +269,9 @@ class EstimatorNode(LoopNode):
         except ParameterError:
             return np.zeros(3)
 
-    def _take_image(self, message: PoseWithCovarianceStamped) -> None:
+    def _take_image(
+        self, message: PoseWithCovarianceStamped, stamp: float, arrival: float
+    ) -> None:
         if not self.enabled:
             return
         if message.header.frame_id != self.values['world_frame']:
@@ -275,8 +286,7 @@ class EstimatorNode(LoopNode):
             self._refused = str(error)
             return
         covariance = np.array(message.pose.covariance).reshape(6, 6)
-        stamp = self._seconds(time_to_nanoseconds(message.header.stamp))
-        if not self._estimator.take_image(stamp, self._seconds(self.now()), p, q, covariance):
+        if not self._estimator.take_image(stamp, arrival, p, q, covariance):
             self._refused = f'image refused: {self._estimator.reason}'
 
     # -- outputs ----------------------------------------------------------------------------
