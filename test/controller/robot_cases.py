@@ -133,6 +133,7 @@ CASES = {
         rotation=(0.0, 0.0, 0.0),
         better=5.0,
         settle=3.0,
+        rate=150.0,
     ),
     'spin_rolling': Case(
         text=SPIN,

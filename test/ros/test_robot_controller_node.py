@@ -80,7 +80,7 @@ class Robot:
     def execute(self, plan, on_feedback=None):
         handle = self.send(plan, on_feedback)
         assert handle.accepted
-        return self.peer.wait(handle.get_result_async(), 60.0).result
+        return self.peer.wait(handle.get_result_async(), 180.0).result
 
     def begin(self, plan):
         """Send a plan; return its handle once it is being followed."""
