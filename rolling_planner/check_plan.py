@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 import math
 from typing import cast
 
@@ -129,9 +130,11 @@ def check_hand_trajectory(
     end = motion.segments[-1].end
     points = np.append(points[points < end], end)
     margins = dict.fromkeys(at_start, math.inf)
-    for t in points:
-        charted = cast('ContactSystem', motion.system_at(t))
-        here = _margins(charted, p, motion.state_at(t)[None], hand.control(t)[None])
+    for charted, times_there in groupby(points, motion.system_at):  # its charts may change
+        group = list(times_there)
+        x_there = np.array([motion.state_at(t) for t in group])
+        u_there = np.array([hand.control(t) for t in group])
+        here = _margins(cast('ContactSystem', charted), p, x_there, u_there)
         margins = {name: min(margins[name], here[name]) for name in margins}
     event = motion.terminal_event
     if event is not None:
@@ -146,7 +149,7 @@ def check_hand_trajectory(
 
 def _margins(system: ContactSystem, p: Array, x: Array, u: Array) -> dict[str, float]:
     return {
-        name: float(np.array(guard(x.T, u.T, 0, p)).min())
+        name: float(np.array(guard.map(len(x))(x.T, u.T, 0, p)).min())
         for name, guard in system.mode.guards.items()
     }
 

@@ -173,7 +173,11 @@ class PlannerNode(SuiteNode):
         if start is None:
             response.reason = reason
             return response
-        job = {**self._job('check'), 'start': start, 'trajectory': trajectory}
+        job = self._job('check') | {
+            'start': start,
+            'trajectory': trajectory,
+            'time_budget': self.values['time_budget'],
+        }
         outcome = await self._solve(job, lambda _: None, None)
         if outcome.value is None:
             response.reason = outcome.text or outcome.kind

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import time
 from typing import Any
 
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.nodes.jobs.system_planner import planning_model, Report
 
 
@@ -21,7 +23,8 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
         ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: ``goal``
         (values by entry or scalar name), ``horizon`` [s], ``method`` (empty for the default),
         ``options`` (the node's parameters of planning), ``waypoints`` (k, 3) [m] and ``keep_out``
-        (k, 3): x, y, radius [m]. To check: ``trajectory``, samples of the hand by name.
+        (k, 3): x, y, radius [m]. To check: ``trajectory``, samples of the hand by name, and
+        ``time_budget`` [s].
     report
         Called with progress; False cancels.
 
@@ -71,13 +74,23 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
             f'check_plan is for an object on a hand (system contact), this planner runs '
             f'{system.name}'
         )
-    found = check_hand_trajectory(
-        system,
-        model.params,
-        np.asarray(job['start'], dtype=float),
-        **job['trajectory'],
-        on_progress=lambda _: report({}),
-    )
+    budget = job['time_budget']
+    deadline = time.monotonic() + budget
+    try:
+        found = check_hand_trajectory(
+            system,
+            model.params,
+            np.asarray(job['start'], dtype=float),
+            **job['trajectory'],
+            on_progress=lambda _: report({}) and time.monotonic() < deadline,
+        )
+    except CancelledError:
+        if time.monotonic() < deadline:
+            raise
+        raise PlanningTimeoutError(
+            f'not checked within the time budget of {budget:g} s; send fewer points or raise '
+            'time_budget'
+        ) from None
     return {
         'ok': found.ok,
         'margins': found.margins,
