@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import STATE
-from rolling_planner.errors import InfeasibleError
+from rolling_planner.errors import InfeasibleError, PlanningTimeoutError
 from rolling_planner.nodes.jobs.system_planner import planner_of, PLANNERS, planning_model
 from rolling_planner.nodes.planning_job import work
 from transforms3d.quaternions import quat2mat
@@ -172,3 +172,32 @@ def test_every_system_has_a_planner():
 def test_inputs_that_no_plan_has_are_refused(name):
     with pytest.raises(ParameterError, match='inputs must be angular_velocity'):
         planning_model(name)
+
+
+@pytest.mark.parametrize(
+    ('budget', 'go_on', 'error'),
+    [(1e-9, True, PlanningTimeoutError), (60.0, False, CancelledError)],
+)
+def test_a_check_ends_when_it_is_to(monkeypatch, budget, go_on, error):
+    monkeypatch.setattr('rolling_dynamics.simulation.run.PROGRESS', 1)
+    scenario = 'ball_on_plate_hard.yaml'
+    job = {
+        'kind': 'check',
+        'scenario_file': scenario,
+        'start': planning_model(scenario).start,
+        'trajectory': {
+            'times': np.linspace(0.0, 1.0, 3),
+            'q_WH': np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)),
+            'p_WH': np.zeros((3, 3)),
+        },
+        'time_budget': budget,
+    }
+    with pytest.raises(error):
+        work(job, lambda _: go_on)
+
+
+def test_a_robot_has_no_hand():
+    scenario = 'spin_rolling_plan.yaml'
+    job = {'kind': 'check', 'scenario_file': scenario, 'start': planning_model(scenario).start}
+    with pytest.raises(ParameterError, match='this planner runs spin_rolling_sphere'):
+        work(job, lambda _: True)
