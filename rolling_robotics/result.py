@@ -11,12 +11,14 @@ from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import common_arrays, layout_series, Series
 from rolling_robotics.contact_arrays import contact_arrays
 from rolling_robotics.mass_arrays import mass_arrays
+from rolling_robotics.pendulum_arrays import pendulum_arrays
 from rolling_robotics.version import version
 
 VIEWS: dict[str, Callable[[Any, Trajectory], dict[str, Series]]] = {
     'contact': contact_arrays,
     'point_mass_ball': mass_arrays,
     'point_mass_disk': mass_arrays,
+    'pendulum_sphere': pendulum_arrays,
 }
 
 
@@ -171,8 +173,10 @@ def summary(result: dict[str, Any]) -> str:
         lines.append(f'  normal force        {normal.min():.6g} to {normal.max():.6g} N')
     if 'mu_needed' in data:
         needed = np.asarray(data['mu_needed']['values'])
+        needed = needed.astype(float)
         if np.isfinite(needed).any():
-            lines.append(f'  friction needed     {np.nanmax(needed):.6g}')
+            when = float(np.asarray(data['time']['values'])[int(np.nanargmax(needed))])
+            lines.append(f'  friction needed     {np.nanmax(needed):.6g} at t = {when:.6g} s')
     if 'energy' in data:
         energy = np.asarray(data['energy']['values'])
         lines.append(f'  energy              {energy[0]:.9g} to {energy[-1]:.9g} J')

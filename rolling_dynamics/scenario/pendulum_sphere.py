@@ -65,6 +65,8 @@ def read_pendulum_sphere(document: dict[str, Any], name: str) -> Scenario:
             spin=initial.number('spin', 0.0) / scales.time,
             pendulum=_pendulum(initial),
         )
+    turning = initial.section('pendulum').numbers('angular_velocity', np.zeros(3))
+    x0[system.state.slice('w_WP_W')] = turning / scales.time
     return Scenario(
         name=document.get('name', name),
         description=document.get('description', ''),

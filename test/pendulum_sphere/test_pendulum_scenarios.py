@@ -139,3 +139,28 @@ def test_check_reads_the_manoeuvre_too(tmp_path, capsys):
     path.write_text(source.replace('position: [1, 0.3]', 'position: [1.5, 0.3]'))
     assert main(['check', str(path)]) == 2
     assert 'waypoints[0] (1.5, 0.3) lies inside obstacles[0]' in capsys.readouterr().err
+
+
+def test_pendulum_may_turn_at_the_start():
+    """In either units; the state holds it in rad/s."""
+    turning = [0.1, -0.2, 0.3]
+    initial = {'pendulum': {'theta': 0.2, 'angular_velocity': turning}}
+    where = LAYOUT.slice('w_WP_W')
+    base = {'system': 'pendulum_sphere', 'duration': 1, 'initial': initial}
+    assert load_scenario(base).x0[where] == pytest.approx(turning)
+    t_0 = scales_of(paper_parameters()).time
+    scaled = load_scenario({**base, 'units': 'dimensionless'})
+    assert scaled.x0[where] == pytest.approx(np.array(turning) / t_0)
+
+
+def test_forces_are_written(tmp_path):
+    """Friction over normal force; the joint carries the pendulum's weight where all rests."""
+    out = tmp_path / 'out.json'
+    assert main(['simulate', str(FOLDER / 'pendulum_start.yaml'), '--out', str(out)]) == 0
+    arrays = json.loads(out.read_text())['arrays']
+    force = np.array(arrays['f_contact']['values'])
+    ratio = np.hypot(force[:, 0], force[:, 1]) / force[:, 2]
+    assert arrays['mu_needed']['values'] == pytest.approx(ratio)
+    params = paper_parameters()
+    at_rest = [0, 0, -params.pendulum_mass * params.gravity]
+    assert arrays['joint_force']['values'][-1] == pytest.approx(at_rest, abs=1e-9)

@@ -1,0 +1,31 @@
+"""Arrays of a sphere with a pendulum: what the contact and the joint carry."""
+
+from __future__ import annotations
+
+import numpy as np
+from rolling_dynamics.pendulum_sphere import PendulumSphere
+from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.arrays import along, layout_series, Series, vector
+
+
+def pendulum_arrays(system: PendulumSphere, trajectory: Trajectory) -> dict[str, Series]:
+    """
+    Return arrays beside those that every system has.
+
+    Parameters
+    ----------
+    system
+        A sphere with a pendulum.
+    trajectory
+        Its output times are those of the arrays.
+
+    """
+    arrays = layout_series(system.state, trajectory.states)
+    force = along(trajectory, lambda s: s.mode.wrench)[:, 3:]
+    with np.errstate(divide='ignore', invalid='ignore'):
+        friction = np.hypot(force[:, 0], force[:, 1])
+        ratio = np.where(force[:, 2] > 0, friction / force[:, 2], np.nan)
+    arrays['mu_needed'] = Series(ratio, '', text='static friction over normal force')
+    joint = along(trajectory, lambda s: s.joint_force)
+    arrays['joint_force'] = vector(joint, 'N', 'W', 'force of the pendulum on the shell')
+    return arrays
