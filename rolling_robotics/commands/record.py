@@ -37,9 +37,10 @@ def need_ros(command: str) -> None:
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise ParameterError(
-            f'{command}: needs ROS 2 and rosbags, but {" and ".join(missing)} cannot be imported; '
-            'run `make setup` in the source tree, or source a ROS 2 workspace that holds '
-            'rolling_interfaces and `pip install rosbags`'
+            f'{command}: needs ROS 2, but {" and ".join(missing)} cannot be imported; run '
+            '`make setup` in the source tree, or source a ROS 2 workspace that holds '
+            'rolling_interfaces and `pip install rosbags`. `rolling simulate`, `plan`, `plot` and '
+            '`animate` work without ROS'
         )
 
 

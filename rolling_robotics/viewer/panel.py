@@ -13,7 +13,8 @@ from viser import uplot
 
 RATE = 30.0  # updates a second
 CURVE_POINTS = 240
-CURVE_PERIOD = 0.2  # s between two marks of the present in the curves
+CURVE_PERIOD = 0.4  # s between two marks of the present in the curves
+SLIDER_PERIOD = 0.1  # s between two moves of the slider while it plays
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '4')
 
@@ -39,6 +40,7 @@ class Player:
         self.size = self._stage.size
         self._start, self._end = float(scene.times[0]), float(scene.times[-1])
         self._time, self._index, self.sent = self._start, -1, 0
+        self._slid = -SLIDER_PERIOD
         self._lock = threading.Lock()
         gui = server.gui
         gui.add_markdown(f'**{scene.title.replace("_", " ")}**')
@@ -76,7 +78,9 @@ class Player:
         self._index = k
         self._stage.show(k)
         self.sent += 1
-        if self.playing.value:
+        at = time.monotonic()
+        if self.playing.value and at - self._slid >= SLIDER_PERIOD:
+            self._slid = at
             now = float(np.clip(self._time, self._start, self._end))
             self.slider.value = now  # type: ignore[misc]
 

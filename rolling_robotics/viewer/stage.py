@@ -64,7 +64,8 @@ class Stage:
         items: list[Body | Frame] = [*scene.bodies, *scene.ghosts, *scene.frames]
         for handle, item in zip(self._moving, items, strict=True):
             seen = bool(np.isfinite(item.attitude[k]).all())
-            handle.visible = seen
+            if handle.visible != seen:
+                handle.visible = seen
             if seen:
                 handle.position, handle.wxyz = item.position[k], item.attitude[k]
         for handle, since in self._pieces:
@@ -138,7 +139,8 @@ class Stage:
             return
         force = wrench.force[k] * wrench.scale
         pushes = bool(np.isfinite(force).all() and force[2] > 0)
-        self._force.visible = self._cone.visible = pushes
+        if self._force.visible != pushes:
+            self._force.visible = self._cone.visible = pushes
         if pushes:
             self._force.points = np.array([[np.zeros(3), force]])
             self._cone.scale = float(force[2])

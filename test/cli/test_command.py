@@ -177,7 +177,7 @@ def test_demo_without_ros_says_so(rolling, monkeypatch):
     monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
     ended = rolling('demo', 'ball_on_plate')
     assert ended.status == 2
-    assert 'needs ROS 2, but rclpy and rolling_interfaces cannot be imported' in ended.err
+    assert 'needs ROS 2, but rclpy and rolling_interfaces and rosbags cannot' in ended.err
 
 
 LONG = {
