@@ -23,6 +23,7 @@ LABEL = 'closed loop'
 def draw(record: Record, path: Path) -> None:
     """Write the figure, a PNG file."""
     with saved_panels(path, 'aa;aa;bc;bd') as axes:
+        _draw_band(axes['a'], record)
         draw_paths(axes['a'], record.places(record.plan.states), driven_paths(record), unit='m')
         axes['a'].set(title='path of the centre, from above')
         draw_errors(axes['b'], record, 'm, rad, m/s, rad/s')
@@ -42,7 +43,7 @@ def _draw_band(axis: Axes, record: Record) -> None:
         states = np.tile(record.plan.states[0], (len(along), 1))
         states[:, columns] = np.column_stack([along, np.full_like(along, aside)])
         edges.append(record.places(states))
-    axis.fill(*np.vstack([edges[0], edges[1][::-1]]).T, color='0.88')
+    axis.fill(*np.vstack([edges[0], edges[1][::-1]]).T, color='0.85', label='band')
 
 
 def _draw_masses(axis: Axes, record: Record) -> None:
