@@ -1,0 +1,210 @@
+"""The whole laboratory as processes: what each injected fault leads to."""
+
+import math
+import os
+import signal
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped
+from nav_msgs.msg import Odometry
+import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER
+from std_srvs.srv import SetBool, Trigger
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.getloadavg()[0] > 2 * os.cpu_count(),
+        reason='five nodes in real time need a machine that has time for them',
+    ),
+]
+BLIND = ('the last image is', 'no object was seen')
+PACKAGE = 'rolling_hw_interface.nodes'
+SLOW = {'rate': 200.0, 'diagnostics_period': 0.1}  # the machine may be busy
+NODES = {
+    'emulated_motors': {
+        'scenario_file': 'laboratory_flat.yaml',
+        'motors.command_timeout': 0.2,
+        'seed': 1,
+    },
+    'emulated_camera': {'camera.rate': 50.0, 'camera.clock_offset': 0.3, 'seed': 1},
+    'motor_bridge': {'drive.command_timeout': 0.2, 'drive.state_timeout': 0.5},
+    'vision_bridge': {},
+    'estimator': {
+        'scenario_file': 'laboratory_flat.yaml',
+        'filter.planar': True,
+        'vision_timeout': 0.5,
+    },
+}
+LONG = 40.0
+
+
+def params(name):
+    common = {k: v for k, v in SLOW.items() if k != 'rate' or name != 'vision_bridge'}
+    return {**common, **NODES[name]}
+
+
+@pytest.fixture(scope='module')
+def nodes(run_process):
+    return {n: run_process(f'{PACKAGE}.{n}_node', params=params(n)) for n in NODES}
+
+
+@pytest.fixture(scope='module')
+def laboratory(peer, nodes):
+    health(peer, 'estimator', 'rolling', timeout=90.0)
+    return nodes
+
+
+def health(peer, node, text, timeout=LONG):
+    texts = (text,) if isinstance(text, str) else text
+
+    def accept(message):
+        status = message.status[0]
+        return status.name == node and any(t in status.message for t in texts)
+
+    told = []
+
+    def keep(message):
+        told.append(f'{message.status[0].name}: {message.status[0].message}')
+        return accept(message)
+
+    try:
+        found = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=keep, timeout=timeout)
+    except AssertionError:
+        mine = sorted({t for t in told if t.startswith(node)})
+        pytest.fail(f'{node} did not say {texts}, but {mine}')
+    return found[0]
+
+
+def inject(peer, node, kind, **others):
+    values = {'fault': kind, **others}
+    request = SetParameters.Request(
+        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+    )
+    results = peer.call(SetParameters, f'{node}/set_parameters', request, timeout=LONG).results
+    assert all(r.successful for r in results), results
+
+
+def enable(peer, node='motor_bridge'):
+    request = SetBool.Request(data=True)
+    assert peer.call(SetBool, f'{node}/enable', request, timeout=LONG).success
+
+
+@pytest.fixture
+def commanding(peer, laboratory):
+    """Swing the hand gently, as a controller would."""
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+
+    def command():
+        message = AccelStamped()
+        now = peer.node.get_clock().now()
+        message.header.stamp = now.to_msg()
+        message.accel.linear.x = 0.7 * math.cos(6.0 * now.nanoseconds * 1e-9)
+        publisher.publish(message)
+
+    enable(peer)
+    with peer.every(0.01, command):
+        health(peer, 'motor_bridge', 'driving')
+        yield
+
+
+def speed(message):
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    return math.hypot(v.x, v.z) + 0.1 * abs(w.y)
+
+
+def moving_hand(peer):
+    peer.collect(
+        Odometry,
+        'hand/ground_truth',
+        STREAM_READER,
+        accept=lambda m: speed(m) > 0.06,
+        timeout=LONG,
+    )
+
+
+def resting_hand(peer):
+    peer.collect(
+        Odometry, 'hand/ground_truth', STREAM_READER, 20, timeout=LONG, accept=is_at_rest()
+    )
+
+
+def is_at_rest():
+    """Accept messages once ten in a row are slow; an arm on its brakes sinks at 0.04 m/s."""
+    count = [0]
+
+    def accept(message):
+        count[0] = count[0] + 1 if speed(message) < 0.05 else 0
+        return count[0] > 10
+
+    return accept
+
+
+def test_estimate_is_the_truth(peer, laboratory):
+    truth = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, timeout=LONG)[0]
+    found = peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=LONG)[0]
+    a, b = truth.pose.pose.position, found.pose.pose.position
+    assert math.dist((a.x, a.z), (b.x, b.z)) < 2e-3
+
+
+def test_hand_follows_and_rests_when_the_controller_falls_silent(peer, commanding):
+    moving_hand(peer)
+
+
+def test_hand_is_at_rest_after_that(peer, laboratory):
+    health(peer, 'motor_bridge', 'holding: the command is')
+    resting_hand(peer)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'joint', 'text'),
+    [
+        ('encoder_lost', 1, 'joint 2 gives no angle'),
+        ('encoder_frozen', 0, 'joint 1 does not turn'),
+        ('motor_stuck', 1, 'does not turn'),
+        ('silent', 0, ('the joint states are', 'from its reference')),
+    ],
+)
+def test_fault_of_the_motors_brings_the_arm_to_rest(peer, commanding, kind, joint, text):
+    moving_hand(peer)
+    inject(peer, 'emulated_motors', kind, fault_joint=joint)
+    health(peer, 'motor_bridge', text)
+    health(peer, 'emulated_motors', f'injected fault: {kind}')
+    resting_hand(peer)
+    inject(peer, 'emulated_motors', 'none')
+    assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
+
+
+@pytest.mark.parametrize('kind', ['camera_frozen', 'camera_off', 'markers_hidden'])
+def test_blind_camera_ends_the_estimate_and_it_comes_back(peer, laboratory, kind):
+    inject(peer, 'emulated_camera', kind)
+    health(peer, 'vision_bridge', 'no pose for')
+    health(peer, 'estimator', BLIND)
+    inject(peer, 'emulated_camera', 'none')
+    health(peer, 'estimator', 'rolling')
+
+
+def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding, run_process):
+    moving_hand(peer)
+    laboratory['motor_bridge'].popen.send_signal(signal.SIGKILL)
+    health(peer, 'emulated_motors', 'braking: no commands')
+    resting_hand(peer)
+    run_process(f'{PACKAGE}.motor_bridge_node', params=params('motor_bridge'))
+    health(peer, 'motor_bridge', 'driving')
+
+
+def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(
+    peer, laboratory, run_process
+):
+    laboratory['emulated_camera'].popen.send_signal(signal.SIGKILL)
+    health(peer, 'estimator', BLIND)
+    run_process(f'{PACKAGE}.emulated_camera_node', params={**params('emulated_camera'), 'seed': 7})
+    health(peer, 'estimator', 'rolling')
+
+
+def test_everything_stops_cleanly(laboratory):
+    for name in ('estimator', 'vision_bridge', 'emulated_motors'):
+        status, _ = laboratory[name].stop(timeout=20.0)
+        assert (status, laboratory[name].text.count('Traceback')) == (0, 0), laboratory[name].text
