@@ -111,7 +111,8 @@ class _Curves:
     def __init__(self, server: viser.ViserServer, scene: Scene, title: str) -> None:
         strip = next(s for s in scene.strips if s.title == title)
         self._times = np.linspace(scene.times[0], scene.times[-1], CURVE_POINTS)
-        self._values = [resample(scene.times, v, self._times) for v in strip.curves.values()]
+        curves = (np.nan_to_num(v) for v in strip.curves.values())  # the plot knows no gaps
+        self._values = [resample(scene.times, v, self._times) for v in curves]
         names = list(strip.curves)
         if strip.limit is not None:
             self._values.append(np.full(CURVE_POINTS, strip.limit))
@@ -132,12 +133,12 @@ class _Curves:
         )
 
     def _data(self, now: float) -> tuple[Values, ...]:
-        """Return times, curves, and a stroke at the present."""
+        """Return times, curves, and a spike at the present."""
         every = np.concatenate(self._values) if self._values else np.zeros(1)
         k = int(np.clip(np.searchsorted(self._times, now), 1, CURVE_POINTS - 1))
-        stroke = np.full(CURVE_POINTS, np.nan)
-        stroke[k - 1 : k + 1] = np.nanmin(every), np.nanmax(every)
-        return (self._times, *self._values, stroke)
+        spike = np.full(CURVE_POINTS, every.min())
+        spike[k] = every.max()
+        return (self._times, *self._values, spike)
 
     def mark(self, now: float) -> None:
         """Mark a time."""

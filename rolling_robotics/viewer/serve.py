@@ -47,7 +47,10 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     server.scene.set_up_direction('+z')
-    server.scene.configure_default_lights(cast_shadow=False)  # kind to slow machines
+    # kind to machines that draw in software: no shadows, no mirrored surroundings
+    server.scene.configure_default_lights(cast_shadow=False)
+    server.scene.configure_environment_map(None)
+    server.scene.add_light_ambient('/light', intensity=1.5)
     try:
         yield server
     finally:
@@ -62,7 +65,7 @@ def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> Non
     @server.on_client_connect
     def _(client: viser.ClientHandle) -> None:
         client.camera.up_direction = np.array([0.0, 0.0, 1.0])
-        client.camera.position = middle + size * np.array([0.75, -1.0, 0.7])
+        client.camera.position = middle + size * np.array([0.5, -0.7, 0.45])
         client.camera.look_at = middle
 
 

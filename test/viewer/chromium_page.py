@@ -20,7 +20,7 @@ OPTIONS = (
     '--headless=new',
     '--no-sandbox',
     '--remote-debugging-port=0',
-    '--window-size=640,420',
+    '--window-size=1000,600',
     '--enable-unsafe-swiftshader',
     '--use-angle=swiftshader',
     '--no-first-run',

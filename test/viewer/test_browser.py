@@ -11,6 +11,7 @@ import pytest
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
 SLIDER = 'document.querySelector("[role=slider]")'
+PLAY = '[...document.querySelectorAll("label")].find(l => l.innerText.trim() === "play").control'
 VALUE = f'Number({SLIDER}.getAttribute("aria-valuenow"))'
 
 pytestmark = [
@@ -39,7 +40,8 @@ def test_page_loads_the_ball_moves_and_the_slider_works(address, tmp_path):
         before = browser.run(VALUE)
         browser.wait_for('a later time', f'{VALUE} !== {before}')
         browser.picture(PICTURES / 'playing.png')
-        browser.run('document.querySelector("[type=checkbox]").click()')  # stop
+        browser.run(f'{PLAY}.click()')  # stop
+        browser.wait_for('the stop', f'!{PLAY}.checked')
         browser.run(f'{SLIDER}.focus()')
         browser.press('End')
         browser.wait_for('the end', f'Math.abs({VALUE} - 1) < 1e-6')
