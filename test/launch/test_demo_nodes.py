@@ -47,8 +47,8 @@ def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
     assert 'the goal was reached' in done.stdout
     assert 'did not stop cleanly' not in done.stdout
     errors = final_errors(done.stdout)
-    assert errors['open'][0] > 0.05 > 10 * errors['closed'][0] / 2
-    assert errors['open'][1] > 5 * errors['closed'][1]
+    for open_loop, closed_loop in zip(errors['open'], errors['closed'], strict=True):
+        assert open_loop > 5 * closed_loop
     assert (tmp_path / f'{name}.png').stat().st_size > 50_000
     assert list((tmp_path / 'recording').glob('*.mcap'))
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
