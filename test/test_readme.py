@@ -172,7 +172,11 @@ def test_demonstrations_reach_their_goal(path, folder):
 
 @pytest.mark.parametrize('path', WITH_PYTHON, ids=name)
 def test_python_examples_run(path, folder):
-    """Blocks of a page run one after the other, as in a notebook."""
+    """
+    Blocks of a page run one after the other, as in a notebook.
+
+    A fragment that needs names which the page does not define is marked as ``py`` instead.
+    """
     names = {'__name__': 'example'}
     for code in blocks(path, 'python'):
         exec(compile(code, name(path), 'exec'), names)  # noqa: S102
