@@ -54,15 +54,15 @@ def _free_masses(
     for k, mass in enumerate(system.masses, 1):
         if not isinstance(mass, FreeMass):
             continue
-        place = along(trajectory, partial(_place, k))
+        place = along(trajectory, partial(_place, mass))
         arrays[f'mass_{k}_position'] = vector(place, 'm', 'W', f'origin of mass_{k}')
     return arrays
 
 
-def _place(number: int, system: PointMassBall | PointMassDisk) -> ca.Function:
+def _place(mass: FreeMass, system: PointMassBall | PointMassDisk) -> ca.Function:
     """Return ``(x, u, t, p) -> position`` of a free mass in W."""
     x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
     shell = system.pose(x, p)[0]
-    place = shell[:3, 3] + shell[:3, :3] @ system.masses[number - 1].position(t)
+    place = shell[:3, 3] + shell[:3, :3] @ mass.position(t)
     return ca.Function('place', [x, u, t, p], [ca.densify(place)])

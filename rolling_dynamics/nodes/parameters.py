@@ -157,6 +157,10 @@ class ParameterTable:
         """Return the present value of a parameter."""
         return self._node.get_parameter(name).value
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the present values of all parameters by name."""
+        return {name: self[name] for name in self._table}
+
     def _declare(self, entry: Parameter) -> None:
         try:
             self._node.declare_parameter(entry.name, entry.default, entry.descriptor())
@@ -176,7 +180,7 @@ class ParameterTable:
             raise ParameterError(f'parameter {reason}')
 
     def _judge(self, changes: list[RosParameter]) -> SetParametersResult:
-        values = {name: self[name] for name in self._table}
+        values = self.as_dict()
         for change in changes:
             entry = self._table.get(change.name)
             if entry is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import inspect
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -15,7 +15,7 @@ from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.piece import Piece
 
 Samples = tuple[ArrayLike, ArrayLike]
-ControlLike = ArrayLike | Samples | ca.Function | Callable[..., ArrayLike] | None
+ControlLike: TypeAlias = ArrayLike | Samples | ca.Function | Callable[..., ArrayLike] | None
 
 
 class StepControl(Protocol):
