@@ -171,7 +171,7 @@ def as_control(
     if control is None:
         return PiecewiseLinear([0.0], np.zeros((1, size)), size)
     if isinstance(control, tuple) and len(control) == 2 and np.ndim(control[1]) == 2:
-        return PiecewiseLinear(*control, size)
+        return PiecewiseLinear(control[0], control[1], size)
     held = np.asarray(control, dtype=float)
     if held.shape != (size,):
         raise ParameterError(
