@@ -181,7 +181,7 @@ def test_demo_without_ros_says_so(rolling, monkeypatch):
 
 
 LONG = {
-    'simulate': ('ellipsoid_in_dish', {'duration': 50000, 'output': {'rate': 10}}, r't = '),
+    'simulate': ('spinning_plate', {'duration': 500000, 'output': {'rate': 1}}, r't = '),
     'plan': (
         'ball_on_plate_hard',
         {
