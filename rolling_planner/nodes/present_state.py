@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.qos import STREAM_READER
+from rolling_dynamics.nodes.qos import STREAM_POLLED, STREAM_READER
 from rolling_dynamics.nodes.single_goal_server import Goal, resolve
 from rolling_dynamics.nodes.state_source import StateSource
 from rolling_planner.nodes.jobs.system_planner import ODOMETRY, PlanningModel, ROBOT_STATE
@@ -62,7 +62,7 @@ class OdometryStream:
         return self._measured.refused
 
     def subscribe(self, node: Node, take: Take) -> list[Any]:
-        """Listen to both."""
+        """Listen to both, with queues: of only the newest of each, stamps are seldom equal."""
 
         def came(data: bytes, *, is_hand: bool) -> None:
             if self._measured.take(data, is_hand=is_hand):
@@ -72,7 +72,7 @@ class OdometryStream:
 
         return [
             node.create_subscription(
-                Odometry, topic, partial(came, is_hand=is_hand), STREAM_READER, raw=True
+                Odometry, topic, partial(came, is_hand=is_hand), STREAM_POLLED, raw=True
             )
             for topic, is_hand in (('hand/odometry', True), ('object/odometry', False))
         ]

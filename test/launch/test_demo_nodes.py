@@ -23,7 +23,7 @@ RECORDED = {
 CASES = [
     pytest.param('ball_on_plate', marks=pytest.mark.slow),
     pytest.param('point_mass_ball', marks=pytest.mark.slow),
-    'pendulum_sphere',
+    pytest.param('pendulum_sphere', marks=pytest.mark.slow),
     'spin_rolling',
 ]
 
