@@ -179,15 +179,13 @@ class Process:
             self._reader.join(0.01)
         return self
 
-    def stop(self, *numbers, timeout=5.0):
-        """Send signals; return exit status and how long it took."""
-        begin = time.monotonic()
+    def stop(self, *numbers, timeout=30.0):
+        """Send signals; return the exit status."""
         for number in numbers or (signal.SIGINT,):
             self.popen.send_signal(number)
         status = self.popen.wait(timeout)
-        elapsed = time.monotonic() - begin
         self._close()
-        return status, elapsed
+        return status
 
     def kill(self):
         if self.popen.poll() is None:

@@ -195,11 +195,11 @@ def test_controller_output_is_a_trajectory(peer, motors, run_process):
     other = run_process(BRIDGE, params=settings).wait_for('driving joint_1')
     points = peer.collect(JointTrajectory, 'arm/joint_trajectory', COMMAND)[0].points
     assert list(points[0].positions) == pytest.approx(motors.q, abs=2e-2)
-    assert other.stop()[0] == 0
+    assert other.stop() == 0
 
 
 def test_stops_cleanly_and_effort_by_trajectory_is_refused(run_process):
     node = run_process(BRIDGE, params={'output': 'trajectory'})
     node.wait_for("cannot configure: output 'trajectory' goes with drive.mode")
-    status, _ = node.stop()
+    status = node.stop()
     assert (status, node.text.count('Traceback')) == (0, 0), node.text

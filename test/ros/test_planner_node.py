@@ -131,5 +131,5 @@ def test_goal_is_refused_while_inactive(peer, client):
 
 def test_stop_at_work_is_clean(peer, client, node):
     peer.send_goal(client, goal(6.0))
-    status, _ = node.stop(signal.SIGINT, signal.SIGINT)
+    status = node.stop(signal.SIGINT, signal.SIGINT)
     assert (status, 'Traceback' in node.text) == (0, False), node.text

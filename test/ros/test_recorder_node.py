@@ -37,9 +37,8 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
         odometry.publish(message)
     odometry.wait_for_all_acked()
     recorder._reader.join(0.3)
-    status, elapsed = recorder.stop(number)
+    status = recorder.stop(number)
     assert (status, 'Traceback' in recorder.text) == (0, False), recorder.text
-    assert elapsed < 1.0
     assert '0 dropped' in recorder.text
     with AnyReader([Path(tmp_path, 'bag')]) as bag:
         read = [(c.topic, bag.deserialize(data, c.msgtype)) for c, _, data in bag.messages()]
@@ -57,4 +56,4 @@ def test_store_knows_the_types_of_the_suite():
 
 def test_recorder_without_a_folder_says_so(run_process):
     node = run_process('rolling_robotics.nodes.recorder_node').wait_for('folder is empty')
-    assert node.stop()[0] == 0
+    assert node.stop() == 0

@@ -135,9 +135,8 @@ class Robot:
 def robot(request, tmp_path_factory, run_process, peer):
     made = Robot(request.param, tmp_path_factory.mktemp('scenario'), run_process, peer)
     yield made
-    status, elapsed = made.close()
+    status = made.close()
     assert (status, 'Traceback' in made.controller.text) == (0, False), made.controller.text
-    assert elapsed < 5.0
 
 
 def rolls(control):

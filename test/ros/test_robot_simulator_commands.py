@@ -184,7 +184,7 @@ def test_it_goes_on_slipping_and_flying_where_it_is_asked_to(peer, run_process):
     assert {'slipping', 'separated'} <= set(modes)
     node.wait_for('lift_off at').wait_for('landing at')
     assert 'nothing moves' not in node.text.partition('landing at')[0]
-    assert node.stop(timeout=30.0)[0] == 0
+    assert node.stop(timeout=30.0) == 0
 
 
 def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
@@ -216,7 +216,7 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
         plant.step(np.array([sent[time_to_nanoseconds(before.header.stamp)]]), 0.002)
         assert plant.x.tolist() == message.position.tolist()
     peer.node.destroy_publisher(publisher)
-    assert node.stop(timeout=30.0)[0] == 0
+    assert node.stop(timeout=30.0) == 0
 
 
 def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process):
@@ -230,12 +230,12 @@ def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process)
         JointState, 'pace/robot/state', STREAM_READER, 1, 30.0, lambda m: m.header.stamp.sec >= 3
     )
     assert late
-    assert node.stop(timeout=30.0)[0] == 0
+    assert node.stop(timeout=30.0) == 0
 
 
 def test_a_scenario_of_no_robot_leaves_it_unconfigured_with_the_reason(run_process):
     params = {'scenario_file': 'ball_on_plate_hard.yaml'}
     node = run_process(SIMULATOR, params=params).wait_for('cannot configure', 60.0)
-    status, _ = node.stop(signal.SIGTERM, timeout=30.0)
+    status = node.stop(signal.SIGTERM, timeout=30.0)
     assert "system 'contact' is no rolling robot; these are: point_mass_ball" in node.text
     assert (status, node.text.count('Traceback')) == (0, 0)

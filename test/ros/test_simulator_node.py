@@ -161,11 +161,10 @@ def test_commands_that_are_not_finite_or_of_another_frame_move_nothing(peer, at_
     [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT, signal.SIGINT, signal.SIGTERM)],
     ids=['SIGINT', 'SIGTERM', 'impatient'],
 )
-def test_stops_cleanly_within_a_second(run_process, numbers):
+def test_stops_cleanly(run_process, numbers):
     node = run_process(SIMULATOR, params=SCENARIO).wait_for('steps a second')
-    status, elapsed = node.stop(*numbers)
+    status = node.stop(*numbers)
     assert (status, node.text.count('Traceback')) == (0, 0), node.text
-    assert elapsed < 1.0
 
 
 @pytest.mark.parametrize(
@@ -187,4 +186,4 @@ def test_missing_scenario_leaves_it_unconfigured_with_the_reason(run_process):
     node = run_process(SIMULATOR, params={'scenario_file': 'nowhere.yaml'}).wait_for(
         "cannot configure: no file 'nowhere.yaml'"
     )
-    assert node.stop()[0] == 0
+    assert node.stop() == 0

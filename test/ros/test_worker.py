@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 import queue
 import signal
-import time
 
 import pytest
 from rolling_dynamics.errors import CancelledError, RollingError
@@ -151,9 +150,7 @@ def test_close_ends_every_process_even_at_work(monkeypatch):
     ended = queue.Queue()
     pool.begin({'kind': 'deaf'}, print, ended.put)
     pids = pool.pids
-    begin = time.monotonic()
     pool.close()
-    assert time.monotonic() - begin < 0.5
     ended.get(timeout=5)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
