@@ -84,12 +84,12 @@ $(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)
 	@$(PIP) install --no-deps -r requirements/bench.txt
 	@touch $@
 
-# Nodes are tested one at a time: they keep time, and take every core they find.
 $(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
 	@echo 'Installing what builds the documentation ...'
 	@$(PIP) install --no-deps -r requirements/docs.txt
 	@touch $@
 
+# Nodes are tested one at a time: they keep time, and take every core they find.
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros'
 	$(BIN)/python -m pytest -m 'not slow and ros'
