@@ -1,29 +1,28 @@
-"""Every parameter of a node stands on its page."""
+"""Every node has a page, and its table of parameters is what the node declares."""
 
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from rolling_dynamics.nodes.suite_node import COMMON
 
-PAGES = Path(__file__).resolve().parents[2] / 'docs' / 'nodes'
-NODES = {
-    'simulator': 'rolling_dynamics.nodes.simulator_node',
-    'robot_simulator': 'rolling_dynamics.nodes.robot_simulator_node',
-    'planner': 'rolling_planner.nodes.planner_node',
-    'controller': 'rolling_controller.nodes.controller_node',
-    'robot_controller': 'rolling_controller.nodes.robot_controller_node',
-    'motor_bridge': 'rolling_hw_interface.nodes.motor_bridge_node',
-    'vision_bridge': 'rolling_hw_interface.nodes.vision_bridge_node',
-    'estimator': 'rolling_hw_interface.nodes.estimator_node',
-    'emulated_motors': 'rolling_hw_interface.nodes.emulated_motors_node',
-    'emulated_camera': 'rolling_hw_interface.nodes.emulated_camera_node',
-    'recorder': 'rolling_robotics.nodes.recorder_node',
-}
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = spec_from_file_location('node_pages', ROOT / 'tools' / 'node_pages.py')
+node_pages = module_from_spec(SPEC)
+SPEC.loader.exec_module(node_pages)
+NODES = node_pages.nodes()
+
+
+def test_every_node_has_a_page_and_every_page_a_node():
+    assert {path.stem for path in (ROOT / 'docs' / 'nodes').iterdir()} == set(NODES)
 
 
 @pytest.mark.parametrize('name', NODES)
-def test_page_has_every_parameter(name):
-    text = (PAGES / f'{name}.md').read_text()
-    for entry in (*COMMON, *import_module(NODES[name]).TABLE):
-        assert f'| `{entry.name}` |' in text
+def test_table_of_parameters_is_up_to_date(name):
+    text = node_pages.page_of(name).read_text()
+    wanted = node_pages.with_table(text, node_pages.table_of(NODES[name]))
+    assert text == wanted, 'run .venv/bin/python tools/node_pages.py'
+
+
+def test_a_page_without_a_place_for_the_table_is_refused():
+    with pytest.raises(ValueError, match='once each'):
+        node_pages.with_table('# a page', '')
