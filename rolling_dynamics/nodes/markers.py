@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.nodes.conversions import list_to_point, vector_to_list
 from rolling_dynamics.surfaces import Surface
+from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-GRID = 24  # cells of a mesh along each chart direction
 EXTENT = 0.25  # half the size of what is drawn of an unbounded chart [m or chart unit]
 PATH_LENGTH = 400  # points of the contact path that are kept
 NEWTONS_PER_METRE = 10.0  # length of the force arrow
@@ -57,30 +57,24 @@ def surface_marker(
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    corners = _grid(surface, extent)
-    points = [[list_to_point(p) for p in row] for row in corners]
-    for i in range(GRID):
-        for j in range(GRID):
-            a, b = points[i][j], points[i + 1][j]
-            c, d = points[i + 1][j + 1], points[i][j + 1]
-            marker.points += [a, b, c, a, c, d]
-            marker.colors += [colour(colours[(i // 3 + j // 3) % 2])] * 6
+    grid = surface_points(surface, _drawn_box(surface, extent), CELLS + 1).reshape(-1, 3)
+    points = [list_to_point(p) for p in grid.tolist()]
+    shades = [colour(rgba) for rgba in colours]
+    for (a, b, c, d), which in zip(*grid_cells(CELLS + 1, CELLS + 1), strict=True):
+        marker.points += [points[k] for k in (a, b, c, a, c, d)]
+        marker.colors += [shades[which]] * 6
     return marker
 
 
-def _grid(surface: Surface, extent: float) -> NDArray[np.float64]:
-    axes = []
+def _drawn_box(surface: Surface, extent: float) -> NDArray[np.float64]:
+    """Return least and greatest u and v of what is drawn, shape (2, 2)."""
+    box = []
     for (low, high), period in zip(surface.chart.bounds, surface.chart.periods, strict=True):
         width = period or 2 * extent
         unbounded = -width / 2 if not math.isfinite(high) else high - width
         start = low if math.isfinite(low) else unbounded
-        end = high if math.isfinite(high) else start + width
-        axes.append(np.linspace(start, end, GRID + 1))
-    mesh = np.array([[u, v] for u in axes[0] for v in axes[1]]).T
-    evaluate = surface.numeric().map(mesh.shape[1])
-    values = np.tile(surface.parameter_values[:, None], (1, mesh.shape[1]))
-    points = np.array(evaluate(mesh, values)[0]).T
-    return points.reshape(GRID + 1, GRID + 1, 3)
+        box.append((start, high if math.isfinite(high) else start + width))
+    return np.array(box).T
 
 
 class ContactMarkers:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.surfaces.grid import surface_points
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.result_arrays import Arrays, Values
-from rolling_robotics.scene.meshes import drawn_box, surface_points
+from rolling_robotics.scene.meshes import drawn_box
 
 MESH = 49  # lines of a surface along each coordinate
 

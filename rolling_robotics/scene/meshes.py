@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
+from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.scene.scene import Colour, Mesh, Values
 
-CELLS = 24  # of a mesh along each direction
-CHEQUER = 3  # cells of a square of the pattern that shows the rolling
 FAR = 1e5  # an edge beyond this is none
 OBJECT: tuple[Colour, Colour] = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))
 HAND: tuple[Colour, Colour] = ((0.80, 0.84, 0.88), (0.87, 0.90, 0.93))
@@ -48,14 +47,6 @@ def drawn_box(surface: Surface, path: Values, edges: Values | None = None) -> Va
     return box
 
 
-def surface_points(surface: Surface, box: Values, count: int) -> Values:
-    """Return points of the first chart on a grid over a box, shape (count, count, 3) [m]."""
-    uv = np.linspace(box[0], box[1], count)
-    grid = np.stack(np.meshgrid(uv[:, 0], uv[:, 1], indexing='ij'), axis=-1).reshape(-1, 2)
-    f = surface.numeric().map(len(grid))
-    return np.array(f(grid.T, surface.parameter_values)[0]).T.reshape(count, count, 3)
-
-
 def surface_mesh(
     surface: Surface,
     box: Values,
@@ -83,11 +74,7 @@ def grid_mesh(
     closed: bool = True,
 ) -> Mesh:
     """Return the mesh of a grid of points, shape (n, m, 3), chequered in two colours."""
-    n, m = points.shape[0] - 1, points.shape[1] - 1
-    i, j = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(m), indexing='ij'))
-    corner = i * (m + 1) + j
-    faces = np.column_stack([corner, corner + m + 1, corner + m + 2, corner + 1])
-    which = (i // CHEQUER + j // CHEQUER) % 2
+    faces, which = grid_cells(*points.shape[:2])
     return Mesh(
         vertices=points.reshape(-1, 3),
         faces=faces[:, ::-1] if inward else faces,
