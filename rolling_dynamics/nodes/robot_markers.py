@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.nodes.conversions import list_to_point, matrix_to_pose
@@ -16,16 +15,10 @@ from rolling_dynamics.nodes.markers import (
     surface_marker,
 )
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
+from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
 from rolling_dynamics.surfaces import Plane, Sphere
 from visualization_msgs.msg import Marker, MarkerArray
 
-COLOURS = {
-    'shell': (0.85, 0.75, 0.55, 0.15),
-    'rail': (0.35, 0.45, 0.60, 1.0),
-    'mass': (0.75, 0.20, 0.15, 1.0),
-    'pendulum': (0.20, 0.35, 0.60, 1.0),
-}
-OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
 SHELL_CHEQUER = ((0.90, 0.45, 0.15, 0.45), (0.98, 0.85, 0.60, 0.25))  # what is inside is seen
 PATH_WIDTH = 0.02  # of the path, of the robot's radius
 MARKER_WIDTH = 0.002  # of the path of ContactMarkers at size 1 [m]
@@ -70,7 +63,7 @@ class RobotMarkers:
             return None
         marker = Marker(ns=shape.name, id=number, frame_locked=True)
         marker.header.frame_id = self._frame(shape.link)
-        marker.color = colour(COLOURS.get(shape.name, OTHER_COLOUR))
+        marker.color = colour(PART_COLOURS.get(shape.name, OTHER_COLOUR))
         marker.pose.orientation.w = 1.0
         FILLED[type(shape)](marker, shape)
         return marker
@@ -124,7 +117,7 @@ def _fill_block(marker: Marker, shape: Block) -> None:
 
 def _fill_disk(marker: Marker, shape: Disk) -> None:
     marker.type = Marker.CYLINDER
-    marker.pose = _pose_along(shape.axis, shape.centre)
+    marker.pose = matrix_to_pose(pose_along(shape.axis, shape.centre))
     marker.scale.x = marker.scale.y = 2 * shape.radius
     marker.scale.z = shape.thickness
 
@@ -132,7 +125,7 @@ def _fill_disk(marker: Marker, shape: Disk) -> None:
 def _fill_rod(marker: Marker, shape: Rod) -> None:
     start, end = np.asarray(shape.start), np.asarray(shape.end)
     marker.type = Marker.CYLINDER
-    marker.pose = _pose_along(end - start, (start + end) / 2)
+    marker.pose = matrix_to_pose(pose_along(end - start, (start + end) / 2))
     marker.scale.x = marker.scale.y = 2 * shape.radius
     marker.scale.z = float(np.linalg.norm(end - start))
 
@@ -150,13 +143,3 @@ FILLED: dict[type[Shape], Callable] = {
     Rod: _fill_rod,
     Curve: _fill_curve,
 }
-
-
-def _pose_along(axis: Sequence[float], middle: Sequence[float]) -> Pose:
-    """Return a pose whose z axis points along a direction."""
-    z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
-    x /= np.linalg.norm(x)
-    X = np.eye(4)
-    X[:3, :3], X[:3, 3] = np.column_stack([x, np.cross(z, x), z]), middle
-    return matrix_to_pose(X)

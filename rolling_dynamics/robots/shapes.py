@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
+    'shell': (0.85, 0.75, 0.55, 0.15),
+    'rail': (0.35, 0.45, 0.60, 1.0),
+    'mass': (0.75, 0.20, 0.15, 1.0),
+    'pendulum': (0.20, 0.35, 0.60, 1.0),
+    'link': (0.55, 0.58, 0.62, 1.0),
+}
+OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,3 +94,13 @@ class Floor(Shape):
     """The plane z = 0 of a link, drawn as a square with sides of a length [m]."""
 
     side: float
+
+
+def pose_along(axis: Sequence[float], middle: Sequence[float]) -> NDArray[np.float64]:
+    """Return a pose at a point [m] whose z axis points along a direction, shape (4, 4)."""
+    z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+    x /= np.linalg.norm(x)
+    X = np.eye(4)
+    X[:3, :3], X[:3, 3] = np.column_stack([x, np.cross(z, x), z]), middle
+    return X
