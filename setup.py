@@ -30,7 +30,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
         (f'share/{PACKAGE}/launch', files('launch', '.launch.py')),
-        (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json')),
+        (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json', '.xml')),
         (f'share/{PACKAGE}/config/scenarios', files('config/scenarios', '.yaml')),
     ],
     python_requires='>=3.10',

@@ -112,6 +112,7 @@ def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Exper
             'odom',
             *recorded,
             *EXECUTED,
+            'robot_description',
             'plan/object',
             'plan/object_path',
             '/tf',
