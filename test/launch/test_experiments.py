@@ -87,6 +87,17 @@ class TestEveryExperiment:
         own = {'simulator/markers', 'simulator/surfaces'}
         assert shown - own <= set(EXPERIMENTS[name].recorded)
 
+    def test_view_shows_robots_by_their_description(self, name):
+        view = yaml.safe_load(find_config(EXPERIMENTS[name].rviz_file).read_text())
+        models = [
+            d['Description Topic']
+            for d in view['Visualization Manager']['Displays']
+            if d['Class'].endswith('/RobotModel')
+        ]
+        described = 'robot_description' in EXPERIMENTS[name].recorded
+        assert [m['Value'] for m in models] == ['robot_description'] * described
+        assert all(m['Durability Policy'] == 'Transient Local' for m in models)
+
     def test_launch_file_names_the_experiment(self, name):
         source = (ROOT / 'launch' / f'{name}.launch.py').read_text()
         tree = ast.parse(source)
