@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 import math
 import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.plan import Plan
+from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import BATCH, Extremal, extremals_by_length
 from rolling_planner.spin_rolling.extremal_motion import timed_extremal, WAVES
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
@@ -90,20 +93,27 @@ def _timed(problem: SpinRollingProblem, watch: Watch) -> tuple[TimedMotion, dict
             motion, extremal = found
             length = extremal.length * problem.radius
             return motion, {'method': 'elastica', 'length': length, 'spin': 0.0}
-    make = _polylines if problem.mode == 'spin_rolling' else _closed_form
     _report(watch, 0, 0)
-    path = make(problem)
+    name, path = _polylines(problem) if problem.mode == 'spin_rolling' else _without_spin(problem)
     _report(watch, 1, len(path.turns), path.length)
-    name = 'polylines' if problem.mode == 'spin_rolling' else 'closed form'
     report = {'method': name, 'length': path.length, 'spin': path.spin, 'turns': len(path.turns)}
     return timed(path, problem.bounds), report
 
 
-def _closed_form(problem: SpinRollingProblem) -> Motion:
-    return plan_closed_form(problem.radius, problem.start, problem.goal, problem.region)
+def _without_spin(problem: SpinRollingProblem) -> tuple[str, Motion]:
+    """Return the shorter of the motions in closed form that stay in the region, and its name."""
+    given = (problem.radius, problem.start, problem.goal, problem.region)
+    if not problem.region.is_bounded:
+        return 'closed form', plan_closed_form(*given)
+    loops = plan_confined(*given)
+    with suppress(PlanningError):
+        wide = plan_closed_form(*given)
+        if wide.length < loops.length:
+            return 'closed form', wide
+    return 'rolls and loops', loops
 
 
-def _polylines(problem: SpinRollingProblem) -> Motion:
+def _polylines(problem: SpinRollingProblem) -> tuple[str, Motion]:
     """Return the geometric plan; optimised, the fold that is shortest and spins least."""
     signs = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)][: 4 if problem.optimise else 1]
     found = [
@@ -111,7 +121,7 @@ def _polylines(problem: SpinRollingProblem) -> Motion:
         for pair in signs
     ]
     shortest = min(m.length for m in found) * (1 + 1e-9)
-    return min((m for m in found if m.length <= shortest), key=lambda m: m.spin)
+    return 'polylines', min((m for m in found if m.length <= shortest), key=lambda m: m.spin)
 
 
 def _shortened(problem: SpinRollingProblem, watch: Watch) -> tuple[TimedMotion, Extremal] | None:
@@ -120,7 +130,7 @@ def _shortened(problem: SpinRollingProblem, watch: Watch) -> tuple[TimedMotion, 
     quaternion = mat2quat(np.array(b.R_SO) @ np.array(a.R_SO).T)
     shots = BATCH * -(-problem.shots // BATCH)
     displacement = np.array([b.u_s - a.u_s, b.v_s - a.v_s]) / r
-    for more in range(ROUNDS):
+    for more in range(1 if problem.region.is_bounded else ROUNDS):
         _report(watch, more, 0)
         candidates = extremals_by_length(
             displacement, quaternion, shots=shots, seed=problem.seed + 1000 * more

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.errors import PlanningError
 from rolling_planner.spin_rolling import (
     Contact,
     contact_at,
@@ -24,6 +25,7 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
+from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import extremals_by_length
 from rolling_planner.spin_rolling.vectors import angle_between
 from rolling_robotics.bench.row import Row
@@ -101,7 +103,7 @@ def _in_a_region() -> Iterator[Row]:
     region = ContactRegion(
         u_bounds=(-RADIUS, RADIUS), v_bounds=(-RADIUS, RADIUS), half_angle=math.radians(60)
     )
-    rng, missed = np.random.default_rng(1), 0
+    rng, missed, refused, seconds = np.random.default_rng(1), 0, 0, []
 
     def draw() -> Contact:
         while True:
@@ -113,6 +115,9 @@ def _in_a_region() -> Iterator[Row]:
         start, goal = draw(), draw()
         motion = plan_geometric(RADIUS, start, goal, region)
         missed += goal_error(motion.end, goal) > REACHED
+        began = time.process_time()
+        refused += not _rolled_inside(start, goal, region)
+        seconds.append(time.process_time() - began)
     yield Row(
         name='spin rolling in a bounded region, goals missed',
         value=missed,
@@ -120,6 +125,20 @@ def _in_a_region() -> Iterator[Row]:
         goal='at most 0',
         reference=f'{BOUNDED} pairs, cap of 60 deg, square of +-R',
     )
+    yield Row(
+        name='pure rolling in a bounded region, goals missed',
+        value=refused,
+        unit='',
+        goal='at most 0',
+        reference=f'the same pairs; {1e3 * float(np.median(seconds)):.3g} ms at the median',
+    )
+
+
+def _rolled_inside(start: Contact, goal: Contact, region: ContactRegion) -> bool:
+    try:
+        return goal_error(plan_confined(RADIUS, start, goal, region).end, goal) <= REACHED
+    except PlanningError:
+        return False
 
 
 def _pure_rolling() -> Iterator[Row]:

@@ -1,0 +1,296 @@
+"""
+Pure rolling where the contact region is bounded: a spin-rolling path, its spins made by loops.
+
+Start and goal are first left towards the inside, by one roll or two, until loops have room there.
+Between these two places the three-input plan in a region that is narrower by the room of the
+loops is taken, and each of its spins in place is replaced by loops. The room is tried from half
+the region downwards; the shortest motion is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+import itertools
+import math
+from typing import NamedTuple
+
+from rolling_dynamics.errors import ParameterError, PlanningError
+from rolling_planner.spin_rolling.geometric import plan_geometric
+from rolling_planner.spin_rolling.loops import loops_for, SIDES, spin_by_loops
+from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion, NOTHING, pruned, roll
+from rolling_planner.spin_rolling.pure_rolling import REACHED, stays_inside
+from rolling_planner.spin_rolling.region import ContactRegion
+from rolling_planner.spin_rolling.vectors import (
+    angle_between,
+    apply,
+    multiply,
+    rotation,
+    tangent,
+    unit,
+    Vector,
+    wrap,
+)
+
+ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # of the loops, shares of the region's half width
+WIDEST = 1.2  # of half the width of a region without bounds [radius]
+DIRECTIONS = 24  # of a roll to the inside
+REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # of such a roll, in units of the room
+SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, shares of the room that is wanted
+MARGIN = 0.49  # from the poles that is asked for at most; the motion is judged exactly [rad]
+MOST = 20_000  # rolls of a plan
+SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # sides of the first folds
+
+
+def plan_confined(radius: float, start: Contact, goal: Contact, region: ContactRegion) -> Motion:
+    """
+    Return a motion without spin that stays in a region.
+
+    Parameters
+    ----------
+    radius
+        Radius [m].
+    start, goal
+        Contacts and attitudes.
+    region
+        Where the contact may be.
+
+    Raises
+    ------
+    ParameterError
+        Start or goal lie outside the region.
+    PlanningError
+        There is no way to the inside from start or goal, or the loops would be too many.
+
+    """
+    for name, contact in (('start', start), ('goal', goal)):
+        region.check(name, (contact.u_s, contact.v_s), contact.normal)
+    stuck = {'start': True, 'goal': True}
+    best: Motion | None = None
+    for room in _rooms(radius, region):
+        ways = [_inward(radius, contact, region, room) for contact in (start, goal)]
+        stuck = {k: stuck[k] and way is None for k, way in zip(stuck, ways, strict=True)}
+        if ways[0] is None or ways[1] is None:
+            continue
+        found = sorted(
+            _between(radius, start, goal, region, room, ways[0], ways[1]), key=lambda c: c.length
+        )
+        if best is not None and found and found[0].length * radius > best.length:
+            return best  # smaller loops are longer
+        best = next(_judged(radius, start, goal, region, found, best), best)
+    if best is None:
+        raise PlanningError(_why(stuck))
+    return best
+
+
+def _judged(
+    radius: float,
+    start: Contact,
+    goal: Contact,
+    region: ContactRegion,
+    candidates: list[_Candidate],
+    best: Motion | None,
+) -> Iterator[Motion]:
+    """Yield the motions that are shorter than the best, reach the goal and stay in the region."""
+    for candidate in candidates:
+        if best is not None and candidate.length * radius >= best.length:
+            return
+        motion = Motion(radius, start, candidate.turns())
+        near = goal_error(motion.end, goal) <= REACHED * max(1.0, radius)
+        if near and stays_inside(motion, region, goal):
+            yield motion
+
+
+class _Candidate(NamedTuple):
+    """Rolls inwards, rolls and spins inside, rolls outwards; room of the loops [radius]."""
+
+    room: float
+    way_in: tuple[Vector, ...]
+    inside: tuple[Vector, ...]
+    way_out: tuple[Vector, ...]
+
+    def spins(self) -> list[float]:
+        """Return the spins that loops are to make [rad]."""
+        return [w[2] for w in self.inside if w[2] != 0]
+
+    @property
+    def length(self) -> float:
+        """Length of the path, in units of the radius."""
+        rolls = sum(math.hypot(w[0], w[1]) for w in self.way_in + self.inside + self.way_out)
+        return rolls + sum(loops_for(s, self.room).length for s in self.spins())
+
+    def turns(self) -> tuple[Vector, ...]:
+        """Return all rolls."""
+        out = list(self.way_in)
+        for w in self.inside:
+            out += spin_by_loops(w[2], self.room) if w[2] != 0 else [w]
+        out += [(-w[0], -w[1], -w[2]) for w in reversed(self.way_out)]
+        return pruned(out)
+
+
+def _why(stuck: dict[str, bool]) -> str:
+    for name, is_stuck in stuck.items():
+        if is_stuck:
+            return (
+                f'{name}: pure rolling does not lead from this contact to the inside of the '
+                f'region, on the plane and on the sphere at once; move {name} off the edges, '
+                "widen the region, or allow spin (mode 'spin_rolling')"
+            )
+    return (
+        f'goal: no pure rolling of at most {MOST} rolls stays in the contact region and off the '
+        "poles; widen the region, lessen pole_margin, or allow spin (mode 'spin_rolling')"
+    )
+
+
+def _rooms(radius: float, region: ContactRegion) -> Iterator[float]:
+    """Yield rooms for loops, the greatest first, in units of the radius."""
+    widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
+    half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
+    for share in ROOMS:
+        yield share * half
+
+
+def _narrower(radius: float, region: ContactRegion, room: float) -> ContactRegion | None:
+    """Return a region whose points have room for loops, None if there are none."""
+    half = region.half_angle
+    try:
+        return replace(
+            region,
+            u_bounds=(region.u_bounds[0] + room * radius, region.u_bounds[1] - room * radius),
+            v_bounds=(region.v_bounds[0] + room * radius, region.v_bounds[1] - room * radius),
+            half_angle=half if half == math.pi else half - room,
+            pole_margin=min(2 * (region.pole_margin + room), MARGIN),
+        )
+    except ParameterError:
+        return None
+
+
+def _inward(
+    radius: float, start: Contact, region: ContactRegion, room: float
+) -> tuple[Vector, ...] | None:
+    """Return the shortest of some rolls after which loops have room, None if none was found."""
+    inside = _narrower(radius, region, room)
+    if inside is None:
+        return None
+    tries = [
+        (angle, roll(2 * math.pi * k / DIRECTIONS, angle))
+        for reach in REACH
+        for angle in (reach * room,)
+        for k in range(DIRECTIONS if reach else 1)
+    ]
+    for _, w in tries:
+        if _fits(radius, start, (w,), region, inside):
+            return pruned([w])
+    short = [t for t in tries if t[0] > 0]
+    pairs = sorted(itertools.product(short, short), key=lambda pair: pair[0][0] + pair[1][0])
+    firsts = {w: _stays(radius, start, (w,), region) for _, w in short}
+    for (_, v), (_, w) in pairs:
+        if firsts[v] and _fits(radius, start, (v, w), region, inside):
+            return (v, w)
+    return _turned_inward(radius, start, region, room)
+
+
+def _turned_inward(
+    radius: float, start: Contact, region: ContactRegion, room: float
+) -> tuple[Vector, ...] | None:
+    """
+    Return small loops and a roll after which larger loops have room, None if none were found.
+
+    The loops turn the sphere until the middle of its cap lies in the direction of the middle of
+    the plane's rectangle, so that one roll leads away from both edges.
+    """
+    inside = _narrower(radius, region, room)
+    for share in SMALLER:
+        small = share * room
+        first = _narrower(radius, region, small)
+        if inside is None or first is None or loops_for(math.pi, small).rounds * SIDES > MOST / 4:
+            continue
+        for angle, k in itertools.product((0.0, small, 2 * small), range(DIRECTIONS)):
+            w = roll(2 * math.pi * k / DIRECTIONS, angle)
+            if not _fits(radius, start, (w,), region, first):
+                continue
+            here = Motion(radius, start, (w,)).end
+            heading, spin, far = _to_the_middle(radius, here, region)
+            loops = spin_by_loops(spin, small)
+            for reach in REACH[1:]:
+                last = roll(heading, min(reach * room, far))
+                turns = pruned([w, *loops, last])
+                if _fits(radius, start, turns, region, inside):
+                    return turns
+    return None
+
+
+def _to_the_middle(
+    radius: float, here: Contact, region: ContactRegion
+) -> tuple[float, float, float]:
+    """Return heading to the rectangle's middle, spin that turns the cap's there, distance."""
+    to = [
+        sum(bounds) / 2 - at if all(map(math.isfinite, bounds)) else 0.0
+        for bounds, at in ((region.u_bounds, here.u_s), (region.v_bounds, here.v_s))
+    ]
+    on_plane, far = math.atan2(to[1], to[0]), math.hypot(*to) / radius
+    axis, normal = unit(region.axis), here.normal
+    away = angle_between(axis, normal)
+    if region.half_angle == math.pi or away < NOTHING:
+        return on_plane, 0.0, far
+    d = apply(here.R_SO, tangent(normal, axis))
+    on_sphere = math.atan2(d[1], d[0])
+    if far < NOTHING:
+        return on_sphere, 0.0, away
+    return on_plane, wrap(on_plane - on_sphere), max(far, away)
+
+
+def _stays(
+    radius: float, start: Contact, turns: tuple[Vector, ...], region: ContactRegion
+) -> bool:
+    motion = Motion(radius, start, pruned(turns))
+    return stays_inside(motion, region, motion.end)
+
+
+def _fits(
+    radius: float,
+    start: Contact,
+    turns: tuple[Vector, ...],
+    region: ContactRegion,
+    inside: ContactRegion,
+) -> bool:
+    """Tell whether rolls end where loops have room, and stay in the region on their way."""
+    u, v, R = start
+    for w in turns:
+        u, v, R = u + radius * w[1], v - radius * w[0], multiply(rotation(w), R)
+    end = Contact(u, v, R)
+    if not inside.holds_point((u, v)) or _from_pole(end) < inside.pole_margin:
+        return False
+    if angle_between(unit(inside.axis), end.normal) > inside.half_angle:
+        return False
+    return _stays(radius, start, turns, region)
+
+
+def _from_pole(contact: Contact) -> float:
+    n = contact.normal
+    return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
+
+
+def _between(
+    radius: float,
+    start: Contact,
+    goal: Contact,
+    region: ContactRegion,
+    room: float,
+    way_in: tuple[Vector, ...],
+    way_out: tuple[Vector, ...],
+) -> Iterator[_Candidate]:
+    """Yield motions by two places inside, with the folds to either side."""
+    inside = _narrower(radius, region, room)
+    if inside is None:
+        return
+    here = Motion(radius, start, way_in).end
+    there = Motion(radius, goal, way_out).end
+    for signs in SIGNS:
+        try:
+            between = plan_geometric(radius, here, there, inside, signs)
+        except (PlanningError, ParameterError):
+            continue
+        out = _Candidate(room, way_in, between.turns, way_out)
+        if sum(loops_for(s, room).rounds * SIDES for s in out.spins()) <= MOST:
+            yield out
