@@ -69,9 +69,11 @@ setup(
             'rolling = rolling_robotics.cli:main',
             'simulator_node = rolling_dynamics.nodes.simulator_node:main',
             'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
+            'hybrid_simulator_node = rolling_dynamics.nodes.hybrid_simulator_node:main',
             'planner_node = rolling_planner.nodes.planner_node:main',
             'controller_node = rolling_controller.nodes.controller_node:main',
             'robot_controller_node = rolling_controller.nodes.robot_controller_node:main',
+            'laboratory_controller_node = rolling_controller.nodes.laboratory_controller_node:main',  # noqa: E501
             'motor_bridge_node = rolling_hw_interface.nodes.motor_bridge_node:main',
             'vision_bridge_node = rolling_hw_interface.nodes.vision_bridge_node:main',
             'estimator_node = rolling_hw_interface.nodes.estimator_node:main',

@@ -48,16 +48,16 @@ class Ending:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Equipment:
+class LoopEquipment:
     """
-    What executions use, one after another.
+    What loops from state to command use, one after another.
 
     Attributes
     ----------
     machine
         Where states come from and commands go.
-    tracker, predictor
-        Errors and margins; the state when a command will act.
+    predictor
+        The state when a command will act.
     start
         State that stands for one that never came.
     values
@@ -68,7 +68,6 @@ class Equipment:
     """
 
     machine: Machine
-    tracker: Tracker
     predictor: Predictor
     start: Array
     values: ParameterTable
@@ -105,6 +104,21 @@ class Equipment:
         self.machine.send(self.machine.safe(present), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
         return present
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Equipment(LoopEquipment):
+    """
+    What executions use, one after another.
+
+    Attributes
+    ----------
+    tracker
+        Errors and margins.
+
+    """
+
+    tracker: Tracker
 
 
 class Execution:

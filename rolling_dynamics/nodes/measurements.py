@@ -6,22 +6,33 @@ from collections import deque
 import math
 import threading
 import time
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.state_source import StateSource
 
 WAITING = 32  # messages whose counterpart has not come
 KEPT = 256  # pairs that are remembered
 Pair = tuple[int, NDArray[np.float64], NDArray[np.float64]]
 
 
+class Source(Protocol):
+    """What makes a state of poses and twists of hand and object, 13 numbers each."""
+
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
+        """Return the state, and the gap between the bodies [m]."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew after a state that was none."""
+
+
 class Measurements:
     """Pairs the two odometry streams by their stamps and makes a state of the newest pair."""
 
-    def __init__(self, source: StateSource) -> None:
+    def __init__(self, source: Source) -> None:
         """Convert with this source."""
         self._source = source
         self._lock = threading.Lock()
@@ -56,6 +67,14 @@ class Measurements:
             self._received = time.monotonic()
             self.count += 1
         return True
+
+    def restart(self) -> None:
+        """Forget what came: the object was put elsewhere."""
+        with self._lock:
+            self._pair = self._converted = None
+            self._recent.clear()
+            self._waiting = {False: {}, True: {}}
+        self._source.restart()
 
     def wait_anew(self) -> None:
         """Count the age from now, where nobody listened before."""

@@ -56,10 +56,11 @@ class SimulatorNode(PlantNode):
     """The simulator of an object on a moving hand."""
 
     command_type, command_topic, body = AccelStamped, 'hand/accel_command', 'hand'
+    table = TABLE
 
     def __init__(self) -> None:
         """Declare the parameters."""
-        super().__init__(TABLE)
+        super().__init__(self.table)
 
     def load(self) -> Loaded:
         """Load the scenario; make the plant, at its start, and its topics."""

@@ -1,0 +1,193 @@
+"""
+Laws of the experiments, each with those that it is compared with.
+
+Woodruff & Lynch, Section VIII: damping about rest, flip-up, throw and catch; and balance in space,
+which they leave to future work. A law is begun anew for each run, one run at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.laboratory_laws import (
+    balance_region,
+    damping_regulator,
+    flip_up_arms,
+    throw_catch_law,
+)
+from rolling_controller.balance.spatial_laws import spatial_regulator
+from rolling_controller.law import Law
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
+from rolling_planner import plan_rolling
+from rolling_planner.flip_up import flip_up_problem
+from rolling_planner.throw_catch import plan_throw_catch
+
+Array = NDArray[np.float64]
+REGION_SAMPLES = 60
+
+
+class ExperimentLaw(Protocol):
+    """A law that may change what it does on the way."""
+
+    @property
+    def balancing_since(self) -> float | None:
+        """Time at which balance took over [s]; None before, and where it never does."""
+        ...
+
+    def command(self, t: float, x: Array, *, touching: bool) -> Array:
+        """Return the control at a time since the start [s], in a state, in contact or not."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """
+    What an experiment can be run with.
+
+    Attributes
+    ----------
+    laws
+        Makers of laws by name; ``closed_loop`` is there, and ``open_loop`` beside it.
+    told
+        What a user should know.
+
+    """
+
+    laws: Mapping[str, Callable[[], ExperimentLaw]]
+    told: str = ''
+
+
+class Idle:
+    """No control."""
+
+    balancing_since = None
+
+    def __init__(self, size: int) -> None:
+        """Have so many controls."""
+        self._u = np.zeros(size)
+
+    def command(self, t: float, x: Array, *, touching: bool) -> Array:  # noqa: ARG002
+        """Return zero."""
+        return self._u
+
+
+class Regulated:
+    """A regulator about an equilibrium, from the start on."""
+
+    def __init__(self, regulator: BalanceLqr) -> None:
+        """Keep the regulator."""
+        self._regulator = regulator
+        self.balancing_since: float | None = None
+
+    def command(self, t: float, x: Array, *, touching: bool) -> Array:  # noqa: ARG002
+        """Return the regulator's control."""
+        self.balancing_since = t if self.balancing_since is None else self.balancing_since
+        return self._regulator.command(x)
+
+
+class Along:
+    """A law along a plan, whether the object touches or not."""
+
+    def __init__(self, law: Law) -> None:
+        """Keep the law, begun anew."""
+        self._law = law
+        begin = getattr(law, 'reset', None)
+        if begin is not None:
+            begin()
+
+    @property
+    def balancing_since(self) -> float | None:
+        """Time at which balance took over [s]."""
+        return getattr(self._law, 'balancing_since', None)
+
+    def command(self, t: float, x: Array, *, touching: bool) -> Array:  # noqa: ARG002
+        """Return the law's control."""
+        return self._law.command(t, x)
+
+
+def prepare_damping(laboratory: Laboratory) -> Prepared:
+    """Return damping of the rocking about rest, and rest without control."""
+    regulator = damping_regulator(laboratory)
+    return Prepared({'closed_loop': lambda: Regulated(regulator), 'open_loop': lambda: Idle(3)})
+
+
+def prepare_flip_up(laboratory: Laboratory) -> Prepared:
+    """Return a planned flip-up: with feedback and balance, with balance only, replayed."""
+    plan = plan_rolling(flip_up_problem(laboratory))
+    region = balance_region(laboratory, REGION_SAMPLES)
+    arms = flip_up_arms(laboratory, plan, region)
+    return Prepared(
+        {
+            'closed_loop': lambda: Along(arms.feedback_balance),
+            'replay_balance': lambda: Along(arms.replay_balance),
+            'open_loop': lambda: Along(arms.replay),
+        },
+        f'flip-up planned, {plan.duration:g} s; balance takes over at a cost to go of '
+        f'{region.level:.3g} at most, by {region.samples} samples',
+    )
+
+
+def prepare_throw_catch(laboratory: Laboratory) -> Prepared:
+    """Return a throw with its catch and balance, and the throw alone."""
+    plan = plan_throw_catch(laboratory)
+    law = throw_catch_law(laboratory, plan)
+
+    def begun_anew() -> ExperimentLaw:
+        law.reset()
+        return law
+
+    greatest = ', '.join(f'{v:.3g}' for v in plan.greatest_controls())
+    return Prepared(
+        {
+            'closed_loop': begun_anew,
+            'open_loop': lambda: Along(_Thrown(plan.control_at)),
+        },
+        f'throw planned: release after {plan.profile.duration:g} s, impact after '
+        f'{plan.touch:.3f} s with the hand at ({plan.hand[0]:.3f}, {plan.hand[1]:.3f}) m; '
+        f'accelerations up to {greatest} (about y [rad/s^2], along x and z [m/s^2])',
+    )
+
+
+class _Thrown:
+    """The throw alone."""
+
+    def __init__(self, control_at: Callable[[float], Array]) -> None:
+        self._control_at = control_at
+
+    def command(self, t: float, x: Array) -> Array:  # noqa: ARG002
+        return self._control_at(t)
+
+
+def prepare_balance(body: SpatialBody) -> Prepared:
+    """Return balance in space, and no control."""
+    regulator = spatial_regulator(body)
+    left = '; '.join(regulator.uncontrollable)
+    return Prepared(
+        {'closed_loop': lambda: Regulated(regulator), 'open_loop': lambda: Idle(6)},
+        f'no control moves to first order, and feedback leaves as it is: {left}',
+    )
+
+
+PLANAR: Mapping[str, Callable[[Laboratory], Prepared]] = {
+    'damping': prepare_damping,
+    'flip_up': prepare_flip_up,
+    'throw_catch': prepare_throw_catch,
+}
+SPATIAL: Mapping[str, Callable[[SpatialBody], Prepared]] = {'balance_3d': prepare_balance}
+EXPERIMENTS = (*PLANAR, *SPATIAL)
+
+
+def chosen_law(prepared: Prepared, name: str) -> ExperimentLaw:
+    """Return a law anew, or raise ParameterError naming those that the experiment has."""
+    try:
+        return prepared.laws[name]()
+    except KeyError:
+        known = ', '.join(prepared.laws)
+        raise ParameterError(f'this experiment has the laws {known}; got {name!r}') from None

@@ -1,0 +1,82 @@
+"""The hand and the object on it: two streams of odometry in, accelerations out."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import AccelStamped
+from nav_msgs.msg import Odometry
+import numpy as np
+from rclpy.duration import Duration
+from rolling_controller.nodes.machine import Array
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
+from rolling_dynamics.nodes.measurements import Measurements, Source
+from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_dynamics.nodes.suite_node import SuiteNode
+
+
+class Hand:
+    """Topics of a hand; a machine as executions use it."""
+
+    missing = 'no pair of hand/odometry and object/odometry with equal stamps came yet'
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        values: ParameterTable,
+        source: Source,
+        state: Layout,
+        limits: Array | None,
+    ) -> None:
+        """
+        Create the topics.
+
+        Parameters
+        ----------
+        node, values
+            The node and its parameters ``frame_prefix`` and ``brake_time``.
+        source
+            From poses and twists to states.
+        state
+            Layout of those states; velocities of the hand in the order of its accelerations.
+        limits
+            Greatest magnitude of each acceleration; None for no limit.
+
+        """
+        self._node, self._values, self._limits = node, values, limits
+        self.measured = Measurements(source)
+        self._velocity = np.r_[state.slice('w_WH_H'), state.slice('v_WH_H')]
+        self._frame = f'{values["frame_prefix"]}hand'
+        self._commands = node.create_publisher(
+            AccelStamped, 'hand/accel_command', COMMAND, qos_overriding_options=overridable()
+        )
+        self._polled = [
+            (PolledSubscription(node, Odometry, name, STREAM_POLLED, raw=True), is_hand)
+            for name, is_hand in (('hand/odometry', True), ('object/odometry', False))
+        ]
+
+    def destroy(self) -> None:
+        """Remove the topics from the node."""
+        self._node.destroy_publisher(self._commands)
+        for subscription, _ in self._polled:
+            subscription.destroy()
+
+    def poll(self) -> None:
+        """Take what came, where the executor does not."""
+        for subscription, is_hand in self._polled:
+            for data in subscription.take():
+                self.measured.take(data, is_hand=is_hand)
+
+    def send(self, u: Array, stamp: int) -> None:
+        """Send the acceleration of the hand that is to act at a time [ns]."""
+        self._commands.publish(accel_command(u.tolist(), nanoseconds_to_time(stamp), self._frame))
+
+    def await_acknowledgement(self, timeout: float) -> None:
+        """Wait until the last command has arrived, at most this time [s]."""
+        self._commands.wait_for_all_acked(Duration(seconds=timeout))
+
+    def safe(self, x: Array) -> Array:
+        """Return the control that brings the hand to rest."""
+        u = -x[self._velocity] / self._values['brake_time']
+        return u if self._limits is None else np.clip(u, -self._limits, self._limits)

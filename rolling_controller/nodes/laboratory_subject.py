@@ -1,0 +1,111 @@
+"""States and commands of an experiment in the laboratory, in the plane or in space; no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_controller.laboratory.laws import PLANAR, Prepared, SPATIAL
+from rolling_controller.laboratory.subject import laboratory_of, spatial_body_of
+from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_dynamics.nodes.measurements import Source
+from rolling_dynamics.nodes.model import Model
+from rolling_dynamics.nodes.state_source import StateSource
+from rolling_dynamics.rolling_system import RollingSystem
+
+Array = NDArray[np.float64]
+IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand
+ALL = (0, 1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """
+    What the laws of an experiment speak of.
+
+    Attributes
+    ----------
+    system, params
+        Model of rolling, and its parameters.
+    start
+        Its state at the start of the scenario.
+    source
+        From poses and twists to its states.
+    used
+        Which of the six accelerations of the hand are its controls.
+    prepare
+        Plans and designs the laws; takes seconds.
+
+    """
+
+    system: RollingSystem
+    params: Array
+    start: Array
+    source: Source
+    used: tuple[int, ...]
+    prepare: Callable[[], Prepared]
+
+    def widened(self, u: Array) -> Array:
+        """Return the six accelerations of the hand of a control of the model."""
+        out = np.zeros(6)
+        out[list(self.used)] = u
+        return out
+
+
+class PlanarSource:
+    """States of planar rolling."""
+
+    def __init__(self, observed: ObservedState) -> None:
+        """Read with this."""
+        self._observed, self._start = observed, observed.beta
+
+    def restart(self) -> None:
+        """Count the object's turn from the start again."""
+        self._observed.beta = self._start
+
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[Array, float]:
+        """Return the state; the gap is not told."""
+        return self._observed.read(hand, object_), 0.0
+
+
+def subject_of(experiment: str, model: Model) -> Subject:
+    """
+    Return what an experiment moves.
+
+    Raises
+    ------
+    ParameterError
+        The scenario is none of that experiment.
+
+    """
+    if experiment in SPATIAL:
+        return _spatial(experiment, model)
+    laboratory = laboratory_of(model.system, model.params)
+    system, p = laboratory.model()
+    d = model.system.state.unpack(model.start)
+    beta = 2.0 * float(np.arctan2(d['q_HO'][2], d['q_HO'][0]))
+    start = laboratory.rest(beta, float(d['contact_h'][0]), tuple(d['p_WH'][[0, 2]]))
+    observed = ObservedState(*laboratory.plant(), system, beta)
+    return Subject(
+        system=system,
+        params=p,
+        start=start,
+        source=PlanarSource(observed),
+        used=IN_PLANE,
+        prepare=lambda: PLANAR[experiment](laboratory),
+    )
+
+
+def _spatial(experiment: str, model: Model) -> Subject:
+    body = spatial_body_of(model.system, model.params)
+    contact_h = model.start[model.system.state.slice('contact_h')]
+    return Subject(
+        system=model.system,
+        params=model.params,
+        start=model.start,
+        source=StateSource(model.system, model.params, contact_h),
+        used=ALL,
+        prepare=lambda: SPATIAL[experiment](body),
+    )

@@ -1,0 +1,157 @@
+"""
+One run of an experiment: the loop from state to command, and every way in which it ends.
+
+Whatever ends it, the last command brings the hand to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import threading
+
+import numpy as np
+from rclpy.node import Node
+from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.machine import Array
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop, Punctuality
+from rolling_interfaces.msg import RollingContact
+
+HELD = 2  # answers after which plant and controller surely take turns, in simulated time
+
+
+@dataclass
+class TrialState:
+    """
+    How far a run is.
+
+    Attributes
+    ----------
+    started
+        Stamp of its first state [ns]; None before.
+    time
+        Since then [s].
+    ended
+        Why it ended; empty while it goes on.
+    complete
+        Whether it lasted as long as it was to.
+    lost
+        Times at which the contact was reported lost [s].
+    last
+        Punctuality of the loop since it was last read.
+
+    """
+
+    started: int | None = None
+    time: float = 0.0
+    ended: str = ''
+    complete: bool = False
+    lost: int = 0
+    last: Punctuality | None = None
+
+
+class Trial:
+    """
+    Runs a law in a thread of its own until something ends it.
+
+    Attributes
+    ----------
+    contact_mode
+        Mode of the contact as last reported.
+    state
+        How far it is.
+
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        equipment: LoopEquipment,
+        law: ExperimentLaw,
+        duration: float,
+        on_change: Callable[[TrialState], None],
+    ) -> None:
+        """
+        Start to run.
+
+        Parameters
+        ----------
+        node, equipment
+            The node, and what its loops use.
+        law
+            The law, begun anew.
+        duration
+            After which it ends [s]; 0 for no end.
+        on_change
+            Told the state at its start and at its end.
+
+        """
+        self._node, self._equipment, self.law = node, equipment, law
+        self._duration, self._on_change = duration, on_change
+        self.contact_mode = ''
+        self.state = TrialState()
+        self._once, self._turn = threading.Lock(), threading.Lock()
+        self._ended = False
+        self._answered, self._held = -1, 0
+        equipment.predictor.forget()
+        equipment.machine.measured.wait_anew()
+        self.loop = PeriodicLoop(
+            self._tick, equipment.period, name='control', on_fault=lambda e: self.end(str(e))
+        )
+        self.loop.start()
+
+    def end(self, reason: str, *, complete: bool = False) -> None:
+        """End once: stop the loop, command the hand to rest, tell it."""
+        with self._once:
+            if self._ended:
+                return
+            self._ended = True
+        self.loop.stop()
+        self._equipment.send_safe_command(self._node)
+        self.state.ended, self.state.complete = reason, complete
+        self.state.last = self.loop.read_punctuality()
+        self._on_change(self.state)
+
+    def _tick(self) -> bool:
+        equipment = self._equipment
+        machine = equipment.machine
+        with self._turn:
+            if self._ended:
+                return False
+            machine.poll()
+            if machine.measured.age > equipment.values['state_timeout']:
+                self.end(equipment.stale_text())
+                return False
+            now = machine.measured.state()
+            if now is None or (equipment.sim_time and now[0] == self._answered):
+                return True
+            self._answered = now[0]
+            return self._answer(*now)
+
+    def _answer(self, stamp: int, x: Array) -> bool:
+        equipment = self._equipment
+        machine = equipment.machine
+        if self.state.started is None:
+            if equipment.sim_time and self._held < HELD:
+                self._held += 1
+                machine.send(machine.safe(x), stamp)
+                return True
+            self.state.started = stamp
+            self._on_change(self.state)
+        self.state.time = (stamp - self.state.started) * 1e-9
+        if 0.0 < self._duration <= self.state.time:
+            self.end('the time is over', complete=True)
+            return False
+        touching = self.contact_mode != RollingContact.MODE_SEPARATED
+        # in flight the model of rolling says nothing about what comes
+        at, x = equipment.acting_state(self._node, stamp, x) if touching else (stamp, x)
+        u = self.law.command(max((at - self.state.started) * 1e-9, 0.0), x, touching=touching)
+        if not np.all(np.isfinite(u)):
+            self.end('the law gave no finite acceleration')
+            return False
+        if self._ended:  # while this step was computed: the safe command is the last one
+            return False
+        equipment.predictor.note(at, u)
+        machine.send(u, at)
+        return True

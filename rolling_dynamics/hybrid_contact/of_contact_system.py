@@ -1,0 +1,91 @@
+"""The hybrid plant of an object on a plate that is described as a contact system."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.model_state import plant_state
+from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
+from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+
+Array = NDArray[np.float64]
+
+
+def hybrid_of(
+    model: ContactSystem,
+    params: ArrayLike,
+    *,
+    planar: bool,
+    slip_share: float = 0.8,
+    resistance: float = 0.0,
+) -> tuple[HybridContactSystem, Array]:
+    """
+    Return the hybrid plant of the bodies of a contact system, and its parameters.
+
+    Parameters
+    ----------
+    model, params
+        Object on a plate, and its parameters.
+    planar
+        Whether all motion is in the plane x-z.
+    slip_share
+        Kinetic over static friction.
+    resistance
+        Rolling resistance [m s/rad].
+
+    Raises
+    ------
+    ParameterError
+        The hand is no plane, or a share is none.
+
+    """
+    if model.hand_surface.name != 'plane':
+        raise ParameterError(
+            f'hybrid contact needs a plane as the hand, the scenario has a '
+            f'{model.hand_surface.name}'
+        )
+    if not 0.0 <= slip_share <= 1.0:
+        raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
+    d = model.parameters.unpack(np.asarray(params, dtype=float))
+    xx, yy, zz, xy, xz, yz = d['inertia']
+    system = HybridContactSystem(model.object_surface, planar=planar)
+    return system, system.pack_parameters(
+        mass=float(d['mass'][0]),
+        inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
+        gravity_W=d['gravity_W'],
+        mu=float(d['mu'][0]),
+        mu_kinetic=slip_share * float(d['mu'][0]),
+        mu_spin=float(d['mu_spin'][0]),
+        rolling_resistance=resistance,
+        edges=d['hand_edges'],
+    )
+
+
+def placed_state(
+    plant: HybridContactSystem, params: ArrayLike, model: ContactSystem, x: ArrayLike
+) -> Array:
+    """
+    Return the state of the plant, rolling, at a state of the contact system.
+
+    Parameters
+    ----------
+    plant, params
+        The plant and its parameters.
+    model, x
+        Contact system and its state; what leads out of the plane of a planar plant is left out.
+
+    """
+    if not plant.planar:
+        return plant_state(plant, params, model, x)
+    planar = PlanarRolling(model.object_surface)
+    d = model.state.unpack(np.asarray(x, dtype=float))
+    turns = {k: 2.0 * np.arctan2(d[f'q_{k}'][2], d[f'q_{k}'][0]) for k in ('WH', 'HO')}
+    y = planar.state.pack(
+        **{f'beta_{k}': [turn] for k, turn in turns.items()},
+        **{name: d[name][[0, 2]] for name in ('p_WH', 'v_WH_H')},
+        **{name: d[name][[1]] for name in ('w_WH_H', 'w_HO_H')},
+        contact_h=d['contact_h'][:1],
+    )
+    return plant_state(plant, params, planar, y)
