@@ -23,8 +23,10 @@ from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable, STREAM_WRITE
 from rolling_dynamics.nodes.robot_markers import RobotMarkers
 from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -82,6 +84,8 @@ class RobotTopics:
         self._drawn = RobotMarkers(view, self._frame, force)
         self._markers = self._stream(MarkerArray, '~/markers')
         self._publisher(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
+        described = String(data=robot_urdf(view, self._frame))
+        self._publisher(String, 'robot_description', LATCHED).publish(described)
 
     def _stream(self, kind: type, name: str) -> Any:
         return self._publisher(kind, name, STREAM_WRITER)

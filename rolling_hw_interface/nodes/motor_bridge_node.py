@@ -18,10 +18,11 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import accel_to_control, nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import COMMAND, STREAM_POLLED, STREAM_WRITER
+from rolling_dynamics.nodes.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.arm_frames import arm_frames
@@ -42,7 +43,7 @@ from rolling_hw_interface.nodes.model_parameters import (
     WORLD_FRAME,
 )
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory
 
@@ -127,9 +128,10 @@ class MotorBridgeNode(LoopNode):
             if self.values['publish_joint_states']
             else None
         )
-        self._tf = (
-            self.writer(TFMessage, '/tf', STREAM_WRITER) if self.values['publish_frames'] else None
-        )
+        self._tf = None
+        if self.values['publish_frames']:
+            self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
+            self._describe(arm.model)
         self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND)
         self._states = self.polled(JointState, self.values['state_topic'], STREAM_POLLED)
         self._frame = f'{self.values["frame_prefix"]}hand'
@@ -137,6 +139,12 @@ class MotorBridgeNode(LoopNode):
             f'driving {", ".join(self._names)} by {settings.mode}, stops within '
             f'{settings.command_timeout + settings.stop_time:g} s of the last command'
         )
+
+    def _describe(self, model: ArmModel) -> None:
+        """Publish the arm as URDF."""
+        world, prefix = self.values['world_frame'], self.values['frame_prefix']
+        text = arm_urdf(model, self._names, world=world, prefix=prefix)
+        self.writer(String, 'robot_description', LATCHED).publish(String(data=text))
 
     def begin(self, now: int) -> None:
         """Start from where the arm is."""

@@ -2,12 +2,14 @@
 
 import math
 import threading
+from xml.etree import ElementTree as ET
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 import pytest
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER, STREAM_WRITER
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory
@@ -180,6 +182,17 @@ def test_frames_form_the_chain_of_the_arm(peer, motors):
         ('link_2', 'link_3'),
         ('link_3', 'hand'),
     ]
+
+
+def test_description_has_the_frames_and_joints_of_the_arm(peer, motors):
+    text = peer.collect(String, 'robot_description', LATCHED)[0].data
+    root = ET.fromstring(text)  # noqa: S314, our own text
+    chain = {
+        (j.find('parent').get('link'), j.find('child').get('link')) for j in root.findall('joint')
+    }
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    assert chain == {(t.header.frame_id, t.child_frame_id) for t in frames}
+    assert [j.get('name') for j in root.findall("joint[@type='revolute']")] == NAMES
 
 
 def test_joint_states_of_other_joints_are_told(peer, node):

@@ -1,5 +1,7 @@
 """The robot simulator: what it publishes of every kind of robot."""
 
+from xml.etree import ElementTree as ET
+
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
@@ -8,6 +10,7 @@ from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
@@ -95,6 +98,17 @@ def test_frames_form_one_tree_below_odom(peer, robot):
         above = parent
         while above != 'odom':
             above = parents[above]
+
+
+def test_description_has_the_frames_that_are_published(peer, robot):
+    text = peer.collect(String, 'robot_description', LATCHED)[0].data
+    described = ET.fromstring(text)  # noqa: S314, our own text
+    frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
+    assert {
+        (j.find('parent').get('link'), j.find('child').get('link'))
+        for j in described.findall('joint')
+    } == {(t.header.frame_id, t.child_frame_id) for t in frames}
+    assert described.findall(".//link[@name='shell_link']/visual")
 
 
 def test_frames_put_the_shell_where_the_odometry_is(peer, robot):
