@@ -9,9 +9,11 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.contact import contact_figure
 from rolling_robotics.figures.energy import energy_figure
 from rolling_robotics.figures.paths import paths_figure
+from rolling_robotics.figures.phase import phase_figure
 from rolling_robotics.figures.states import states_figure
 from rolling_robotics.figures.style import STYLE
 from rolling_robotics.figures.world import world_figure
@@ -25,10 +27,14 @@ FIGURES: dict[str, Callable[[Arrays], Figure | None]] = {
     'world': world_figure,
     'contact': contact_figure,
     'energy': energy_figure,
+    'phase': phase_figure,
+    'plan': plan_figure,
 }
 
 
-def draw(name: str, result: dict[str, Any], path: Path) -> bool:
+def draw(
+    name: str, result: dict[str, Any], path: Path, plan: dict[str, Any] | None = None
+) -> bool:
     """
     Write one figure of a result; tell whether the result has what it shows.
 
@@ -40,6 +46,8 @@ def draw(name: str, result: dict[str, Any], path: Path) -> bool:
         Of a simulation or a plan, as read from its file.
     path
         Image file; its suffix tells the format.
+    plan
+        Result of a planner that the figure ``plan`` shows beside it; None for its own.
 
     Raises
     ------
@@ -47,9 +55,17 @@ def draw(name: str, result: dict[str, Any], path: Path) -> bool:
         The result is damaged, or the file cannot be written.
 
     """
+    arrays = Arrays(result)
+    if name == 'plan' and plan is not None:
+        return write_figure(name, lambda: plan_figure(arrays, plan['plan']), path)
+    return write_figure(name, lambda: FIGURES[name](arrays), path)
+
+
+def write_figure(name: str, make: Callable[[], Figure | None], path: Path) -> bool:
+    """Write the figure that is made; tell whether there is one. Errors as in :func:`draw`."""
     try:
         with mpl.rc_context(STYLE):
-            figure = FIGURES[name](Arrays(result))
+            figure = make()
             if figure is None:
                 return False
             figure.savefig(path)

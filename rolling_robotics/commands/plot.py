@@ -1,48 +1,109 @@
-"""`rolling plot`: figures of a result."""
+"""`rolling plot`: figures of a result or of a recording."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = 'draw figures of a simulation or a plan'
+if TYPE_CHECKING:
+    from rolling_robotics.progress import Progress
+
+HELP = 'draw figures of a simulation, a plan or a recording'
 DESCRIPTION = """\
 Draw figures of a result file: states, contact paths on both surfaces, contact wrench with its
-margins, and energy. They are written beside the file unless --out names a folder."""
+margins, energy, phase portraits, and a plan beside its execution. A recording gives the last of
+these for everything that was executed in it. They are written beside the file unless --out names
+a folder."""
 EXAMPLE = """\
   rolling simulate config/scenarios/ellipsoid_in_dish.yaml --out dish.json
   rolling plot dish.json
   rolling plot dish.json --only paths --format pdf --out figures"""
 FORMATS = ('png', 'pdf', 'svg')
+BESIDE = 'plan'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('file', metavar='FILE.json', type=Path, help='result file')
+    parser.add_argument('file', metavar='FILE', type=Path, help='result file, or a recording')
     parser.add_argument('--out', metavar='FOLDER', type=Path, help='folder of the figures')
     parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
+    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan to draw beside it')
     parser.add_argument('--format', choices=FORMATS, default='png', help='png by default')
 
 
 def run(args: Namespace) -> int:
     """Draw."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.files import read_result  # noqa: PLC0415
-    from rolling_robotics.plot import draw, FIGURES  # noqa: PLC0415
+    from rolling_robotics.plot import FIGURES  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
 
-    result = read_result(args.file)
-    wanted = args.only or list(FIGURES)
-    for name in wanted:
+    for name in args.only or []:
         if name not in FIGURES:
             raise ParameterError(f'--only: no figure {name!r}; there are: {", ".join(FIGURES)}')
     folder = args.out or args.file.parent
     if not folder.is_dir():
         raise ParameterError(f'--out: there is no folder {str(folder)!r}; make it first')
+    recording = args.file.is_dir() or args.file.suffix == '.mcap'
     with Progress(f'drawing {args.file.name}') as progress:
-        for k, name in enumerate(wanted):
-            progress.say(name, k / len(wanted))
-            path = folder / f'{args.file.stem}_{name}.{args.format}'
-            if draw(name, result, path):
-                print(path)
+        for path in (_of_recording if recording else _of_result)(args, folder, progress):
+            print(path)
     return 0
+
+
+def _of_result(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
+    """Draw the figures of a result and yield their files."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_robotics.files import read_result  # noqa: PLC0415
+    from rolling_robotics.plot import draw, FIGURES  # noqa: PLC0415
+
+    result = read_result(args.file)
+    plan = _read_plan(args.plan, result['system']) if args.plan else None
+    wanted = args.only or list(FIGURES)
+    for k, name in enumerate(wanted):
+        progress.say(name, k / len(wanted))
+        path = folder / f'{args.file.stem}_{name}.{args.format}'
+        if draw(name, result, path, plan):
+            yield path
+        elif args.only:
+            remedy = '; give --plan PLAN.json' if name == BESIDE else ''
+            raise ParameterError(f'--only: {args.file} has nothing for {name!r}{remedy}')
+
+
+def _read_plan(path: Path, system: str) -> dict[str, object]:
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_robotics.files import read_result  # noqa: PLC0415
+
+    plan = read_result(path)
+    if 'plan' not in plan or plan['system'] != system:
+        raise ParameterError(f'--plan: {path} is no plan of the system {system!r}')
+    return plan
+
+
+def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
+    """Draw each execution of a recording beside its plan and yield the files."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+
+    if args.plan or set(args.only or []) - {BESIDE}:
+        raise ParameterError(f'{args.file}: of a recording the figure {BESIDE!r} is drawn alone')
+    need_ros('plot')
+    from rolling_robotics.figures.beside import beside_figure, motion_of_plan  # noqa: PLC0415
+    from rolling_robotics.nodes.executions import recorded_executions  # noqa: PLC0415
+    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+    from rolling_robotics.plot import write_figure  # noqa: PLC0415
+
+    progress.say('reading')
+    with Recorded(args.file) as recorded:
+        executions = recorded_executions(recorded)
+        stem = recorded.path.name
+    for k, one in enumerate(executions, 1):
+        progress.say(f'execution {k} of {len(executions)}', (k - 1) / len(executions))
+        word = 'open loop' if one.open_loop else 'closed loop'
+        planned = motion_of_plan(one.plan.to_dict())
+        path = folder / f'{stem}_{BESIDE}_{k}.{args.format}'
+        make = partial(beside_figure, one.groups, planned, one.motion, word)
+        if write_figure(BESIDE, make, path):
+            yield path

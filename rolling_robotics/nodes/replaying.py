@@ -196,6 +196,37 @@ def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> l
         Nothing was executed in it, or not in simulated time, or a plan does not fit its scenario.
 
     """
+    settings, plans = executed_plans(recorded)
+    if not all(s['use_sim_time'] for s in settings):
+        raise ParameterError(
+            f'{recorded.path}: was made by the clock, where a command depends on the moment of '
+            'its computation; only an experiment in simulated time is replayed bit by bit'
+        )
+    source = source_of(settings[0]['scenario_file'])
+    runs: list[_Run] = []
+    for (start, plan), values in zip(plans, settings, strict=True):
+        say(f'execution {len(runs) + 1} of {len(plans)}: feedback')
+        runs.append(_Run(start, plan, source.follow(plan, values), values['open_loop']))
+    say('commands')
+    commands = dict(source.command(m) for _, _, m in recorded.messages([source.commands]))
+    for topic, _, data in recorded.raw(source.topics):
+        state = source.take(topic, data)
+        found = commands.get(state[0]) if state is not None else None
+        if state is not None and found is not None:
+            _answer(runs, *state, found, source.limits)
+    return [run.replayed for run in runs]
+
+
+def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:
+    """
+    Return the parameters in force and (time of the start [ns], plan) of each execution.
+
+    Raises
+    ------
+    ParameterError
+        Nothing was executed while it was recorded, or a plan is none.
+
+    """
     settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
     plans = [m for _, _, m in recorded.messages([PLAN])]
     if not plans:
@@ -205,25 +236,7 @@ def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> l
     settings = settings[: len(plans)] if len(settings) >= len(plans) else []
     if not settings:
         raise ParameterError(f'{recorded.path}: holds no {SETTINGS} for each {PLAN}')
-    if not all(s['use_sim_time'] for s in settings):
-        raise ParameterError(
-            f'{recorded.path}: was made by the clock, where a command depends on the moment of '
-            'its computation; only an experiment in simulated time is replayed bit by bit'
-        )
-    source = _source(settings[0]['scenario_file'])
-    runs: list[_Run] = []
-    for message, values in zip(plans, settings, strict=True):
-        plan = message_to_plan(message)
-        say(f'execution {len(runs) + 1} of {len(plans)}: feedback')
-        runs.append(_Run(_stamp(message), plan, source.follow(plan, values), values['open_loop']))
-    say('commands')
-    commands = dict(source.command(m) for _, _, m in recorded.messages([source.commands]))
-    for topic, _, data in recorded.raw(source.topics):
-        state = source.take(topic, data)
-        found = commands.get(state[0]) if state is not None else None
-        if state is not None and found is not None:
-            _answer(runs, *state, found, source.limits)
-    return [run.replayed for run in runs]
+    return settings, [(_stamp(m), message_to_plan(m)) for m in plans]
 
 
 class _Run:
@@ -252,7 +265,8 @@ def _answer(runs: list[_Run], stamp: int, x: Array, recorded: Array, limits: Arr
         run.replayed.replayed.append(np.array(u, dtype=float))
 
 
-def _source(scenario_file: str) -> Source:
+def source_of(scenario_file: str) -> Source:
+    """Return the reader of the states and commands of a scenario's system."""
     kind = load_scenario(find_config(scenario_file)).system.name
     return HandSource(scenario_file) if kind == 'contact' else RobotSource(scenario_file)
 

@@ -5,8 +5,12 @@ import json
 import numpy as np
 from PIL import Image
 import pytest
+from rolling_robotics.figures.beside import plan_figure
+from rolling_robotics.figures.phase import phase_figure, smooth_rates
 from rolling_robotics.figures.style import COLOURS
+from rolling_robotics.files import read_result
 from rolling_robotics.plot import FIGURES
+from rolling_robotics.result_arrays import Arrays
 import yaml
 
 
@@ -23,7 +27,10 @@ def result(request, scenarios, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize('name', FIGURES)
+OF_A_SIMULATION = [name for name in FIGURES if name != 'plan']
+
+
+@pytest.mark.parametrize('name', OF_A_SIMULATION)
 def test_figure(rolling, result, tmp_path, name):
     ended = rolling('plot', result, '--only', name, '--out', tmp_path)
     assert ended.status == 0
@@ -38,7 +45,7 @@ def test_figure(rolling, result, tmp_path, name):
 def test_all_figures_beside_the_file(rolling, result):
     ended = rolling('plot', result, '--format', 'svg')
     assert ended.status == 0
-    assert ended.out.split() == [str(result.parent / f'result_{n}.svg') for n in FIGURES]
+    assert ended.out.split() == [str(result.parent / f'result_{n}.svg') for n in OF_A_SIMULATION]
     text = (result.parent / 'result_contact.svg').read_text()
     assert 'force [N]' in text
 
@@ -59,6 +66,66 @@ def test_bad_files(rolling, tmp_path, result):
     del document['arrays']['f_contact']
     bad.write_text(json.dumps(document))
     assert rolling('plot', bad, '--only', 'states').status == 0
+    ended = rolling('plot', result, '--only', 'plan')
+    assert ended.status == 2
+    assert "has nothing for 'plan'; give --plan PLAN.json" in ended.err
     ended = rolling('plot', result, '--only', 'stats')
     assert ended.status == 2
     assert "no figure 'stats'" in ended.err
+
+
+def curve(times, values, unit, components=()):
+    return {'unit': unit, 'components': components, 'text': '', 'values': values.tolist()}
+
+
+def test_rates_of_a_portrait_are_derivatives_up_to_the_events():
+    """A coordinate that is thrown back at 1 s: its rate jumps there and is right on both sides."""
+    times = np.linspace(0, 2, 201)
+    value = np.where(times < 1, np.sin(3 * times), np.sin(3.0) + np.cos(5 * (times - 1)) - 1)
+    rate = np.where(times < 1, 3 * np.cos(3 * times), -5 * np.sin(5 * (times - 1)))
+    arrays = Arrays({'arrays': {'time': curve(times, times, 's')}, 'events': [{'time': 1.0}]})
+    found = smooth_rates(arrays, value[:, None])[:, 0]
+    assert found == pytest.approx(rate, abs=2e-3)
+    without = Arrays({**arrays.result, 'events': []})
+    assert np.abs(smooth_rates(without, value[:, None])[:, 0] - rate).max() > 1
+
+
+def test_portrait_of_the_contact_has_the_exact_rates(result):
+    arrays = Arrays(read_result(result))
+    (first, *_) = phase_figure(arrays).axes
+    drawn = next(line for line in first.lines if line.get_label() == '$u_h$')
+    shown = np.isfinite(drawn.get_xdata())
+    assert drawn.get_xdata()[shown] == pytest.approx(arrays['contact_h'][:, 0])
+    assert drawn.get_ydata()[shown] == pytest.approx(arrays['q_dot'][:, 2])
+
+
+PLAN = {
+    'state_names': ['theta_1', 'q_w', 'q_x', 'q_y', 'q_z'],
+    'control_names': ['tau'],
+    'times': [0.0, 1.0],
+    'states': [[0.0, 1.0, 0, 0, 0], [2.0, 1.0, 0, 0, 0]],
+    'controls': [[1.0], [1.0]],
+}
+
+
+def test_plan_stands_beside_its_execution():
+    """Dashed what was planned, full what came of it; a quaternion of the other sign is turned."""
+    times = np.array([0.0, 0.5, 1.0])
+    arrays = Arrays(
+        {
+            'arrays': {
+                'time': curve(times, times, 's'),
+                'theta': curve(times, np.array([[0.0], [1.1], [1.9]]), 'rad', ['theta_1']),
+                'q': curve(times, -np.eye(4)[[0, 0, 0]], '', ['q_w', 'q_x', 'q_y', 'q_z']),
+                'other': curve(times, times, 'm', ['x']),
+            }
+        }
+    )
+    theta, attitude = plan_figure(arrays, PLAN).axes
+    executed, planned = theta.lines
+    assert (theta.get_title(), theta.get_ylabel()) == ('theta', '[rad]')
+    assert list(executed.get_ydata()) == [0.0, 1.1, 1.9]
+    assert list(planned.get_ydata()) == [0.0, 2.0]
+    assert (executed.get_linestyle(), planned.get_linestyle()) == ('-', '--')
+    assert list(attitude.lines[0].get_ydata()) == [1.0, 1.0, 1.0]
+    assert plan_figure(arrays) is None
