@@ -4,6 +4,8 @@
 # Another ROS installation, or another Python's packages, must not leak in.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH
 unexport LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# Modules are compiled once: every node is a process of its own, and imports some two hundred.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Compiled functions are kept in the project folder, so that `make clean` removes them too.
 ROLLING_CACHE_DIR ?= $(CURDIR)/build/compiled

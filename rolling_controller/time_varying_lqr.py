@@ -143,18 +143,23 @@ class TimeVaryingLqr:
         self._judge(self._solve(weights, active), active)
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
+        records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
+        first, end = (given + row * system.tangent.size for row in (self.rows.start, self.rows.stop))
+        self._law_nominal, self._law_gains = records[:, :given], records[:, first:end]
 
     def _store(self, trajectory: NominalTrajectory) -> None:
         """Lay states, controls and gains side by side: one look-up in the loop finds all."""
         self.times = trajectory.times
         n, m, nt = (s.size for s in (self.system.state, self.system.control, self.system.tangent))
         used = self.rows.stop - self.rows.start
-        self._records = np.zeros((len(self.times), n + m + used * nt))
-        self.states, self.controls = self._records[:, :n], self._records[:, n : n + m]
-        self.gains = self._records[:, n + m :].reshape(len(self.times), used, nt)
-        self._given = n + m
-        self._place = slice(n + m + self.rows.start * nt, n + m + self.rows.stop * nt)
+        records = np.zeros((len(self.times), n + m + used * nt))
+        self._nominal, self._gains = records[:, : n + m], records[:, n + m :]
+        self.states, self.controls = self._nominal[:, :n], self._nominal[:, n:]
+        self.gains = self._gains.reshape(len(self.times), used, nt)
         self.states[:], self.controls[:] = trajectory.states, trajectory.controls
+        self._start = float(self.times[0])
+        self._last = len(self.times) - 2
+        self._rate = (self._last + 1) / (float(self.times[-1]) - self._start)
 
     def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
@@ -205,10 +210,8 @@ class TimeVaryingLqr:
         k, share = self._knot(t)
         inputs = self._law.inputs
         inputs[0][:] = x
-        given = self._given
-        for record, values in zip(inputs[1:3], self._records[k : k + 2], strict=True):
-            record[:given] = values[:given]
-            record[self._place] = values[given:]
+        self._law_nominal[...] = self._nominal[k : k + 2]
+        self._law_gains[...] = self._gains[k : k + 2]
         inputs[3][0] = share
         return self._law.evaluate()
 
@@ -221,9 +224,8 @@ class TimeVaryingLqr:
         )
 
     def _knot(self, t: float) -> tuple[int, float]:
-        last = len(self.times) - 2
-        position = (t - self.times[0]) / (self.times[-1] - self.times[0]) * (last + 1)
-        k = min(max(int(position), 0), last)
+        position = (t - self._start) * self._rate
+        k = min(max(int(position), 0), self._last)
         return k, min(max(position - k, 0.0), 1.0)
 
     def _active(self, names: Sequence[str] | None) -> NDArray[np.int_]:

@@ -153,11 +153,11 @@ class FastFunction:
         """
         self.function = function
         self._buffer, self._call = function.buffer()
-        self.inputs: list[NDArray[np.float64]] = []
-        for k in range(function.n_in()):
-            array = np.zeros(function.nnz_in(k))
+        self._ends = np.cumsum([0, *(function.nnz_in(k) for k in range(function.n_in()))])
+        self._given = np.zeros(self._ends[-1])
+        self.inputs = np.split(self._given, self._ends[1:-1])
+        for k, array in enumerate(self.inputs):
             self._buffer.set_arg(k, memoryview(array.data))
-            self.inputs.append(array)
         sparsity = function.sparsity_out(0)
         self.output = np.zeros(function.nnz_out(0))
         self._buffer.set_res(0, memoryview(self.output.data))
@@ -170,6 +170,10 @@ class FastFunction:
             array[:] = value
         self._call()
         return self.output.copy()
+
+    def side_by_side(self, first: int, end: int) -> NDArray[np.float64]:
+        """Return inputs of one size, from one up to another, as the rows of one array."""
+        return self._given[self._ends[first] : self._ends[end]].reshape(end - first, -1)
 
     def evaluate(self) -> NDArray[np.float64]:
         """Evaluate at what stands in ``inputs``; return the output's own array."""

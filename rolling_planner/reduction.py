@@ -50,7 +50,7 @@ class ReducedModel:
     @property
     def frozen_index(self) -> NDArray[np.int_]:
         """Where the states that rest stand in the whole vector."""
-        return np.setdiff1d(np.arange(self.system.state.size), self.state_index)
+        return np.delete(np.arange(self.system.state.size), self.state_index)
 
     def evaluate(self, function: ca.Function) -> ca.SX:
         """Return a function ``(x, u, t, p)`` of the system in the reduced symbols."""

@@ -52,7 +52,7 @@ def tilt_seed(
     controls = np.zeros((len(times), system.control.size))
     controls[:, 0:3] = np.gradient(rate, times, axis=0)
     controls[:, 3:6] = accel
-    controls[:, np.setdiff1d(np.arange(system.control.size), active_controls)] = 0.0
+    controls[:, np.delete(np.arange(system.control.size), active_controls)] = 0.0
     return states, controls
 
 
@@ -65,7 +65,7 @@ def _push(system: ContactSystem, p: Array, seed: KinematicSeed, active: Array) -
     found = _sensitivity(system).map(len(seed.times))(seed.states.T, p)
     values, jacobians = np.array(found[0]).T, np.array(found[1]).reshape(3, -1, 6)
     out = np.zeros((len(seed.times), 6))
-    used = np.flatnonzero(np.isin(np.arange(6), active))
+    used = np.array([k for k in range(6) if k in active], dtype=int)
     if not used.size:
         return out
     for k in range(len(out)):

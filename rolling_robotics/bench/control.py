@@ -35,7 +35,14 @@ def rows() -> Iterator[Row]:
         reference=f'{len(lqr.times)} gains',
     )
     x = problem.x_start
-    update = min(timeit.repeat(lambda: lqr.command(1.2345, x), number=CALLS, repeat=REPEATS))
+    update = min(
+        timeit.repeat(
+            lambda: lqr.command(1.2345, x),
+            timer=time.process_time,
+            number=CALLS,
+            repeat=REPEATS,
+        )
+    )
     yield Row(
         name='one LQR update with interpolation and limits',
         value=1e6 * update / CALLS,
