@@ -144,7 +144,8 @@ class TimeVaryingLqr:
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
         records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
-        first, end = (given + row * system.tangent.size for row in (self.rows.start, self.rows.stop))
+        width, rows = system.tangent.size, self.rows
+        first, end = given + rows.start * width, given + rows.stop * width
         self._law_nominal, self._law_gains = records[:, :given], records[:, first:end]
 
     def _store(self, trajectory: NominalTrajectory) -> None:
