@@ -170,6 +170,8 @@ class Bringup:
         Environment of the processes, see :func:`isolated_environment`.
     namespace, use_sim_time, params_file
         Passed to every node; the file is that of the experiment if None.
+    hardware
+        Kind of hardware, where the experiment has a choice; empty for the usual one.
     record
         Folder for a recording, or None for none.
     overrides
@@ -184,6 +186,7 @@ class Bringup:
     namespace: str = ''
     use_sim_time: bool = False
     params_file: Path | None = None
+    hardware: str = ''
     record: Path | None = None
     overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     log_folder: Path | None = None
@@ -211,7 +214,7 @@ class Bringup:
     def commands(self) -> dict[str, list[str]]:
         """Return the command of every node by name."""
         file = self.params_file or find_config(self.experiment.params_file)
-        entries: list[NodeEntry] = list(self.experiment.nodes)
+        entries: list[NodeEntry] = list(self.experiment.nodes_on(self.hardware))
         overrides = {name: dict(values) for name, values in self.overrides.items()}
         if self.record is not None:
             entries.insert(0, RECORDER)

@@ -53,6 +53,9 @@ class Experiment:
         Names of files in ``config``.
     recorded
         Topics that a recording holds.
+    hardware
+        Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
+        ``nodes`` are its nodes.
 
     """
 
@@ -63,6 +66,22 @@ class Experiment:
     scenario_file: str
     rviz_file: str
     recorded: tuple[str, ...]
+    hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
+
+    def nodes_on(self, hardware: str = '') -> tuple[NodeEntry, ...]:
+        """Return the nodes on a kind of hardware, or raise ParameterError naming the kinds."""
+        if not hardware:
+            return self.nodes
+        if hardware not in self.hardware:
+            known = ', '.join(self.hardware) or 'no choice'
+            raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
+        return self.hardware[hardware]
+
+    @property
+    def every_node(self) -> tuple[NodeEntry, ...]:
+        """The nodes of all kinds of hardware, each once."""
+        kinds = self.hardware.values() or (self.nodes,)
+        return tuple({entry.name: entry for nodes in kinds for entry in nodes}.values())
 
 
 # A simulator is the clock of its namespace, so that two robots can be simulated side by side.
@@ -120,6 +139,73 @@ def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Exper
         ),
     )
 
+
+SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
+LABORATORY_CONTROLLER = NodeEntry(
+    name='controller',
+    module='rolling_controller.nodes.laboratory_controller_node',
+    executable='laboratory_controller_node',
+)
+HYBRID_SIMULATOR = NodeEntry(
+    name='simulator',
+    module='rolling_dynamics.nodes.hybrid_simulator_node',
+    executable='hybrid_simulator_node',
+)
+
+
+def _of_hardware(name: str) -> NodeEntry:
+    return NodeEntry(
+        name=name, module=f'rolling_hw_interface.nodes.{name}_node', executable=f'{name}_node'
+    )
+
+
+EMULATION = (_of_hardware('emulated_motors'), _of_hardware('emulated_camera'))
+INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
+
+
+def _in_laboratory(
+    name: str, text: str, scenario_file: str, *recorded: str, arm: bool = True
+) -> Experiment:
+    """Return an experiment of the laboratory; one with an arm runs on hardware too."""
+    simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
+    hardware: dict[str, tuple[NodeEntry, ...]] = {SIMULATED: simulated}
+    if arm:
+        hardware[EMULATED] = (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER)
+        hardware[REAL] = (*INTERFACE, LABORATORY_CONTROLLER)
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=simulated,
+        hardware=hardware,
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
+        recorded=(
+            'hand/odometry',
+            'hand/accel_command',
+            'object/odometry',
+            'object/ground_truth',
+            'contact/coordinates',
+            'contact/wrench',
+            'contact/state',
+            'controller/trial',
+            'simulator/surfaces',
+            'simulator/markers',
+            *recorded,
+            '/tf',
+            '/diagnostics',
+        ),
+    )
+
+
+HARDWARE_TOPICS = (
+    'robot_joint_command',
+    'robot_joint_states',
+    'joint_states',
+    'camera/markers',
+    'vision/object_pose',
+    'robot_description',
+)
 
 CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
 
@@ -179,6 +265,30 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         'spin_rolling',
         'A ball on a fingertip rolls and spins to another place and attitude.',
         'spin_rolling_plan.yaml',
+    ),
+    'damping': _in_laboratory(
+        'damping',
+        'A hand damps the rocking of an ellipse that lies on its plate.',
+        'laboratory_damping.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    'flip_up': _in_laboratory(
+        'flip_up',
+        'An ellipse that lies flat is rolled upright and balanced there.',
+        'laboratory_flip_up.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    'throw_catch': _in_laboratory(
+        'throw_catch',
+        'An ellipse is thrown, turns over in flight, is caught and balanced.',
+        'laboratory_throw_catch.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    'balance_3d': _in_laboratory(
+        'balance_3d',
+        'An ellipsoid that leans is balanced on its end in space.',
+        'balance_ellipsoid.yaml',
+        arm=False,
     ),
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.experiments import EMULATED, EXPERIMENTS, REAL, SIMULATED
 
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
@@ -25,6 +26,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='folder for figure and recording, build/demo by default',
     )
     parser.add_argument(
+        '--hardware',
+        choices=(SIMULATED, EMULATED, REAL),
+        default='',
+        help='of an experiment of the laboratory: a simulated hand (the usual one), or arm, '
+        'motors and camera emulated behind the topics of hardware',
+    )
+    parser.add_argument(
+        '--trials',
+        type=int,
+        default=0,
+        metavar='N',
+        help='trials under feedback of an experiment of the laboratory; 12 by default',
+    )
+    parser.add_argument(
         '--simulated-time',
         action='store_true',
         help='plant and controller take turns, whatever else the machine does; by default only '
@@ -38,5 +53,18 @@ def run(args: Namespace) -> int:
 
     need_ros('demo')
     from rolling_robotics.demo import run_demo  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.run import run_laboratory  # noqa: PLC0415
 
-    return int(run_demo(args.name, args.out, use_sim_time=args.simulated_time or None))
+    sim = args.simulated_time or None
+    if args.name not in LABORATORY:
+        if args.hardware or args.trials:
+            raise ParameterError(
+                f'--hardware and --trials go with {", ".join(LABORATORY)}, got {args.name!r}'
+            )
+        return int(run_demo(args.name, args.out, use_sim_time=sim))
+    if args.trials < 0:
+        raise ParameterError(f'--trials must be positive, got {args.trials}')
+    return run_laboratory(
+        args.name, args.out, hardware=args.hardware, trials=args.trials, use_sim_time=sim
+    )

@@ -66,7 +66,7 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
     demo = find_demo(name)
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
-    _need_ros()
+    need_nodes()
     if use_sim_time is None:
         use_sim_time = not realtime_allowed()
     record, recording = _perform(demo, out, use_sim_time=use_sim_time)
@@ -79,7 +79,7 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     """Start the nodes, plan, execute, stop them; return what was seen, and the recording."""
     experiment = find_experiment(demo.experiment)
     scenario = load_scenario(find_config(experiment.scenario_file))
-    recording, pace = _fresh(out / 'recording'), demo.pace if use_sim_time else None
+    recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
     say(f'{experiment.text}')
     with free_domain() as domain:
         environment = isolated_environment(domain)
@@ -108,7 +108,8 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     return record, recording
 
 
-def _need_ros() -> None:
+def need_nodes() -> None:
+    """Raise RollingError where ROS or the messages are missing."""
     missing = [name for name in ('rclpy', 'rolling_interfaces') if find_spec(name) is None]
     if missing:
         raise RollingError(
@@ -117,7 +118,7 @@ def _need_ros() -> None:
         )
 
 
-def _fresh(folder: Path) -> Path:
+def fresh_folder(folder: Path) -> Path:
     """Return a folder that does not exist yet."""
     k, made = 0, folder
     while made.exists():

@@ -22,6 +22,7 @@ from launch import LaunchContext, LaunchDescription
 
 def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
     return [
+        *_hardware(experiment),
         DeclareLaunchArgument(
             'namespace', default_value='', description='namespace of every node'
         ),
@@ -44,6 +45,22 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
             default_value='',
             description='folder of an MCAP recording to make; empty for none',
         ),
+    ]
+
+
+def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
+    """Return the choice of hardware, where there is one."""
+    if not experiment.hardware:
+        return []
+    kinds = list(experiment.hardware)
+    return [
+        DeclareLaunchArgument(
+            'hardware',
+            default_value=kinds[0],
+            choices=kinds,
+            description='what stands behind the topics: a simulated hand, arm, motors and camera '
+            'emulated, or real ones; nothing else is changed',
+        )
     ]
 
 
@@ -95,12 +112,26 @@ def launch_description(name: str) -> LaunchDescription:
     Returns
     -------
     LaunchDescription
-        Arguments ``namespace``, ``use_sim_time``, ``params_file``, ``rviz`` and ``record``; the
-        nodes of the table; everything ends when one of them does.
+        Arguments ``namespace``, ``use_sim_time``, ``params_file``, ``rviz`` and ``record``, in the
+        laboratory ``hardware`` too; the nodes of the table; everything ends when one of them does.
 
     """
     experiment = find_experiment(name)
-    nodes = [_node(entry) for entry in experiment.nodes]
+    return LaunchDescription(
+        [
+            *_arguments(experiment),
+            OpaqueFunction(function=lambda context: _recorder(context, experiment)),
+            OpaqueFunction(function=lambda context: _nodes(context, experiment)),
+            _rviz(experiment),
+        ]
+    )
+
+
+def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | RegisterEventHandler]:
+    """Return the nodes, and that everything ends when one of them does."""
+    chosen = LaunchConfiguration('hardware').perform(context) if experiment.hardware else ''
+    entries = experiment.nodes_on(chosen)
+    nodes = [_node(entry) for entry in entries]
     ends = [
         RegisterEventHandler(
             OnProcessExit(
@@ -108,14 +139,6 @@ def launch_description(name: str) -> LaunchDescription:
                 on_exit=[EmitEvent(event=Shutdown(reason=f'{entry.name} has ended'))],
             )
         )
-        for node, entry in zip(nodes, experiment.nodes, strict=True)
+        for node, entry in zip(nodes, entries, strict=True)
     ]
-    return LaunchDescription(
-        [
-            *_arguments(experiment),
-            OpaqueFunction(function=lambda context: _recorder(context, experiment)),
-            *nodes,
-            *ends,
-            _rviz(experiment),
-        ]
-    )
+    return [*nodes, *ends]

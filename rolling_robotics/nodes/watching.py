@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
@@ -18,6 +19,10 @@ _Read = Callable[[Any], Sequence[float]]
 # what can be watched: type of the messages, and what is kept of one
 WATCHABLE: Mapping[str, tuple[type, _Read]] = {
     'joints': (JointState, lambda m: list(m.position)),
+    'attitude': (
+        Odometry,
+        lambda m: [getattr(m.pose.pose.orientation, k) for k in ('w', 'x', 'y', 'z')],
+    ),
     'force': (WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
 }
 

@@ -9,6 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.demo.demos import DEMOS, find_demo
+from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.record import Execution, PlannedMotion, Record, Stream
 from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
@@ -69,7 +70,7 @@ def record_of(name):
 
 
 def test_every_experiment_has_a_demonstration():
-    assert set(DEMOS) == set(EXPERIMENTS)
+    assert {*DEMOS, *LABORATORY} == set(EXPERIMENTS)
     with pytest.raises(ParameterError, match='there are: ball_on_plate'):
         find_demo('ball_on_moon')
 

@@ -1,0 +1,51 @@
+"""Figure of the laboratory: angle of the object, open loop beside closed loop, and its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rolling_robotics.demo.figures.panels import saved_panels
+from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
+from rolling_robotics.demo.laboratory.seen import Array, TrialSeen
+
+COLOURS = {'closed_loop': '#1f6fb4', 'replay_balance': '#7a8b2f', 'open_loop': '#c1440e'}
+STEP = 0.005  # s between two points of a mean
+LEAST = 1e-4  # rad, the least error that is drawn
+
+
+def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
+    """
+    Write the figure, a PNG file: mean and two standard deviations over the trials of each law.
+
+    Woodruff & Lynch, Figs. 10 and 13.
+    """
+    with saved_panels(path, 'a;b', sharex=True) as axes:
+        for law in demo.lengths():
+            trials = [t for t in seen if t.law == law and len(t.times) > 1]
+            if not trials:
+                continue
+            times, rows = _on_one_grid(demo, trials)
+            label = f'{law.replace("_", " ")} ({len(trials)})'
+            mean, spread = rows.mean(axis=0), 2 * rows.std(axis=0)
+            colour = COLOURS[law]
+            axes['a'].plot(times, mean, label=label, color=colour)
+            axes['a'].fill_between(times, mean - spread, mean + spread, alpha=0.25, color=colour)
+            error = np.maximum(np.abs(demo.error(rows)).max(axis=0), LEAST)
+            axes['b'].semilogy(times, error, color=colour)
+        axes['a'].axhline(demo.goal, color='0.4', linewidth=0.8)
+        axes['a'].set(ylabel=demo.angle_text, title='mean and two standard deviations')
+        axes['b'].axhline(demo.tolerance, color='0.4', linewidth=0.8, linestyle='--')
+        axes['b'].set(
+            xlabel='time [s]', ylabel='[rad]', title='greatest distance from the goal, tolerance'
+        )
+        axes['a'].set_xlim(0.0, 1.5 * demo.duration)
+
+
+def _on_one_grid(demo: LaboratoryDemo, trials: Sequence[TrialSeen]) -> tuple[Array, Array]:
+    """Return times, shape (k,), and the angle of each trial there, shape (n, k)."""
+    end = min(float(t.times[-1]) for t in trials)
+    times = np.arange(0.0, end, STEP)
+    rows = [np.interp(times, t.times, demo.angle(t.attitudes)) for t in trials]
+    return times, np.array(rows)

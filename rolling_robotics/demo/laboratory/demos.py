@@ -1,0 +1,124 @@
+"""What the demonstrations of the laboratory do and when a trial has succeeded, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+import math
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, UPRIGHT
+from rolling_robotics.demo.laboratory.seen import pitch, tilt
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaboratoryDemo:
+    """
+    Trials of an experiment.
+
+    Attributes
+    ----------
+    experiment
+        Name of the experiment.
+    angle
+        From attitudes of the object, shape (k, 4), to the angle that matters [rad], shape (k,).
+    angle_text
+        What that angle is.
+    goal, tolerance
+        Where it is to be in the end, and how far from there it may be [rad].
+    every
+        Turn after which the object looks the same, where any of these will do [rad].
+    duration, last
+        Length of a trial, and of its end in which the angle is judged [s].
+    compared
+        Laws beside ``closed_loop``, with the length of a trial [s].
+    flights
+        How often the object is to leave the plate.
+    may_slip
+        Whether the contact may slip.
+    spatial
+        Whether the object moves in space.
+    faster
+        How many times sooner than under the first of the compared laws the object has to be at
+        rest; 0 where that is not asked.
+    trials
+        Trials of ``closed_loop`` by default; of the others there is one for each four.
+
+    """
+
+    experiment: str
+    angle: Callable[[Array], Array]
+    angle_text: str
+    goal: float
+    tolerance: float = 0.05
+    every: float = math.inf
+    duration: float = 7.0
+    last: float = 2.0
+    compared: Mapping[str, float]
+    flights: int = 0
+    may_slip: bool = False
+    spatial: bool = False
+    faster: float = 0.0
+    trials: int = 12
+
+    def error(self, angles: Array) -> Array:
+        """Return angles from the goal [rad]."""
+        away = np.asarray(angles, dtype=float) - self.goal
+        if not math.isfinite(self.every):
+            return away
+        return away - self.every * np.round(away / self.every)
+
+    def lengths(self) -> dict[str, float]:
+        """Return the length of a trial by law [s]."""
+        return {'closed_loop': self.duration, **self.compared}
+
+
+TURN = 'turn of the object about y [rad]'
+LABORATORY: Mapping[str, LaboratoryDemo] = MappingProxyType(
+    {
+        demo.experiment: demo
+        for demo in (
+            LaboratoryDemo(
+                experiment='damping',
+                angle=pitch,
+                angle_text=TURN,
+                goal=FLAT,
+                tolerance=0.03,  # a tenth of the turn at the start
+                duration=6.0,
+                compared={'open_loop': 34.0},
+                faster=5.0,
+            ),
+            LaboratoryDemo(
+                experiment='flip_up',
+                angle=pitch,
+                angle_text=TURN,
+                goal=UPRIGHT,
+                compared={'replay_balance': 7.0, 'open_loop': 7.0},
+            ),
+            LaboratoryDemo(
+                experiment='throw_catch',
+                angle=pitch,
+                angle_text=TURN,
+                goal=UPRIGHT,
+                every=math.pi,
+                duration=5.0,
+                compared={'open_loop': 5.0},
+                flights=1,
+                may_slip=True,
+            ),
+            LaboratoryDemo(
+                experiment='balance_3d',
+                angle=tilt,
+                angle_text='tilt of the axis of the object [rad]',
+                goal=0.0,
+                duration=5.0,
+                compared={'open_loop': 1.0},
+                spatial=True,
+            ),
+        )
+    }
+)

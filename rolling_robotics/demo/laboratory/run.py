@@ -1,0 +1,168 @@
+"""A demonstration of the laboratory, end to end: nodes as processes, trials, verdicts, figure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import time
+from typing import TYPE_CHECKING
+
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.bringup import (
+    Bringup,
+    free_domain,
+    isolated_environment,
+    realtime_allowed,
+)
+from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
+from rolling_robotics.demo.laboratory.offsets import offset
+from rolling_robotics.demo.laboratory.report import conclude, trial_text
+from rolling_robotics.demo.laboratory.seen import TrialSeen
+from rolling_robotics.demo.report import MISSED, REACHED, say
+from rolling_robotics.demo.run import fresh_folder, need_nodes, START_TIMEOUT, STATE_TIMEOUT
+from rolling_robotics.experiments import EMULATED, find_experiment, REAL, SIMULATED
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.trial_client import TrialClient
+
+IDLE_PACE, PACE = 0.05, 10.0  # simulated seconds in a second at most, between trials and in them
+SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
+PER_COMPARED = 4  # trials under feedback for each one of those that are compared
+
+
+def run_laboratory(
+    name: str,
+    out_dir: str | Path,
+    *,
+    hardware: str = '',
+    trials: int = 0,
+    use_sim_time: bool | None = None,
+) -> int:
+    """
+    Run the demonstration of an experiment of the laboratory.
+
+    Parameters
+    ----------
+    name
+        Name of the experiment, for example ``flip_up``.
+    out_dir
+        Folder for the figure, the recording and the logs of the nodes; made if it is not there.
+    hardware
+        ``simulated`` (the usual one) or ``emulated``.
+    trials
+        Trials under feedback; 0 for the usual number.
+    use_sim_time
+        As of :func:`rolling_robotics.demo.run_demo`; emulated hardware goes by the clock.
+
+    Returns
+    -------
+    int
+        0 if every trial under feedback has succeeded, 1 if not.
+
+    Raises
+    ------
+    RollingError
+        There is no such demonstration or hardware, or a node did not do its part.
+
+    """
+    demo, hardware = LABORATORY[name], hardware or SIMULATED
+    experiment = find_experiment(name)
+    experiment.nodes_on(hardware)
+    if hardware == REAL:
+        raise ParameterError(
+            'a demonstration speaks to this machine only, and knows the truth; drive hardware by '
+            f'`ros2 launch rolling_robotics {name}.launch.py hardware:=real` and the service '
+            'controller/start'
+        )
+    if use_sim_time and hardware == EMULATED:
+        raise ParameterError('emulated hardware goes by the clock; leave --simulated-time out')
+    need_nodes()
+    if use_sim_time is None:
+        use_sim_time = hardware == SIMULATED and not realtime_allowed()
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    recording = fresh_folder(out / 'recording')
+    say(experiment.text)
+    seen = _perform(demo, out, recording, hardware, trials or demo.trials, sim=use_sim_time)
+    reached = conclude(demo, seen, hardware, out)
+    say(f'recording: {recording}')
+    return REACHED if reached else MISSED
+
+
+def _perform(
+    demo: LaboratoryDemo, out: Path, recording: Path, hardware: str, trials: int, *, sim: bool
+) -> list[TrialSeen]:
+    """Start the nodes, run the trials, stop them; return what was seen."""
+    from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415
+
+    with free_domain() as domain:
+        environment = isolated_environment(domain)
+        os.environ.update(
+            {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
+        )
+        bringup = Bringup(
+            experiment=find_experiment(demo.experiment),
+            environment=environment,
+            record=recording,
+            hardware=hardware,
+            use_sim_time=sim,
+            overrides=_overrides(sim=sim),
+            log_folder=out / 'logs',
+        )
+        say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
+        say(
+            f'hardware: {hardware}; time: '
+            + ('simulated, plant and controller in lockstep' if sim else 'that of the clock')
+        )
+        with bringup:
+            with TrialClient(domain=domain, check=bringup.check, hardware=hardware) as client:
+                begin = time.monotonic()
+                client.wait_until_ready(START_TIMEOUT)
+                say(f'nodes are up after {time.monotonic() - begin:.1f} s')
+                if client.preparation():
+                    say(client.preparation())
+                seen = _trials(client, demo, trials, sim=sim)
+            failed = {n: s for n, s in bringup.stop().items() if s != 0}
+            if failed:
+                say(f'nodes that did not stop cleanly, by exit status: {failed}')
+    return seen
+
+
+def _overrides(*, sim: bool) -> dict[str, dict[str, object]]:
+    """Return the parameters that go over those of the experiment's file, by node."""
+    if not sim:
+        return {}
+    return {
+        'simulator': {'rate_factor': IDLE_PACE, 'lockstep_timeout': 30.0},
+        'controller': {'state_timeout': STATE_TIMEOUT},
+    }
+
+
+def _trials(
+    client: TrialClient, demo: LaboratoryDemo, trials: int, *, sim: bool
+) -> list[TrialSeen]:
+    """Run the trials of every law, those under feedback first."""
+    from rolling_robotics.demo.laboratory.verdict import failure  # noqa: PLC0415
+
+    def set_pace(pace: float) -> None:
+        if sim:
+            client.set_parameters('simulator', {'rate_factor': pace})
+
+    seen = []
+    for law, length in demo.lengths().items():
+        count = trials if law == 'closed_loop' else max(1, trials // PER_COMPARED)
+        for seed in range(1, count + 1):
+            off = offset(seed)
+            client.place(off)
+            trial = client.run_trial(
+                law,
+                seed,
+                off,
+                length,
+                slower=SLOWEST if sim else 1.0,
+                on_start=lambda: set_pace(PACE),
+            )
+            set_pace(IDLE_PACE)
+            say(trial_text(demo, trial, failure(demo, trial)))
+            seen.append(trial)
+    return seen

@@ -1,0 +1,210 @@
+"""A client of the laboratory's nodes: sets up trials, starts them, and watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+import time
+from typing import Any
+
+import numpy as np
+from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.qos import EVENT, LATCHED
+from rolling_interfaces.msg import RollingContact
+from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
+from rolling_robotics.demo.record import Execution, Stream
+from rolling_robotics.nodes.demo_client import ClientError, DemoClient
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+TRUTH, ESTIMATE = 'object/ground_truth', 'object/odometry'
+AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
+AGREED_FOR = 0.5  # s
+PATIENCE = 30.0  # for that [s]
+SPARE = 60.0  # beyond its length that a trial may take [s]
+
+
+class TrialClient(DemoClient):
+    """Speaks to controller and plant of the laboratory; a context manager."""
+
+    def __init__(self, *, domain: int, check: Callable[[], None], hardware: str) -> None:
+        """
+        Start a node.
+
+        Parameters
+        ----------
+        domain, check
+            As of :class:`DemoClient`.
+        hardware
+            ``simulated`` or ``emulated``.
+
+        """
+        super().__init__(
+            domain=domain, check=check, watched={TRUTH: 'attitude', ESTIMATE: 'attitude'}
+        )
+        self._hardware = hardware
+        self._status: list[dict[str, Any]] = []
+        self._modes: list[tuple[float, str]] = []
+        self._node.create_subscription(String, 'controller/trial', self._take_status, LATCHED)
+        if hardware == 'emulated':
+            self._node.create_subscription(String, 'contact/ground_truth', self._take_mode, EVENT)
+        else:
+            self._node.create_subscription(
+                RollingContact, 'contact/state', self._take_contact, EVENT
+            )
+
+    def __enter__(self) -> TrialClient:  # noqa: PYI034  Self needs Python 3.11
+        """Return the client."""
+        return self
+
+    def _take_status(self, message: String) -> None:
+        self._status.append(json.loads(message.data))
+
+    def _take_contact(self, message: RollingContact) -> None:
+        stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
+        self._modes.append((stamp, message.mode))
+
+    def _take_mode(self, message: String) -> None:
+        self._modes.append((self._node.get_clock().now().nanoseconds * 1e-9, message.data))
+
+    def _told(self, phase: str, run: int | None = None) -> dict[str, Any] | None:
+        """Return what the controller told of a phase, or None."""
+        for status in reversed(self._status):
+            if status['phase'] == phase and run in {None, status.get('run')}:
+                return status
+        return None
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def wait_until_ready(self, timeout: float) -> None:
+        """Wait until the laws are prepared and the plant is seen."""
+        self._wait(
+            'controller and plant did not come up',
+            lambda: self._seen.is_set() and bool(self._told('ready') or self._told('failed')),
+            timeout,
+        )
+        failed = self._told('failed')
+        if failed:
+            raise ClientError(f'controller: {failed["reason"]}')
+
+    def preparation(self) -> str:
+        """Return what the controller told when it was ready."""
+        return str((self._told('ready') or {}).get('told', ''))
+
+    def _trigger(self, name: str) -> str:
+        answer = self._call(Trigger, name, Trigger.Request())
+        if not answer.success:
+            raise ClientError(f'{name}: {answer.message}')
+        return str(answer.message)
+
+    def _switch(self, node: str, *, on: bool) -> None:
+        self._call(SetBool, f'{node}/enable', SetBool.Request(data=on))
+
+    # -- trials -----------------------------------------------------------------------------
+
+    def place(self, off: Offset) -> None:
+        """Put the object at its start, off by so much."""
+        if self._hardware == 'emulated':
+            self._place_emulated(off)
+            return
+        self.set_parameters(
+            'simulator',
+            {
+                'perturbation_position': [off.shift, 0.0],
+                'perturbation_rotation': [0.0, off.turn, 0.0],
+                'inertia_factor': off.inertia,
+                'resistance_factor': off.resistance,
+            },
+        )
+        self._trigger('simulator/reset')
+
+    def _place_emulated(self, off: Offset) -> None:
+        """Let the arm go back to its start, and wait until the object is known there."""
+        self._trigger('motor_bridge/stop')
+        self.set_parameters(
+            'emulated_motors',
+            {'perturbation_position': off.shift, 'perturbation_rotation': off.turn},
+        )
+        self._trigger('emulated_motors/reset')
+        self._switch('estimator', on=True)
+        self._switch('motor_bridge', on=True)
+        self._await_agreement()
+
+    def _await_agreement(self) -> None:
+        """Wait until estimate and truth have agreed for some time."""
+        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
+        self._running = record
+        since, end = time.monotonic(), time.monotonic() + PATIENCE
+        while time.monotonic() - since < AGREED_FOR:
+            self._check()
+            if not _agree(record):
+                since = time.monotonic()
+            if time.monotonic() > end:
+                raise ClientError(f'the object is not known {PATIENCE:g} s after its reset')
+            time.sleep(0.02)
+        self._running = None
+
+    def run_trial(
+        self,
+        law: str,
+        seed: int,
+        off: Offset,
+        duration: float,
+        *,
+        slower: float = 1.0,
+        on_start: Callable[[], None] = lambda: None,
+    ) -> TrialSeen:
+        """
+        Run one trial from where the object is, and watch.
+
+        Parameters
+        ----------
+        law, duration
+            In which way, and how long [s].
+        seed, off
+            Kept with what is seen.
+        slower
+            Wall-clock seconds that a second may take.
+        on_start
+            Called once it goes on.
+
+        """
+        self.set_parameters('controller', {'law': law, 'duration': duration})
+        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
+        before = self._modes[-1:]
+        self._modes, self._running = before, record
+        run = int(self._trigger('controller/start').split()[1].rstrip(':'))
+        on_start()
+        self._wait(
+            'the trial did not end',
+            lambda: self._told('ended', run) is not None,
+            slower * duration + SPARE,
+        )
+        self._running = None
+        status = self._told('ended', run) or {}
+        start = (status['started'] or 0) * 1e-9
+        stamps = np.array(record.seen[TRUTH].stamps)
+        keep = (stamps >= start) & (stamps <= start + status['duration'])
+        rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
+        return TrialSeen(
+            law=law,
+            seed=seed,
+            offset=off,
+            times=stamps[keep] - start,
+            attitudes=rows[keep],
+            modes=[
+                (t - start, mode) for t, mode in self._modes if t - start <= status['duration']
+            ],
+            complete=bool(status['complete']),
+            reason=str(status['reason']),
+            balancing_since=status['balancing_since'],
+        )
+
+
+def _agree(record: Execution) -> bool:
+    """Tell whether the newest attitudes of estimate and truth are the same, nearly."""
+    newest = [stream.rows[-1:] for stream in record.seen.values()]
+    if not all(newest):
+        return False
+    one, other = (np.array(rows[0]) for rows in newest)
+    return float(2 * np.arccos(min(abs(one @ other), 1.0))) < AGREED

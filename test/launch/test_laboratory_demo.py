@@ -1,0 +1,149 @@
+"""Trials of the laboratory: what counts as success, what is told and drawn; without nodes."""
+
+import math
+
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.laboratory import FLAT
+from rolling_robotics.bringup import Bringup
+from rolling_robotics.commands import demo as command
+from rolling_robotics.demo.laboratory import report
+from rolling_robotics.demo.laboratory.demos import LABORATORY
+from rolling_robotics.demo.laboratory.offsets import offset, SHIFT, TURN
+from rolling_robotics.demo.laboratory.run import run_laboratory
+from rolling_robotics.demo.laboratory.seen import pitch, tilt, TrialSeen
+from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
+from rolling_robotics.experiments import EMULATED, EXPERIMENTS, REAL, SIMULATED
+
+FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
+ROLLING = [(0.0, 'rolling')]
+FLIGHT = [*ROLLING, (0.3, 'separated'), (0.86, 'slipping'), (0.9, 'rolling')]
+
+
+def turned(angles):
+    """Return the attitudes of turns about y."""
+    half = np.asarray(angles) / 2
+    return np.column_stack([np.cos(half), 0 * half, np.sin(half), 0 * half])
+
+
+def trial(demo, angle, law='closed_loop', **options):
+    """Return a trial whose angle is a function of time."""
+    times = np.arange(0.0, demo.lengths()[law] + 1e-9, 0.01)
+    angles = np.vectorize(angle)(times)
+    values = {'seed': 1, 'offset': offset(1), 'modes': ROLLING, **options}
+    return TrialSeen(law=law, times=times, attitudes=turned(angles), **values)
+
+
+def flipped(t):
+    return FLAT * max(1 - t / 2, 0.0)
+
+
+def test_a_flip_up_that_ends_upright_has_succeeded():
+    assert failure(FLIP_UP, trial(FLIP_UP, flipped)) == ''
+    assert end_error(FLIP_UP, trial(FLIP_UP, flipped)) == 0.0
+
+
+def test_what_goes_wrong_is_told_with_its_time():
+    late = trial(FLIP_UP, lambda t: 0.06 if t > 6.0 else flipped(t))
+    assert failure(FLIP_UP, late) == '+0.060 rad off the goal at 6.010 s'
+    early = trial(FLIP_UP, lambda t: 0.06 if 3.0 < t < 4.0 else flipped(t))
+    assert failure(FLIP_UP, early) == ''  # only the last seconds count
+    lost = trial(FLIP_UP, flipped, modes=[*ROLLING, (1.5, 'separated'), (1.6, 'rolling')])
+    assert failure(FLIP_UP, lost) == 'contact lost at 1.500 s'
+    slid = trial(FLIP_UP, flipped, modes=[*ROLLING, (2.5, 'slipping')])
+    assert failure(FLIP_UP, slid) == 'friction cone left at 2.500 s'
+    ended = trial(FLIP_UP, flipped, complete=False, reason='asked to stop')
+    assert failure(FLIP_UP, ended) == 'ended early: asked to stop'
+    short = trial(FLIP_UP, flipped)
+    short.times, short.attitudes = short.times[:300], short.attitudes[:300]
+    assert failure(FLIP_UP, short) == 'seen up to 2.990 s only'
+
+
+def test_a_throw_needs_one_flight_and_may_land_on_either_end():
+    turning = [lambda t, k=k: FLAT + (k * math.pi - FLAT) * min(t, 1.0) for k in (0, 1)]
+    for angle in turning:
+        assert failure(THROW, trial(THROW, angle, modes=FLIGHT)) == ''
+    assert failure(THROW, trial(THROW, turning[1])) == '0 flights, 1 are wanted'
+    twice = [*FLIGHT, (2.0, 'separated')]
+    assert failure(THROW, trial(THROW, turning[1], modes=twice)) == 'contact lost at 2.000 s'
+
+
+def test_angles_go_on_through_half_turns_and_signs_of_quaternions():
+    angles = np.linspace(-math.pi / 2, 2.5 * math.pi, 200)
+    signs = np.where(np.arange(200) % 2, 1.0, -1.0)
+    np.testing.assert_allclose(pitch(signs[:, None] * turned(angles)), angles, atol=1e-12)
+    q = [math.cos(0.2), 0.6 * math.sin(0.2), 0.8 * math.sin(0.2), 0.0]
+    np.testing.assert_allclose(tilt(np.array([q])), [0.4])
+
+
+def test_offsets_are_of_full_size_and_of_both_signs():
+    drawn = [offset(seed) for seed in range(1, 13)]
+    assert {abs(o.shift) for o in drawn} == {SHIFT}
+    assert {o.turn for o in drawn} == {-TURN, TURN}
+    assert {round(o.inertia, 12) for o in drawn} == {0.9, 1.1}
+
+
+def rocking(rate):
+    return lambda t: FLAT + 0.3 * math.exp(-rate * t) * math.cos(10.0 * t)
+
+
+@pytest.mark.parametrize(('slow', 'reached'), [(0.1, True), (2.0, False)])
+def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch, slow, reached):
+    monkeypatch.setattr(report, 'in_lockstep', lambda *_: [])
+    seen = [trial(DAMPING, rocking(4.0)), trial(DAMPING, rocking(slow), 'open_loop')]
+    assert rest_time(DAMPING, seen[0]) == pytest.approx(math.log(10) / 4.0, abs=0.3)
+    assert report.conclude(DAMPING, seen, SIMULATED, tmp_path) == reached
+    told = capsys.readouterr().out
+    assert 'times faster, 5 is asked' in told
+    assert ('every trial under feedback has succeeded' in told) == reached
+    assert (tmp_path / 'damping.png').read_bytes()[:4] == b'\x89PNG'
+
+
+def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
+    good, bad = trial(FLIP_UP, flipped), trial(FLIP_UP, lambda _: FLAT, 'open_loop')
+    monkeypatch.setattr(report, 'in_lockstep', lambda *_: [good])
+    assert report.conclude(FLIP_UP, [good, good, bad], SIMULATED, tmp_path)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ['closed_loop', '2', 'of', '2', '1', 'of', '1'] in rows
+    assert ['open_loop', '0', 'of', '1', '-'] in rows
+    assert not report.conclude(
+        FLIP_UP, [good, trial(FLIP_UP, lambda _: FLAT)], SIMULATED, tmp_path
+    )
+
+
+@pytest.mark.parametrize('name', LABORATORY)
+def test_hardware_differs_in_nothing_but_the_emulation(name):
+    kinds = EXPERIMENTS[name].hardware
+    assert next(iter(kinds)) == SIMULATED
+    assert EXPERIMENTS[name].nodes == kinds[SIMULATED]
+    controllers = {nodes[-1].executable for nodes in kinds.values()}
+    assert controllers == {'laboratory_controller_node'}
+    if EMULATED in kinds:
+        emulated, real = kinds[EMULATED], kinds[REAL]
+        assert [n for n in emulated if not n.name.startswith('emulated_')] == list(real)
+
+
+def test_processes_are_those_of_the_hardware():
+    bringup = Bringup(experiment=EXPERIMENTS['flip_up'], environment={}, hardware=REAL)
+    names = ['motor_bridge', 'vision_bridge', 'estimator', 'controller']
+    assert list(bringup.commands()) == names
+    with pytest.raises(ParameterError, match='balance_3d: hardware is simulated; got'):
+        EXPERIMENTS['balance_3d'].nodes_on(REAL)
+    with pytest.raises(ParameterError, match='hardware is no choice'):
+        EXPERIMENTS['spin_rolling'].nodes_on(REAL)
+
+
+def test_real_hardware_is_not_driven_by_a_demonstration(tmp_path):
+    with pytest.raises(ParameterError, match='hardware:=real'):
+        run_laboratory('flip_up', tmp_path, hardware=REAL)
+    with pytest.raises(ParameterError, match='goes by the clock'):
+        run_laboratory('flip_up', tmp_path, hardware=EMULATED, use_sim_time=True)
+
+
+def test_options_of_the_laboratory_go_with_its_experiments(tmp_path):
+    pytest.importorskip('rclpy')
+    from rolling_robotics.cli import main
+
+    assert main(['demo', 'spin_rolling', '--trials', '2', '--out', str(tmp_path)]) != 0
+    assert command.HELP
