@@ -139,6 +139,14 @@ class FastFunction:
 
     One call costs a fraction of a microsecond plus the function itself. Not for use from two
     threads at once.
+
+    Attributes
+    ----------
+    inputs, output
+        Arrays that are read and written in place.
+    call
+        Evaluates at what stands in ``inputs``.
+
     """
 
     def __init__(self, function: ca.Function) -> None:
@@ -152,7 +160,7 @@ class FastFunction:
 
         """
         self.function = function
-        self._buffer, self._call = function.buffer()
+        self._buffer, self.call = function.buffer()
         self._ends = np.cumsum([0, *(function.nnz_in(k) for k in range(function.n_in()))])
         self._given = np.zeros(self._ends[-1])
         self.inputs = np.split(self._given, self._ends[1:-1])
@@ -168,7 +176,7 @@ class FastFunction:
         """Return the output as a new array, entries in column-major order."""
         for array, value in zip(self.inputs, values, strict=True):
             array[:] = value
-        self._call()
+        self.call()
         return self.output.copy()
 
     def side_by_side(self, first: int, end: int) -> NDArray[np.float64]:
@@ -177,5 +185,5 @@ class FastFunction:
 
     def evaluate(self) -> NDArray[np.float64]:
         """Evaluate at what stands in ``inputs``; return the output's own array."""
-        self._call()
+        self.call()
         return self.output

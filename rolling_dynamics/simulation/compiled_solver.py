@@ -99,11 +99,12 @@ class CompiledSolver:
         n = system.state.size
         self._n, self._tolerance, self._max_step = n, tolerance, max_step
         step, self._dynamics = (FastFunction(f) for f in functions)
-        self._evaluate, self._out, self._inputs = step.evaluate, step.output, step.inputs
+        self._function = step  # its buffers live as long as it does
+        self._evaluate, self._out = step.call, step.output
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
         step.inputs[6][:], step.inputs[7][:], self._levels[:] = p, tolerance, levels
-        self._p, self._control = p, control
+        self._p, self._control, self._curves = p, control, control.curved
         where = StepOutputs(n, len(system.state.entries)).slices
         self._where, self._state_part = where, where['state']
         self._error, self._least = where['error'].start, where['least'].start
@@ -144,7 +145,7 @@ class CompiledSolver:
     def _try(self, h: float) -> None:
         """Evaluate a step of a length from what stands in the inputs."""
         self._h[0] = h
-        if self._control.curved:
+        if self._curves:
             times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
             self._curved[:] = self._control.over(times)
         self._evaluate()

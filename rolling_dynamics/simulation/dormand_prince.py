@@ -103,11 +103,11 @@ def step_function(
         K.append(at_next(dynamics, x + h * _combine(a[: len(K)], K)))
     delta = y - x
     F = [delta, h * K[0] - delta, 2 * delta - h * (K[_STAGES] + K[0])]
-    F += [h * _combine(row, K) for row in DOP853.D]
+    F += [h * f for f in _combinations(DOP853.D, K)]
     least = ca.MX(math.inf)
     if guards is not None:
-        weights = interpolation_weights(_GUARDED)
-        samples = [at_next(guards, x + _combine(w, F) if k else x) for k, w in enumerate(weights)]
+        moves = _combinations(interpolation_weights(_GUARDED), F)
+        samples = [at_next(guards, x + move if k else x) for k, move in enumerate(moves)]
         least = ca.mmin(_bound_below()(ca.horzcat(*samples).T).T - levels)
     parts = [y, K[_STAGES], error, least, _corrections(system, y - free), *F]
     return ca.Function(
@@ -122,11 +122,19 @@ def _combine(weights: Sequence[float], vectors: Sequence[ca.MX]) -> ca.MX:
     return ca.horzcat(*(vectors[k] for k in used)) @ ca.DM([float(weights[k]) for k in used])
 
 
+def _combinations(weights: NDArray[np.float64], vectors: Sequence[ca.MX]) -> list[ca.MX]:
+    """Return one combination of the vectors for each row of weights, by one product."""
+    used = np.flatnonzero(np.any(weights != 0, axis=0))
+    product = ca.horzcat(*(vectors[k] for k in used)) @ ca.DM(weights[:, used].T)
+    return list(ca.horzsplit(product))
+
+
 def _error_norm(x: ca.MX, y: ca.MX, K: Sequence[ca.MX], h: ca.MX, tolerance: ca.MX) -> ca.MX:
     """Return the error against the tolerance, at most 1 for a step to keep."""
     scale = tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y))
-    five = ca.sumsqr(_combine(DOP853.E5, K) / scale)
-    three = ca.sumsqr(_combine(DOP853.E3, K) / scale)
+    five, three = (
+        ca.sumsqr(e / scale) for e in _combinations(np.array([DOP853.E5, DOP853.E3]), K)
+    )
     denominator = ca.sqrt((five + 0.01 * three) * x.numel())
     return ca.fabs(h) * five / ca.fmax(denominator, 1e-300)
 
