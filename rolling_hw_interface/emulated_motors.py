@@ -194,7 +194,10 @@ class EmulatedMotors:
         """
         turns = max(1, round(dt * self.motors.rate))
         before, coulomb, read = self.qd, np.array(self.motors.coulomb), np.ones(JOINTS)
-        self.braking = t - self._commanded > self.motors.command_timeout
+        silent = t - self._commanded
+        self.braking = silent > self.motors.command_timeout
+        if silent > self.motors.command_timeout + self.motors.holding_delay:
+            coulomb += self.motors.holding
         if self.fault == 'motor_stuck':
             coulomb[self.joint] = LOCKED
         elif self.fault in {'encoder_frozen', 'encoder_lost'}:

@@ -136,6 +136,10 @@ class EmulatedPlant:
         Since the last reset [s].
     ended
         Name of the event that ended the motion of the object, or the empty string.
+    held
+        Whether the object is held on the plate, so that it only moves with it.
+    events
+        Names of what happened to the contact in the last step.
 
     """
 
@@ -181,7 +185,8 @@ class EmulatedPlant:
         self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
         self._plant = HybridPlant(system, p, self._placed(self._start))
         self._u = np.zeros(3)
-        self.time, self.ended = 0.0, ''
+        self.time, self.ended, self.held = 0.0, '', False
+        self.events: tuple[str, ...] = ()
         self._seen = self._look()
 
     def _joints_of(self, arm: PlanarArm, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,7 +211,7 @@ class EmulatedPlant:
         x[where] = (np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0)
         self.motors.reset(self._joints)
         self._plant.reset(self._placed(x))
-        self._u, self.time, self.ended = np.zeros(3), 0.0, ''
+        self._u, self.time, self.ended, self.events = np.zeros(3), 0.0, '', ()
         self._seen = self._look()
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,9 +234,10 @@ class EmulatedPlant:
         qdd = motors.step(force, self.time, dt)
         self._u = motors.arm.hand_acceleration(q, qd, qdd)[[1, 3, 5]]
         self.time += dt
+        self.events = ()
         if not self.ended:
-            state = self._plant.step(self._u, dt)
-            self.ended = state.stopped
+            state = self._plant.state if self.held else self._plant.step(self._u, dt)
+            self.ended, self.events = state.stopped, tuple(e.name for e in state.events)
             self._plant.state = replace(state, x=self._with_hand(state.x))
         self._seen = self._look()
         return self._seen

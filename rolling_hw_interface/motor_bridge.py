@@ -19,6 +19,7 @@ from rolling_hw_interface.arm_model import JOINTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
+FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
 RESERVE = 0.95  # share of the deceleration with which a limit is approached
 PHASES = ('waiting', 'holding', 'driving', 'stopping', 'stopped')
 
@@ -38,6 +39,9 @@ class BridgeSettings:
         Time in which it comes to rest then [s].
     stiffness
         Natural frequency of the pull to the reference [rad/s].
+    feedback_share
+        Greatest torque of that pull, as a share of the greatest torque; so little harm is done
+        by an encoder that lies before it is found out.
     tracking_limit
         Distance of a joint from its reference that is a fault [rad].
     stall_distance
@@ -52,8 +56,9 @@ class BridgeSettings:
     state_timeout: float = 0.02
     stop_time: float = 0.15
     stiffness: float = 60.0
-    tracking_limit: float = 0.1
-    stall_distance: float = 6e-3
+    feedback_share: float = 0.1
+    tracking_limit: float = 0.03
+    stall_distance: float = 3e-3
     off_plane: float = 0.05
 
     def __post_init__(self) -> None:
@@ -113,6 +118,7 @@ class MotorBridge:
         self._stalled = np.zeros(JOINTS, dtype=bool)
         self._still_since = np.full(JOINTS, math.nan)  # the reference when a reading changed
         self.q, self.qd, self.qdd = (np.zeros(JOINTS) for _ in range(3))
+        self._then = (self.q, self.qd)  # the reference at the last reading
         self.phase, self.reason, self.refused = 'waiting', '', ''
         self.enabled, self._broken, self._released = True, False, False
         self.clipped = 0
@@ -160,12 +166,14 @@ class MotorBridge:
         self._still_since = np.where(changed, self.q, self._still_since)
         self._stalled = np.abs(self.q - self._still_since) > self.settings.stall_distance
         self._seen, self._rate = q.copy(), qd.copy()
+        self._then = (self.q.copy(), self.qd.copy())
         self._states.feed(t)
         if self.phase == 'waiting' and np.all(np.isfinite(q)):
             self._rest_here()
 
     def _rest_here(self) -> None:
         self.q, self.qd, self._still_since = self._seen.copy(), np.zeros(JOINTS), self._seen.copy()
+        self._then = (self.q.copy(), self.qd.copy())
         self._stalled[:] = False
         self.phase = 'holding'
 
@@ -200,8 +208,9 @@ class MotorBridge:
         -------
         NDArray or None
             Joint torques [N m], rates [rad/s] or angles [rad] as the mode says, shape (3,). None
-            before the first state, and once the hardware has failed: no torque is asked for a
-            last time, and without commands the amplifiers brake, whatever the encoders say.
+            before the first state, and once the hardware has failed: what carries the arm's
+            weight is asked for a last time, and without commands the amplifiers brake, whatever
+            the encoders say.
 
         """
         if self.phase == 'waiting':
@@ -225,7 +234,7 @@ class MotorBridge:
         elif lost.size:
             self._fail(t, f'joint {int(lost[0]) + 1} gives no angle')
         else:
-            off = np.abs(self._seen - self.q)
+            off = np.abs(self._seen - self._then[0])
             worst = int(np.argmax(off))
             if self._stalled.any():
                 self._fail(
@@ -273,11 +282,14 @@ class MotorBridge:
         return np.asarray(out, dtype=float)
 
     def _released_output(self) -> NDArray[np.float64]:
-        """Return what lets the motors go: no torque, no rate, or where they are."""
+        """Return what neither drives nor drops the arm: its weight, no rate, or where it is."""
+        held: NDArray[np.float64] = np.where(np.isfinite(self._seen), self._seen, self.q)
         if self.settings.mode == 'position':
-            held: NDArray[np.float64] = np.where(np.isfinite(self._seen), self._seen, self.q)
             return held
-        return np.zeros(JOINTS)
+        if self.settings.mode == 'velocity':
+            return np.zeros(JOINTS)
+        _, weight, _ = self.arm.dynamics(held, np.zeros(JOINTS))
+        return np.minimum(np.maximum(weight, -self._torque), self._torque)
 
     def _output(self, t: float) -> NDArray[np.float64]:
         s = self.settings
@@ -285,16 +297,19 @@ class MotorBridge:
         trusted &= not self._states.expired(t)
         if s.mode == 'position':
             return self.q.copy()
-        behind = np.where(trusted, self.q - self._seen, 0.0)
+        q_then, qd_then = self._then  # an old reading does not pull the harder, the older it is
+        behind = np.where(trusted, q_then - self._seen, 0.0)
         if s.mode == 'velocity':
             return np.asarray(self.qd + s.stiffness * behind, dtype=float)
-        slower = np.where(trusted, self.qd - self._rate, 0.0)
-        pulled = self.qdd + 2 * s.stiffness * slower + s.stiffness**2 * behind
+        slower = np.where(trusted, qd_then - self._rate, 0.0)
+        pull = 2 * s.stiffness * slower + s.stiffness**2 * behind
         M, h, _ = self.arm.dynamics(np.where(trusted, self._seen, self.q), self.qd)
         M = M + np.diag(self.motors.reflected_inertia)
         friction = np.asarray(self.motors.viscous) * self.qd
-        friction += np.asarray(self.motors.coulomb) * np.tanh(self.qd / 0.02)
-        torque = M @ pulled + h + friction
+        friction += np.asarray(self.motors.coulomb) * np.tanh(self.qd / FRICTION_RATE)
+        most = s.feedback_share * self._torque
+        pulling = np.minimum(np.maximum(M @ pull, -most), most)
+        torque = M @ self.qdd + pulling + h + friction
         return np.minimum(np.maximum(torque, -self._torque), self._torque)
 
 

@@ -50,6 +50,10 @@ class MotorModel:
     brake
         Damping of a motor whose windings are shorted, which is part of that braking, on the
         joint's side [N m s/rad].
+    holding
+        Torque of the brakes that hold the joints when braking is over, on the joint's side [N m].
+    holding_delay
+        Time of braking after which they fall in [s].
 
     """
 
@@ -68,10 +72,14 @@ class MotorModel:
     velocity_bandwidth: float = 150.0
     command_timeout: float = 0.02
     brake: tuple[float, ...] = (25.0, 25.0, 4.0)
+    holding: tuple[float, ...] = (60.0, 40.0, 15.0)
+    holding_delay: float = 0.1
 
     def __post_init__(self) -> None:
         """Refuse numbers that no motor has."""
-        may_be_zero = ('rotor_inertia', 'coulomb', 'viscous', 'ripple', 'brake')
+        may_be_zero = (
+            'rotor_inertia', 'coulomb', 'viscous', 'ripple', 'brake', 'holding', 'holding_delay',
+        )  # fmt: skip
         for name in self.__dataclass_fields__:
             given = getattr(self, name)
             value = np.atleast_1d(np.asarray(given, dtype=float))

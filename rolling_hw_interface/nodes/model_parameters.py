@@ -45,6 +45,8 @@ MOTOR_TEXT = {
     'velocity_bandwidth': ('Hz', 'low pass on the rates that they report'),
     'command_timeout': ('s', 'age of a command beyond which the amplifiers brake'),
     'brake': ('N m s/rad', 'damping of the motors with shorted windings, part of that braking'),
+    'holding': ('N m', 'torques of the brakes that hold the joints when braking is over'),
+    'holding_delay': ('s', 'time of braking after which they fall in'),
 }
 BRIDGE_TEXT = {
     'mode': ('', 'what the motors take'),
@@ -52,6 +54,7 @@ BRIDGE_TEXT = {
     'state_timeout': ('s', 'age of the joint states beyond which it is stopped'),
     'stop_time': ('s', 'time in which it comes to rest'),
     'stiffness': ('rad/s', 'natural frequency of the pull to the reference'),
+    'feedback_share': ('', 'greatest torque of that pull, as a share of the greatest torque'),
     'tracking_limit': ('rad', 'distance of a joint from its reference that is a fault'),
     'stall_distance': ('rad', 'way of the reference in which the reading of a joint must change'),
     'off_plane': ('m/s^2', 'acceleration out of the plane that is left out without a warning'),

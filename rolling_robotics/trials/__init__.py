@@ -1,0 +1,1 @@
+"""The laboratory's experiments in lockstep, on the emulated hardware, over many seeds."""

@@ -1,0 +1,186 @@
+"""
+What every injected fault leads to: told by whom, how soon the hand rests, how far it went.
+
+The hand swings under commands and carries the object when the fault comes. Nothing has moved
+uncommanded if the hand never went faster than it had just been commanded to, and rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.imperfections import Imperfections
+
+Array = NDArray[np.float64]
+SWING, FREQUENCY = 1.5, 2.0  # of the commanded acceleration along x [m/s^2], [Hz]
+STILL, BEFORE, AFTER = 0.4, 0.6, 0.9  # s at rest, of swinging, and watched after the fault
+RESTING = 0.02  # m/s: a hand that is slower rests
+
+
+class Fault(NamedTuple):
+    """
+    A fault and how it is brought about.
+
+    Attributes
+    ----------
+    name
+        What fails.
+    inject
+        Brings it about in the laboratory.
+    told
+        What the system has to say of it, in part; empty if nothing need be said.
+    stops
+        Whether the hand has to come to rest; else the fault has to be borne.
+
+    """
+
+    name: str
+    inject: Callable[[LaboratoryChain], None]
+    told: str
+    stops: bool = True
+
+
+class FaultRow(NamedTuple):
+    """
+    What a fault led to.
+
+    Attributes
+    ----------
+    name
+        What failed.
+    reaction
+        What the system told.
+    noticed, rest
+        Time until it reacted, and until the hand rested for good [s]; infinite if it never did.
+    speed_before, speed_after
+        Greatest speed of the hand in the swing before, and after the fault [m/s].
+    way
+        Greatest distance of the hand from where the fault found it [m].
+    drift
+        Speed of the hand in the end [m/s].
+    object_kept
+        Whether the object is on the plate still.
+
+    """
+
+    name: str
+    reaction: str
+    noticed: float
+    rest: float
+    speed_before: float
+    speed_after: float
+    way: float
+    drift: float
+    object_kept: bool
+
+
+def _motor(kind: str, joint: int = 0) -> Callable[[LaboratoryChain], None]:
+    return lambda chain: chain.plant.motors.inject(kind, joint)
+
+
+def _camera(kind: str) -> Callable[[LaboratoryChain], None]:
+    return lambda chain: chain.camera.inject(kind)
+
+
+def _kill(part: str) -> Callable[[LaboratoryChain], None]:
+    return lambda chain: chain.killed.add(part)
+
+
+SILENT = 'the command is'
+FAULTS = (
+    Fault('nothing', lambda _: None, '', stops=False),
+    *(
+        Fault(f'{what} of joint {k + 1} {how}', _motor(kind, k), told.format(k + 1))
+        for what, how, kind, told in (
+            ('encoder', 'lost', 'encoder_lost', 'joint {} gives no angle'),
+            ('encoder', 'frozen', 'encoder_frozen', 'joint {} does not turn'),
+            ('motor', 'stuck', 'motor_stuck', 'joint {} does not turn'),
+            ('motor', 'without torque', 'motor_off', 'joint'),
+        )
+        for k in range(3)
+    ),
+    Fault('no joint states', _motor('silent'), 'the joint states are'),
+    Fault('half the messages of the motors lost', _motor('messages_dropped'), '', stops=False),
+    Fault('camera frozen', _camera('camera_frozen'), SILENT),
+    Fault('camera off', _camera('camera_off'), SILENT),
+    Fault('all markers hidden', _camera('markers_hidden'), SILENT),
+    Fault('half the images lost', _camera('messages_dropped'), '', stops=False),
+    Fault("camera's clock starts anew", _camera('clock_jump'), '', stops=False),
+    Fault('controller killed', _kill('controller'), SILENT),
+    Fault('estimator killed', _kill('estimator'), SILENT),
+    Fault('motor bridge killed', _kill('bridge'), 'amplifiers: braking'),
+)
+
+
+def inject_fault(
+    fault: Fault, *, seed: int = 0, imperfections: Imperfections | None = None
+) -> FaultRow:
+    """
+    Return what a fault leads to.
+
+    Parameters
+    ----------
+    fault
+        One of ``FAULTS``.
+    seed, imperfections
+        Of the laboratory, as of a trial.
+
+    """
+    laboratory = Laboratory()
+    imperfections = imperfections or Imperfections(shift=0.0, turn=0.0)
+    chain = LaboratoryChain(laboratory, laboratory.rest(FLAT), imperfections, seed)
+    _swing(chain, STILL, still=True)
+    chain.plant.held = False
+    before = _swing(chain, BEFORE)
+    chain.bridge.reason = chain.vision.refused = ''
+    at, found = chain.time, chain.plant.view().hand[[4, 6]]
+    fault.inject(chain)
+    after = _swing(chain, AFTER)
+    reacted = next((k for k, tick in enumerate(after) if tick.reaction), None)
+    moving = [k for k, tick in enumerate(after) if tick.speed > RESTING]
+    rests = moving[-1] + 1 if moving else 0
+    return FaultRow(
+        name=fault.name,
+        reaction=after[reacted].reaction if reacted is not None else '',
+        noticed=math.inf if reacted is None else (reacted + 1) * PERIOD,
+        rest=rests * PERIOD if rests < len(after) else math.inf,
+        speed_before=max(tick.speed for tick in before if tick.time > at - 1 / FREQUENCY),
+        speed_after=max(tick.speed for tick in after),
+        way=max(math.dist(tick.place, found) for tick in after),
+        drift=after[-1].speed,
+        object_kept=not chain.plant.ended and chain.view.mode != 'separated',
+    )
+
+
+class _Tick(NamedTuple):
+    time: float
+    speed: float
+    place: Array
+    reaction: str
+
+
+def _swing(chain: LaboratoryChain, duration: float, *, still: bool = False) -> list[_Tick]:
+    """Let the controller swing the hand, or keep it still, as long as it knows the object."""
+    out = []
+    for _ in range(round(duration / PERIOD)):
+        known = chain.sense() is not None
+        angle = 2 * math.pi * FREQUENCY * chain.time
+        control = (0.0, 0.0 if still else SWING * math.cos(angle), 0.0)
+        hand = chain.act(control if known else None).hand
+        out.append(_Tick(chain.time, float(np.hypot(*hand[[10, 12]])), hand[[4, 6]], _told(chain)))
+    return out
+
+
+def _told(chain: LaboratoryChain) -> str:
+    """Return what the system reports that is not as usual."""
+    if chain.bridge.phase in {'stopping', 'stopped'} or chain.bridge.reason:
+        return f'bridge: {chain.bridge.reason}'
+    if chain.plant.motors.braking:
+        return 'amplifiers: braking, no commands'
+    return ''

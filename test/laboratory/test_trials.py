@@ -1,0 +1,145 @@
+"""Trials on the emulated hardware: what is drawn, how they are judged, and that they succeed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_robotics.trials.chain import LaboratoryChain
+from rolling_robotics.trials.experiment import Experiment, Judge
+from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.prepare import build, setting
+from rolling_robotics.trials.run import run_many, run_trial, Trial
+from rolling_robotics.trials.summary import band, rest_time
+
+PUBLISHED = Imperfections()
+
+
+def test_what_is_off_is_off_by_its_full_size_and_fixed_by_the_seed():
+    draws = [PUBLISHED.draw(seed) for seed in range(40)]
+    assert draws[3] == PUBLISHED.draw(3)
+    assert {round(d.inertia, 9) for d in draws} == {0.9, 1.1}
+    assert {round(d.friction_torque, 9) for d in draws} == {0.9, 1.1}
+    assert {d.shift for d in draws} == {-5e-3, 5e-3}
+    assert {d.turn for d in draws} == {-0.05, 0.05}
+
+
+def test_published_imperfections_of_the_camera():
+    camera = PUBLISHED.camera
+    assert (camera.rate, camera.latency, camera.jitter) == (250.0, 8e-3, 2e-3)
+    assert (camera.noise, camera.occlusion) == (2e-4, 0.1)
+    assert camera.clock_spread > 0.1
+    assert PUBLISHED.scaled(2.0).camera.jitter == 4e-3
+    assert PUBLISHED.scaled(2.0).draw(0).turn == 2 * PUBLISHED.draw(0).turn
+
+
+def test_bad_imperfections_are_refused():
+    with pytest.raises(ParameterError, match='inertia must be at least 0'):
+        Imperfections(inertia=1.0)
+    with pytest.raises(ParameterError, match='shift must be zero or positive'):
+        Imperfections(shift=-1.0)
+
+
+def judged(experiment, *looks):
+    judge = Judge(experiment)
+    for t, angle, events in looks:
+        judge.look(t, angle, events)
+    judge.close()
+    return judge.failure
+
+
+def experiment(**options):
+    known = {**setting('flip_up'), **options}
+    return Experiment(laws={}, **known)
+
+
+@pytest.mark.parametrize(
+    ('looks', 'failure'),
+    [
+        ([(1.0, -1.5, ()), (6.0, 0.04, ())], ''),
+        ([(1.0, -1.5, ('lift_off',)), (6.0, 0.0, ())], 'contact lost at 1.000 s'),
+        ([(1.0, -1.5, ('slip',)), (6.0, 0.0, ())], 'friction cone left at 1.000 s'),
+        ([(1.0, -1.5, ('edge',)), (6.0, 0.0, ())], 'edge at 1.000 s'),
+        ([(4.9, 1.0, ()), (6.0, -0.06, ())], '-0.060 rad off the goal at 6.000 s'),
+    ],
+)
+def test_flip_up_is_judged(looks, failure):
+    assert judged(experiment(), *looks) == failure
+
+
+def test_throw_needs_one_flight_and_any_upright():
+    throw = experiment(**setting('throw_catch'))
+    caught = (0.3, 0.0, ('lift_off',)), (0.6, 3.0, ('landing', 'slip')), (6.0, 3.13, ())
+    assert judged(throw, *caught) == ''
+    assert judged(throw, caught[2]) == '0 flights, 1 are wanted'
+    assert judged(throw, *caught, (6.5, 3.13, ('lift_off',))) == 'contact lost at 6.500 s'
+
+
+def test_unknown_experiment_is_refused():
+    with pytest.raises(ParameterError, match='there are: damping, flip_up, throw_catch'):
+        build('juggling')
+
+
+def test_start_is_off_as_drawn_and_the_object_is_held():
+    laboratory = Laboratory()
+    start = laboratory.rest(FLAT, 0.01)
+    chain = LaboratoryChain(laboratory, start, PUBLISHED, seed=5)
+    for _ in range(300):
+        chain.sense()
+        chain.act(np.zeros(3))
+    off = chain.truth - start
+    assert off[3] == pytest.approx(chain.draw.turn, abs=1e-6)
+    assert off[4] == pytest.approx(chain.draw.shift, abs=1e-6)
+    seen = chain.sense()
+    assert np.abs(seen.x - chain.truth)[:5].max() < 0.01
+    assert abs(chain.estimator.clock_offset - chain.camera.offset) < 1.5e-3
+
+
+@pytest.fixture(scope='module')
+def damping():
+    return build('damping')
+
+
+def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
+    trial = run_trial(damping, 'closed_loop', 3, to_the_end=True, duration=2.5)
+    assert rest_time(trial) < 1.5
+    short = replace(PUBLISHED, warm_up=0.2)
+    twice = [run_trial(damping, 'closed_loop', 3, short, duration=0.3) for _ in range(2)]
+    assert np.array_equal(twice[0].states, twice[1].states)
+    assert np.array_equal(twice[0].controls, twice[1].controls)
+
+
+def fake(angles):
+    states = np.zeros((len(angles), 9))
+    states[:, 3] = angles
+    rest = {'estimates': states, 'controls': states[:, :3], 'events': (), 'limited': 0}
+    times = 0.01 * np.arange(len(angles))
+    return Trial(law='', seed=0, times=times, states=states, failure='', **rest)
+
+
+def test_band_is_mean_and_two_standard_deviations():
+    found = band([fake([0.0, 1.0]), fake([0.0, 3.0])])
+    assert found.mean.tolist() == [0.0, 2.0]
+    assert found.spread.tolist() == [0.0, 2.0]
+    with pytest.raises(ParameterError, match='to_the_end'):
+        band([fake([0.0]), fake([0.0, 1.0])])
+
+
+def test_time_to_rest_is_for_good():
+    tolerance = setting('damping')['tolerance']
+    assert rest_time(fake(FLAT + tolerance * np.array([2, 0, 1.1, 0.9, 0]))) == 0.03
+    assert rest_time(fake(FLAT + tolerance * np.array([0, 2.0]))) == np.inf
+
+
+@pytest.mark.slow
+def test_flip_up_succeeds_with_feedback_only():
+    trials = list(run_many('flip_up', ['closed_loop', 'open_loop'], range(5)))
+    assert [t.failure for t in trials if t.law == 'closed_loop'] == [''] * 5
+    assert all(t.failure for t in trials if t.law == 'open_loop')
+
+
+@pytest.mark.slow
+def test_throw_is_caught():
+    trials = list(run_many('throw_catch', ['closed_loop'], range(5)))
+    assert [t.failure for t in trials] == [''] * 5
