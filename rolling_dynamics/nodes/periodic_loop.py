@@ -42,6 +42,14 @@ class PeriodicLoop:
 
     Deadlines are absolute (start + n period), so that lateness does not add up. A loop that is
     late catches up without sleeping; one that is later than ``give_up`` skips ahead.
+
+    Attributes
+    ----------
+    period
+        Time between deadlines [s].
+    deadline
+        Of the present turn, by ``time.monotonic`` [s].
+
     """
 
     def __init__(
@@ -74,7 +82,7 @@ class PeriodicLoop:
 
         """
         self._tick = tick
-        self.period = period
+        self.period, self.deadline = period, 0.0
         self._name = name
         self._give_up = max(give_up, 2.0 * period)
         self._on_skip = on_skip
@@ -122,7 +130,7 @@ class PeriodicLoop:
     def _turn(self) -> None:
         deadline = time.monotonic()
         while not self._stop.is_set():
-            woken = time.monotonic()
+            self.deadline, woken = deadline, time.monotonic()
             if self._tick() is False:
                 return
             done = time.monotonic()
