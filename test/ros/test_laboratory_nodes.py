@@ -1,0 +1,175 @@
+"""Simulator and controller of the laboratory as processes: runs, refusals, clean ends."""
+
+import json
+import math
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped
+from nav_msgs.msg import Odometry
+import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
+from rolling_interfaces.msg import RollingContact
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+SIMULATOR = 'rolling_dynamics.nodes.hybrid_simulator_node'
+CONTROLLER = 'rolling_controller.nodes.laboratory_controller_node'
+SCENARIO = {'scenario_file': 'laboratory_damping.yaml'}
+LONG = 60.0
+TURN = 0.3  # of the ellipse from where it rests, in the scenario [rad]
+
+
+@pytest.fixture(scope='module')
+def nodes(run_process):
+    """Plant and controller, in simulated time; the plant is slow until something is run."""
+    common = {**SCENARIO, 'use_sim_time': True, 'diagnostics_period': 0.1}
+    plant = {'rate_factor': 20.0, 'rate': 500.0, 'lockstep_timeout': 20.0, 'contact_rate': 250.0}
+    remap = ('--ros-args', '-r', '/clock:=clock', '--')
+    return {
+        'simulator': run_process(SIMULATOR, params={**common, **plant}, arguments=remap),
+        'controller': run_process(
+            CONTROLLER,
+            params={**common, 'experiment': 'damping', 'state_timeout': 5.0},
+            arguments=remap,
+        ),
+    }
+
+
+def told(peer, phase):
+    """Return what the controller tells of a phase."""
+    found = peer.collect(
+        String,
+        'controller/trial',
+        LATCHED,
+        accept=lambda m: json.loads(m.data)['phase'] == phase,
+        timeout=LONG,
+    )
+    return json.loads(found[0].data)
+
+
+@pytest.fixture
+def ready(peer, nodes):
+    status = peer.collect(String, 'controller/trial', LATCHED, timeout=LONG)[0]
+    if json.loads(status.data)['phase'] == 'preparing':
+        told(peer, 'ready')
+    return nodes
+
+
+def set_parameters(peer, node, **values):
+    request = SetParameters.Request(
+        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+    )
+    return peer.call(SetParameters, f'{node}/set_parameters', request, timeout=LONG).results
+
+
+def trigger(peer, name):
+    return peer.call(Trigger, name, Trigger.Request(), timeout=LONG)
+
+
+def lean(message):
+    """Return the turn of the ellipse from where it rests [rad]."""
+    q = message.pose.pose.orientation
+    return 2 * math.atan2(q.y, q.w) + math.pi / 2
+
+
+def test_object_is_held_until_the_first_command_and_falls_then(peer, ready):
+    assert trigger(peer, 'simulator/reset').success
+    held = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, 50)
+    assert {round(lean(m), 12) for m in held} == {TURN}
+    publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
+
+    def command():
+        message = AccelStamped()
+        message.header.stamp.sec = 10**6  # later than the reset
+        publisher.publish(message)
+
+    with peer.every(0.02, command):
+        peer.collect(
+            Odometry,
+            'object/ground_truth',
+            STREAM_READER,
+            accept=lambda m: lean(m) < 0.5 * TURN,
+            timeout=LONG,
+        )
+    peer.node.destroy_publisher(publisher)
+    assert trigger(peer, 'simulator/reset').success
+
+
+def test_a_run_damps_the_rocking(peer, ready):
+    assert all(r.successful for r in set_parameters(peer, 'controller', duration=3.0))
+    assert trigger(peer, 'simulator/reset').success
+    assert trigger(peer, 'controller/start').success
+    again = trigger(peer, 'controller/start')
+    assert (again.success, again.message) == (False, 'a run goes on; ~/stop ends it')
+    ended = told(peer, 'ended')
+    assert ended['complete'], ended
+    assert ended['duration'] == pytest.approx(3.0, abs=0.01)
+    found = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, 20, timeout=LONG)
+    assert max(abs(lean(m)) for m in found) < 0.2 * TURN
+
+
+def test_stop_ends_a_run(peer, ready):
+    set_parameters(peer, 'controller', duration=0.0, law='open_loop')
+    assert trigger(peer, 'controller/start').success
+    told(peer, 'running')
+    assert trigger(peer, 'controller/stop').success
+    ended = told(peer, 'ended')
+    assert (ended['reason'], ended['complete']) == ('asked to stop', False)
+    set_parameters(peer, 'controller', law='closed_loop')
+
+
+def test_a_law_that_the_experiment_has_not_is_refused(peer, ready):
+    set_parameters(peer, 'controller', law='replay_balance')
+    refused = trigger(peer, 'controller/start')
+    assert not refused.success
+    assert 'has the laws closed_loop, open_loop' in refused.message
+    set_parameters(peer, 'controller', law='closed_loop')
+
+
+def test_bad_parameters_are_refused_with_the_reason(peer, ready):
+    (result,) = set_parameters(peer, 'controller', law='by_hand')
+    assert not result.successful
+    assert 'must be one of closed_loop' in result.reason
+    (result,) = set_parameters(peer, 'simulator', inertia_factor=0.0)
+    assert not result.successful
+    assert 'inertia_factor' in result.reason
+
+
+def test_contact_state_tells_the_mode(peer, ready):
+    state = peer.collect(RollingContact, 'contact/state', EVENT, timeout=LONG)[0]
+    assert state.mode == RollingContact.MODE_ROLLING
+    assert state.gap == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_experiment_without_a_name_and_another_body_are_refused_in_words(run_process):
+    bare = run_process(CONTROLLER, params=SCENARIO, arguments=('--ros-args', '-r', '__ns:=/a'))
+    bare.wait_for('experiment must be one of damping', timeout=LONG)
+    other = run_process(
+        CONTROLLER,
+        params={'scenario_file': 'ball_on_plate_hard.yaml', 'experiment': 'flip_up'},
+        arguments=('--ros-args', '-r', '__ns:=/b'),
+    )
+    other.wait_for('cannot configure: ', timeout=LONG)
+    for process in (bare, other):
+        assert process.stop() == 0
+        assert 'Traceback' not in process.text
+
+
+def test_a_stopped_plant_ends_the_run_and_everything_stops_cleanly(peer, ready):
+    set_parameters(peer, 'controller', state_timeout=0.5, duration=0.0)
+    assert trigger(peer, 'controller/start').success
+    told(peer, 'running')
+    assert ready['simulator'].stop() == 0
+    assert 'the newest state is' in told(peer, 'ended')['reason']
+    health = peer.collect(
+        DiagnosticArray,
+        '/diagnostics',
+        EVENT,
+        accept=lambda m: m.status[0].name == 'controller',
+        timeout=LONG,
+    )[0]
+    assert health.status[0].message == 'ready'
+    assert ready['controller'].stop() == 0
+    assert all('Traceback' not in process.text for process in ready.values())
