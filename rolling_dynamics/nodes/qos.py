@@ -3,7 +3,8 @@ Quality of service of the suite's topics.
 
 A stream has a reliable writer, so that a recorder loses nothing, and best-effort readers, so that
 a control loop always sees the newest sample. Commands, events and latched topics are reliable at
-both ends. Every profile may be overridden through the usual ``qos_overrides`` parameters.
+both ends; a log is latched with all that a recorder which comes late would miss. Every profile may
+be overridden through the usual ``qos_overrides`` parameters.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ SENSOR_DATA = _profile(5, reliable=False)
 COMMAND = _profile(1, reliable=True)
 EVENT = _profile(10, reliable=True)
 LATCHED = _profile(1, reliable=True, latched=True)
+LOG = _profile(200, reliable=True, latched=True)
 RECORDER = _profile(1000, reliable=True)
 RECORDER_LATCHED = _profile(1000, reliable=True, latched=True)
 

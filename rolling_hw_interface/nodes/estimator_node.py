@@ -7,6 +7,7 @@ takes them.
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -14,15 +15,8 @@ from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.contact_view import ContactView, NAMES
-from rolling_dynamics.nodes.conversions import (
-    accel_to_control,
-    matrix_to_transform,
-    nanoseconds_to_time,
-    time_to_nanoseconds,
-)
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant_topics import body_matrix
@@ -30,38 +24,33 @@ from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import (
     COMMAND,
     EVENT,
+    LATCHED,
+    LOG,
     SENSOR_DATA,
     STREAM_POLLED,
     STREAM_WRITER,
 )
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
-from rolling_hw_interface.arm import PlanarArm
-from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
-from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.nodes.conversions import message_to_joints, pose_to_arrays
+from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     FILTER_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
-    model_of,
     MOTOR_TABLE,
     SCENARIO,
     STATE_TOPIC,
     WORLD_FRAME,
 )
-from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
-from rolling_hw_interface.pose_filter import FilterModel
-from rolling_hw_interface.watchdog import Watchdog
+from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, step_of
+from rolling_hw_interface.object_estimator import Estimate
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Int64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
-LOST = 20  # measurements in a row without a joint, after which the hand is not known
-LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
-PATIENCE = 0.1  # for the joints that belong to an image [s]
+LOGGED = 50  # steps in a message of the log
 MODES = {
     'rolling': RollingContact.MODE_ROLLING,
     'slipping': RollingContact.MODE_SLIPPING,
@@ -154,31 +143,17 @@ class EstimatorNode(LoopNode):
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
         super().__init__('estimator', TABLE)
-        self._estimator: ObjectEstimator | None = None
-        self._refused = ''
-        self._last: Estimate | None = None
-        self._guess: JointEstimate | None = None
+        self._core: Estimation | None = None
+        self._flags = 0
 
     def set_up(self) -> None:
         """Load the scenario, make filters and topics."""
-        v = self.values
-        model = load_model(v['scenario_file'])
-        self._model = model
-        self._arm = PlanarArm(model_of(ArmModel, v, 'arm'))
-        resolution = model_of(MotorModel, v, 'motors').resolution
-        self._dt = 1.0 / v['rate']
-        self._encoders = EncoderFilter(resolution, self._dt, wander=v['encoder_wander'])
-        self._estimator = ObjectEstimator(
-            model.system,
-            model.params,
-            least_latency=v['least_latency'],
-            model=model_of(FilterModel, v, 'filter'),
-            host_clock=v['clock'] == 'host',
-        )
-        self._view = ContactView(model.system.object_surface, model.system.hand_surface)
-        self._commands = Watchdog(v['command_timeout'])
+        self._core = Estimation(self.values)
+        system = self._core.model.system
+        self._view = ContactView(system.object_surface, system.hand_surface)
         self._make_topics()
-        self.get_logger().info(f'{model.title}: images by the clock of the {v["clock"]}')
+        clock = self.values['clock']
+        self.get_logger().info(f'{self._core.model.title}: images by the clock of the {clock}')
 
     def _make_topics(self) -> None:
         world, prefix = self.values['world_frame'], self.values['frame_prefix']
@@ -191,115 +166,59 @@ class EstimatorNode(LoopNode):
         self._coordinates = self.writer(JointState, 'contact/coordinates', STREAM_WRITER)
         self._state = self.writer(RollingContact, 'contact/state', EVENT)
         self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
+        self._steps = self.writer(Int64MultiArray, '~/steps', LOG)
+        self._settings = self.writer(String, '~/settings', LATCHED)
         self._joints = self.polled(JointState, self.values['state_topic'], STREAM_POLLED)
         self._images = self.polled(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
         self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND)
 
-    def begin(self, now: int) -> None:
+    def begin(self, now: int) -> None:  # noqa: ARG002 - the first tick has its own time
         """Start anew."""
-        self._epoch, self._ticks = now, 0
-        self._stamp: int | None = None
-        self._control = np.zeros(6)
-        self._waiting: list[tuple[float, PoseWithCovarianceStamped]] = []
-        self._commands.forget()
-        self._encoders.forget()
-        self._estimator.forget()
+        self._ticks, self._flags = 0, BEGIN
+        self._log: list[int] = []
+        self._noted = 0
         self._every = {n: self.every(n) for n in ('contact_rate', 'state_rate', 'tf_rate')}
+        self._settings.publish(String(data=json.dumps(self.values.as_dict())))
 
     # -- inputs -----------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Take what came: commands and joints first, then images."""
-        for command in self._accelerations.take():
-            self._control = accel_to_control(command.accel)
-            self._commands.feed(self._seconds(self.now()))
-        for joints in self._joints.take():
-            self._take_joints(joints)
-        now = self._seconds(self.now())
-        self._waiting += [(now, image) for image in self._images.take()]
-        waiting, self._waiting = self._waiting, []
-        for arrival, image in waiting:  # an image can be here before the joints of its time
-            stamp = self._seconds(time_to_nanoseconds(image.header.stamp))
-            if self._estimator.ahead(stamp) > 0.0 and now - arrival < PATIENCE:
-                self._waiting.append((arrival, image))
-            else:
-                self._take_image(image, stamp, arrival)
+        """Take what came, and publish what follows from it."""
+        inputs = Inputs(self._accelerations.take(), self._joints.take(), self._images.take())
+        # taken before: an arrival may be noted too late, but a clock is found by the earliest
+        flags, now, core = self._flags, self.now(), self._core
+        self._flags = 0
+        if flags & BEGIN:
+            core.begin(now)
+        if flags & FORGET:
+            core.forget()
+        step = step_of(now, flags | (ENABLED if self.enabled else 0), inputs)
+        if not (step.empty and core.idle):
+            self._note(step.numbers())
+        for estimated in core.step(now, inputs, enabled=bool(step.flags & ENABLED)):
+            self._publish(estimated)
 
-    def _seconds(self, stamp: int) -> float:
-        return (stamp - self._epoch) * 1e-9
+    def _note(self, numbers: list[int]) -> None:
+        self._log += numbers
+        self._noted += 1
+        if self._noted == LOGGED:
+            self._tell_steps()
 
-    def _take_joints(self, message: JointState) -> None:
-        try:
-            measured = message_to_joints(message, self.values['joint_names'], 'position')
-        except ParameterError as error:
-            self._refused = str(error)
-            return
-        stamp = time_to_nanoseconds(message.header.stamp)
-        steps = 1
-        if self._stamp is not None:
-            if stamp <= self._stamp:
-                self._refused = 'joint states refused: their stamps do not rise'
-                return
-            steps = round((stamp - self._stamp) * 1e-9 / self._dt)
-        if steps * self._dt > LONGEST_GAP:
-            self._encoders.forget()
-            self._estimator.forget()
-            steps = 1
-        self._stamp = stamp
-        commanded, now = self._commanded(), self._seconds(stamp)
-        for _ in range(max(steps, 1) - 1):
-            self._encoders.step(np.full(3, np.nan), commanded)
-        found = self._encoders.step(measured, commanded)
-        if found is None or self._encoders.missing > LOST:
-            return
-        self._guess = found
-        hand = self._arm.hand_state(found.q, found.qd)
-        u = self._arm.hand_acceleration(found.q, found.qd, found.qdd)
-        self._last = self._estimator.step(hand, u, now)
-        self._publish(stamp, hand)
+    def _tell_steps(self) -> None:
+        self._steps.publish(Int64MultiArray(data=self._log))
+        self._log, self._noted = [], 0
 
-    def _commanded(self) -> NDArray[np.float64]:
-        """Return the joint accelerations that the newest command asks for, if it is fresh."""
-        self._commands.timeout = self.values['command_timeout']
-        guess = self._guess
-        if guess is None or self._commands.expired(self._seconds(self.now())):
-            return np.zeros(3)
-        try:
-            return self._arm.joint_acceleration(guess.q, guess.qd, self._control)
-        except ParameterError:
-            return np.zeros(3)
-
-    def _take_image(
-        self, message: PoseWithCovarianceStamped, stamp: float, arrival: float
-    ) -> None:
-        if not self.enabled:
-            return
-        if message.header.frame_id != self.values['world_frame']:
-            self._refused = (
-                f'pose in frame {message.header.frame_id!r}, {self.values["world_frame"]!r} '
-                'is needed'
-            )
-            return
-        try:
-            p, q = pose_to_arrays(message.pose.pose)
-        except ParameterError as error:
-            self._refused = str(error)
-            return
-        covariance = np.array(message.pose.covariance).reshape(6, 6)
-        if not self._estimator.take_image(stamp, arrival, p, q, covariance):
-            self._refused = f'image refused: {self._estimator.reason}'
+    def wind_down(self) -> None:
+        """Leave the end of the log."""
+        self._tell_steps()
 
     # -- outputs ----------------------------------------------------------------------------
 
-    def _publish(self, stamp: int, hand: NDArray[np.float64]) -> None:
+    def _publish(self, estimated: Estimated) -> None:
+        stamp, hand, found = estimated
         self._hand.publish(self._encode_hand(stamp, hand.tolist()))
         self._ticks += 1
-        found = self._last
-        if found is None or found.age > self.values['vision_timeout'] or not self.enabled:
-            return
-        if not np.all(np.isfinite(found.object_)):
-            self._estimator.forget()
-            self._refused = 'the estimate was lost and starts anew'
+        if found is None:
             return
         self._object.publish(self._encode_object(stamp, found.object_.tolist()))
         n, every = self._ticks, self._every
@@ -316,8 +235,8 @@ class EstimatorNode(LoopNode):
 
     def _publish_coordinates(self, stamp: int, hand: NDArray[np.float64], found: Estimate) -> None:
         X_WH = body_matrix(hand)
-        surface = self._model.system.hand_surface
-        chart = self._model.system.hand_chart
+        surface = self._core.model.system.hand_surface
+        chart = self._core.model.system.hand_chart
         p_HC = np.array(
             surface.numeric(chart)(found.contact[:2], surface.parameter_values)[0]
         ).ravel()
@@ -338,18 +257,19 @@ class EstimatorNode(LoopNode):
 
     def switch(self, *, on: bool) -> str:
         """Take images again, or publish no more states of the object."""
-        self._estimator.forget()
+        self._flags |= FORGET
         return 'images are taken' if on else 'no object is estimated; ~/enable starts anew'
 
     def clean_up(self) -> None:
         """Forget the scenario."""
-        self._estimator, self._last = None, None
+        self._core = None
 
     def health(self) -> Health:
         """Return what is known, how well, and what was refused."""
-        estimator, found = self._estimator, self._last
-        if estimator is None or self._loop is None:
+        core = self._core
+        if core is None or self._loop is None:
             return OK, 'not running', {}
+        estimator, found = core.estimator, core.last
         values: dict[str, Any] = {
             'images used': estimator.taken,
             'images refused': estimator.refused,
@@ -364,20 +284,20 @@ class EstimatorNode(LoopNode):
                 'age of the image [s]': found.age,
                 'sigma of the contact [m]': float(spread[0]),
             }
-        refused, self._refused = self._refused, ''
-        trouble = self._trouble(found)
+        refused, core.refused = core.refused, ''
+        trouble = self._trouble(core, found)
         if trouble:
             return ERROR, f'{trouble}; {refused}' if refused else trouble, values
         if not self.enabled:
             return WARN, 'stopped: no object is estimated', values
         return (WARN, refused, values) if refused else (OK, f'{found.mode}', values)
 
-    def _trouble(self, found: Estimate | None) -> str:
+    def _trouble(self, core: Estimation, found: Estimate | None) -> str:
         if self._fault:
             return self._fault
-        if self._stamp is None or self._seconds(self.now()) - self._seconds(self._stamp) > 0.1:
+        if core.age_of_joints(self.now()) > 0.1:
             return f'no joint states on {self.values["state_topic"]}'
-        if self._encoders.missing > LOST:
+        if core.encoders.missing > LOST:
             return 'a joint gives no angle'
         if self.enabled and found is None:
             return 'no object was seen yet'

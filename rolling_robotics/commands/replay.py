@@ -5,13 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'replay a recorded experiment in lockstep and compare its commands bit by bit'
+HELP = 'replay a recorded experiment in lockstep and compare it bit by bit'
 DESCRIPTION = """\
 Read a recording, design the feedback of each execution from the plan and the parameters that were
 recorded, give it the recorded states one after the other, and compare its commands with those that
-were sent: an experiment in simulated time gives them again bit by bit.
+were sent: an experiment in simulated time gives them again bit by bit. Where an estimator was
+recorded with its inputs and its log (estimator/steps, estimator/settings), its estimates are
+computed again too; those come out bit by bit by the clock as well.
 
-Exit status 1 tells that a command differs."""
+Exit status 1 tells that a command or an estimate differs."""
 EXAMPLE = """\
   rolling demo ball_on_plate --simulated-time --out build/demo
   rolling replay build/demo/recording"""
@@ -29,10 +31,15 @@ def run(args: Namespace) -> int:
 
     need_ros('replay')
     from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
-    from rolling_robotics.nodes.replaying import replay  # noqa: PLC0415
+    from rolling_robotics.nodes.replaying import PLAN, replay  # noqa: PLC0415
+    from rolling_robotics.nodes.replaying_estimates import replay_estimates  # noqa: PLC0415
 
     with Recorded(args.recording) as recorded, Progress('replaying') as progress:
-        runs = replay(recorded, progress.say)
+        progress.say('estimates')
+        estimates = replay_estimates(recorded)
+        runs = [] if estimates and not recorded.topic(PLAN) else replay(recorded, progress.say)
+    for stream in estimates:
+        print(f'{stream.topic}: {stream.equal} of {stream.recorded} estimates equal bit by bit')
     for k, run in enumerate(runs, 1):
         kind = 'open loop' if run.open_loop else 'closed loop'
         print(
@@ -40,4 +47,4 @@ def run(args: Namespace) -> int:
             f'bit, greatest difference {run.difference:.3g}'
         )
     same = all(run.replayed and run.equal == len(run.replayed) for run in runs)
-    return 0 if same else 1
+    return 0 if same and all(s.equal == s.recorded for s in estimates) else 1

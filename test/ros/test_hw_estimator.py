@@ -1,5 +1,7 @@
 """The estimator node with fake encoders and a fake vision bridge."""
 
+from itertools import pairwise
+import json
 import math
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -8,10 +10,19 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.qos import EVENT, SENSOR_DATA, STREAM_READER, STREAM_WRITER
+from rolling_dynamics.nodes.qos import (
+    EVENT,
+    LATCHED,
+    LOG,
+    SENSOR_DATA,
+    STREAM_READER,
+    STREAM_WRITER,
+)
 from rolling_hw_interface.nodes.conversions import arrays_to_pose
+from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, steps_in
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Int64MultiArray, String
 
 ESTIMATOR = 'rolling_hw_interface.nodes.estimator_node'
 START = [-1.1513490, 1.7197844, -2.1392317]  # the hand level at the origin of the world
@@ -108,6 +119,16 @@ def test_contact_and_clock_are_known(peer, sensors):
     status = health(peer, 'rolling').status[0]
     values = {v.key: v.value for v in status.values}
     assert float(values['camera ahead [s]']) == pytest.approx(AHEAD, abs=0.01)
+
+
+def test_steps_and_parameters_are_logged_for_a_replay(peer, sensors):
+    values = json.loads(peer.collect(String, 'estimator/settings', LATCHED)[0].data)
+    assert {name: values[name] for name in SETTINGS} == SETTINGS
+    log = peer.collect(Int64MultiArray, 'estimator/steps', LOG, timeout=20.0)[0]
+    steps = list(steps_in(log.data))
+    assert steps[0].flags == BEGIN | ENABLED  # latched: a recorder that comes late has it too
+    assert sum(len(step.joints) for step in steps) > 0
+    assert all(a.now < b.now for a, b in pairwise(steps))
 
 
 def test_blindness_ends_the_object_and_is_told(peer, sensors):

@@ -1,0 +1,233 @@
+"""
+What the estimator makes of its messages; the node and its replay step the same object.
+
+A step depends on nothing but the messages, the time of the step and the state: fed with the same
+inputs it gives the same estimates bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import accel_to_control, time_to_nanoseconds
+from rolling_dynamics.nodes.model import load_model
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_hw_interface.nodes.conversions import message_to_joints, pose_to_arrays
+from rolling_hw_interface.nodes.model_parameters import model_of
+from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
+from rolling_hw_interface.pose_filter import FilterModel
+from rolling_hw_interface.watchdog import Watchdog
+from sensor_msgs.msg import JointState
+
+LOST = 20  # measurements in a row without a joint, after which the hand is not known
+LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
+PATIENCE = 0.1  # for the joints that belong to an image [s]
+
+
+class Values(Protocol):
+    """Parameters of the estimator by name: those of a node, or those of a recording."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the present value of one."""
+        ...
+
+
+class Inputs(NamedTuple):
+    """Messages that a step takes, oldest first."""
+
+    commands: Sequence[AccelStamped] = ()
+    joints: Sequence[JointState] = ()
+    images: Sequence[PoseWithCovarianceStamped] = ()
+
+
+class Estimated(NamedTuple):
+    """
+    What a joint state gave.
+
+    Attributes
+    ----------
+    stamp
+        Of the joint state [ns].
+    hand
+        Pose and twist of the hand, shape (13,).
+    found
+        The object; None while it is not known, or not known well enough.
+
+    """
+
+    stamp: int
+    hand: NDArray[np.float64]
+    found: Estimate | None
+
+
+class Estimation:
+    """
+    The estimator between messages.
+
+    Attributes
+    ----------
+    model
+        Hand and object.
+    estimator
+        Where the object is.
+    encoders
+        Filter of the joints.
+    stamp
+        Of the newest joint state [ns], or None.
+    last
+        The newest estimate, or None.
+    refused
+        What was refused last, and why.
+
+    """
+
+    def __init__(self, values: Values) -> None:
+        """Load the scenario and make the filters, from the parameters of the node."""
+        self._values = values
+        self.model = load_model(values['scenario_file'])
+        self._arm = PlanarArm(model_of(ArmModel, values, 'arm'))
+        self._dt = 1.0 / values['rate']
+        resolution = model_of(MotorModel, values, 'motors').resolution
+        self.encoders = EncoderFilter(resolution, self._dt, wander=values['encoder_wander'])
+        self.estimator = ObjectEstimator(
+            self.model.system,
+            self.model.params,
+            least_latency=values['least_latency'],
+            model=model_of(FilterModel, values, 'filter'),
+            host_clock=values['clock'] == 'host',
+        )
+        self._commands = Watchdog(values['command_timeout'])
+        self.last: Estimate | None = None
+        self.refused = ''
+        self.begin(0)
+
+    def begin(self, now: int) -> None:
+        """Start anew at a time [ns]."""
+        self._epoch, self._now = now, 0.0
+        self.stamp: int | None = None
+        self._guess: JointEstimate | None = None
+        self._control = np.zeros(6)
+        self._waiting: list[tuple[float, PoseWithCovarianceStamped]] = []
+        self._commands.forget()
+        self.encoders.forget()
+        self.estimator.forget()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no image waits, so that a step without inputs changes nothing."""
+        return not self._waiting
+
+    def forget(self) -> None:
+        """Wait for an image to start anew."""
+        self.estimator.forget()
+
+    def step(self, now: int, inputs: Inputs, *, enabled: bool = True) -> list[Estimated]:
+        """
+        Take what came: commands and joints first, then images.
+
+        Parameters
+        ----------
+        now
+            Time of the step, which is that of the arrivals [ns].
+        inputs
+            What came since the last step.
+        enabled
+            Whether images are taken.
+
+        """
+        self._now = self._seconds(now)
+        for command in inputs.commands:
+            self._control = accel_to_control(command.accel)
+            self._commands.feed(self._now)
+        out = [e for joints in inputs.joints if (e := self._take_joints(joints)) is not None]
+        waiting = [*self._waiting, *((self._now, image) for image in inputs.images)]
+        self._waiting = []
+        for arrival, image in waiting:  # an image can be here before the joints of its time
+            stamp = self._seconds(time_to_nanoseconds(image.header.stamp))
+            if self.estimator.ahead(stamp) > 0.0 and self._now - arrival < PATIENCE:
+                self._waiting.append((arrival, image))
+            elif enabled:
+                self._take_image(image, stamp, arrival)
+        return out
+
+    def age_of_joints(self, now: int) -> float:
+        """Return the time since the newest joint state [s]; infinite before the first."""
+        return float('inf') if self.stamp is None else (now - self.stamp) * 1e-9
+
+    def _seconds(self, stamp: int) -> float:
+        return (stamp - self._epoch) * 1e-9
+
+    def _take_joints(self, message: JointState) -> Estimated | None:
+        try:
+            measured = message_to_joints(message, self._values['joint_names'], 'position')
+        except ParameterError as error:
+            self.refused = str(error)
+            return None
+        stamp = time_to_nanoseconds(message.header.stamp)
+        steps = 1
+        if self.stamp is not None:
+            if stamp <= self.stamp:
+                self.refused = 'joint states refused: their stamps do not rise'
+                return None
+            steps = round((stamp - self.stamp) * 1e-9 / self._dt)
+        if steps * self._dt > LONGEST_GAP:
+            self.encoders.forget()
+            self.estimator.forget()
+            steps = 1
+        self.stamp = stamp
+        commanded = self._commanded()
+        for _ in range(max(steps, 1) - 1):
+            self.encoders.step(np.full(3, np.nan), commanded)
+        found = self.encoders.step(measured, commanded)
+        if found is None or self.encoders.missing > LOST:
+            return None
+        self._guess = found
+        hand = self._arm.hand_state(found.q, found.qd)
+        u = self._arm.hand_acceleration(found.q, found.qd, found.qdd)
+        self.last = self.estimator.step(hand, u, self._seconds(stamp))
+        return Estimated(stamp, hand, self._checked(self.last))
+
+    def _checked(self, found: Estimate | None) -> Estimate | None:
+        """Return an estimate that may be told, or None."""
+        if found is None or found.age > self._values['vision_timeout']:
+            return None
+        if np.all(np.isfinite(found.object_)):
+            return found
+        self.estimator.forget()
+        self.refused = 'the estimate was lost and starts anew'
+        return None
+
+    def _commanded(self) -> NDArray[np.float64]:
+        """Return the joint accelerations that the newest command asks for, if it is fresh."""
+        self._commands.timeout = self._values['command_timeout']
+        guess = self._guess
+        if guess is None or self._commands.expired(self._now):
+            return np.zeros(3)
+        try:
+            return self._arm.joint_acceleration(guess.q, guess.qd, self._control)
+        except ParameterError:
+            return np.zeros(3)
+
+    def _take_image(
+        self, message: PoseWithCovarianceStamped, stamp: float, arrival: float
+    ) -> None:
+        frame, wanted = message.header.frame_id, self._values['world_frame']
+        if frame != wanted:
+            self.refused = f'pose in frame {frame!r}, {wanted!r} is needed'
+            return
+        try:
+            p, q = pose_to_arrays(message.pose.pose)
+        except ParameterError as error:
+            self.refused = str(error)
+            return
+        covariance = np.array(message.pose.covariance).reshape(6, 6)
+        if not self.estimator.take_image(stamp, arrival, p, q, covariance):
+            self.refused = f'image refused: {self.estimator.reason}'

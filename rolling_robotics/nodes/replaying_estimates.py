@@ -1,0 +1,146 @@
+"""
+Replay of a recorded estimator: the same messages at the same steps, in one process.
+
+The estimator logs which messages each of its steps took, and when. Recorded with its inputs, and
+with its parameters, that is all on which its estimates depend, so a replay finds them again bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+import json
+from typing import Any
+
+from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.odometry_codec import decode_odometry
+from rolling_hw_interface.nodes.estimation import Estimation, Inputs
+from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
+from rolling_robotics.nodes.recorded import Recorded
+from sensor_msgs.msg import JointState
+
+Array = NDArray[np.float64]
+STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
+COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'
+HAND, OBJECT = 'hand/odometry', 'object/odometry'
+
+
+@dataclass
+class ReplayedEstimates:
+    """
+    One stream of estimates.
+
+    Attributes
+    ----------
+    topic
+        Where it was published.
+    recorded, equal
+        Number of estimates that are recorded, and of those that came out bit by bit.
+
+    """
+
+    topic: str
+    recorded: int = 0
+    equal: int = 0
+
+
+class _Queue:
+    """The recorded messages of a topic, taken in their order by their stamps."""
+
+    def __init__(self, recorded: Recorded, topic: str, kind: type) -> None:
+        self._path, self._topic = recorded.path, topic
+        self._waiting = deque(
+            deserialize_message(data, kind) for _, _, data in recorded.raw([topic])
+        )
+
+    def take(self, stamps: Sequence[int]) -> list[Any]:
+        """Return the messages of these stamps; those before them were taken by nobody."""
+        out = []
+        for stamp in stamps:
+            while self._waiting:
+                message = self._waiting.popleft()
+                if time_to_nanoseconds(message.header.stamp) == stamp:
+                    out.append(message)
+                    break
+            else:
+                raise ParameterError(
+                    f'{self._path}: a message of {self._topic} that the estimator took is not in '
+                    'it; start the recorder before the estimator'
+                )
+        return out
+
+
+def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
+    """
+    Compute every estimate of a recording anew and compare.
+
+    Parameters
+    ----------
+    recorded
+        With the log, the parameters and the inputs of the estimator.
+
+    Returns
+    -------
+    list of ReplayedEstimates
+        For the hand and for the object; empty if there was no estimator.
+
+    Raises
+    ------
+    ParameterError
+        An input is missing, or the log does not begin with the estimator.
+
+    """
+    settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
+    steps = [s for _, _, m in recorded.messages([STEPS]) for s in steps_in(m.data)]
+    if not settings or not steps:
+        return []
+    if not steps[0].flags & BEGIN:
+        raise ParameterError(
+            f'{recorded.path}: the log of the estimator lacks its beginning; start the recorder '
+            'before the estimator'
+        )
+    found: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
+    for stamp, hand, estimate in _estimates(recorded, settings[0], steps):
+        found[HAND][stamp] = hand
+        if estimate is not None:
+            found[OBJECT][stamp] = estimate.object_
+    return [_compared(recorded, topic, computed) for topic, computed in found.items()]
+
+
+def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]) -> Iterator[Any]:
+    core = Estimation(values)
+    queues = [
+        _Queue(recorded, topic, kind)
+        for topic, kind in (
+            (COMMANDS, AccelStamped),
+            (values['state_topic'], JointState),
+            (IMAGES, PoseWithCovarianceStamped),
+        )
+    ]
+    for step in steps:
+        if step.flags & BEGIN:
+            core.begin(step.now)
+        if step.flags & FORGET:
+            core.forget()
+        stamps = (step.commands, step.joints, step.images)
+        inputs = Inputs(*(q.take(s) for q, s in zip(queues, stamps, strict=True)))
+        yield from core.step(step.now, inputs, enabled=bool(step.flags & ENABLED))
+
+
+def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> ReplayedEstimates:
+    """Compare what is recorded up to the last step of the log."""
+    out, last = ReplayedEstimates(topic), max(computed, default=-1)
+    for _, _, data in recorded.raw([topic]):
+        stamp, state = decode_odometry(data)
+        if stamp > last:
+            continue
+        out.recorded += 1
+        out.equal += stamp in computed and computed[stamp].tobytes() == state.tobytes()
+    return out
