@@ -205,6 +205,8 @@ HARDWARE_TOPICS = (
     'camera/markers',
     'vision/object_pose',
     'robot_description',
+    'estimator/steps',
+    'estimator/settings',
 )
 
 CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
