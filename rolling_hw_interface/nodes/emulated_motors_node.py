@@ -7,6 +7,7 @@ hardware does; the truth goes to topics of its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.model import load_model, Model
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.process import run_node
@@ -40,6 +41,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+RUBBING = ('coulomb', 'viscous')  # torques of friction in the drives
 TABLE = (
     SCENARIO,
     RATE,
@@ -87,6 +89,25 @@ TABLE = (
         unit='rad',
         text='turn of the object about y at ~/reset',
     ),
+    Parameter(
+        name='held',
+        default=False,
+        text='hold the object on the plate, as a clamp would, so that it only moves with it',
+    ),
+    Parameter(
+        name='inertia_factor',
+        default=1.0,
+        low=0.1,
+        high=10.0,
+        text="by which the object's inertia is off, from ~/reset",
+    ),
+    Parameter(
+        name='resistance_factor',
+        default=1.0,
+        low=0.1,
+        high=10.0,
+        text='by which friction of rolling and in the drives is off, from ~/reset',
+    ),
     WORLD_FRAME,
     FRAME_PREFIX,
     *ARM_TABLE,
@@ -108,17 +129,8 @@ class EmulatedMotorsNode(LoopNode):
         """Make the plant and its topics."""
         v = self.values
         model = load_model(v['scenario_file'])
-        seed = v['seed']
-        self._plant = EmulatedPlant(
-            model.system,
-            model.params,
-            model.start,
-            PlanarArm(model_of(ArmModel, v, 'arm')),
-            model_of(MotorModel, v, 'motors'),
-            slip_share=v['slip_share'],
-            resistance=v['rolling_resistance'],
-            seed=self.now() % 2**32 if seed < 0 else seed,
-        )
+        self._plant, self._factors = self._made_of(model), self._asked_factors()
+        self._model = model
         self._names = list(v['joint_names'])
         world, prefix = v['world_frame'], v['frame_prefix']
         self._encode_hand = OdometryEncoder(world, f'{prefix}hand').encode
@@ -132,6 +144,29 @@ class EmulatedMotorsNode(LoopNode):
             (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset))
         )
         self.get_logger().info(f'{model.title}: an arm and its motors, {v["rate"]:g} Hz')
+
+    def _asked_factors(self) -> tuple[float, float]:
+        return self.values['inertia_factor'], self.values['resistance_factor']
+
+    def _made_of(self, model: Model) -> EmulatedPlant:
+        """Return the plant at its start, with what is off by its factors."""
+        v, (inertia, friction) = self.values, self._asked_factors()
+        params = model.params.copy()
+        params[model.system.parameters.slice('inertia')] *= inertia
+        motors = model_of(MotorModel, v, 'motors')
+        rubbing: dict[str, Any] = {
+            n: tuple(friction * k for k in getattr(motors, n)) for n in RUBBING
+        }
+        return EmulatedPlant(
+            model.system,
+            params,
+            model.start,
+            PlanarArm(model_of(ArmModel, v, 'arm')),
+            replace(motors, **rubbing),
+            slip_share=v['slip_share'],
+            resistance=friction * v['rolling_resistance'],
+            seed=self.now() % 2**32 if v['seed'] < 0 else v['seed'],
+        )
 
     def begin(self, now: int) -> None:
         """Start the clock of the plant."""
@@ -147,6 +182,7 @@ class EmulatedMotorsNode(LoopNode):
                 motors.inject(fault, joint)
             for message in self._commands.take():
                 self._take(message)
+            self._plant.held = self.values['held']
             view = self._plant.step(self._dt)
             seen, time = motors.read(), self._plant.time
         stamp = self._epoch + round(time * 1e9)
@@ -187,6 +223,8 @@ class EmulatedMotorsNode(LoopNode):
         turn = self.values['perturbation_rotation']
         with self._lock:
             at = self._plant.time
+            if self._asked_factors() != self._factors:
+                self._plant, self._factors = self._made_of(self._model), self._asked_factors()
             self._plant.reset(shift=shift, turn=turn)
             self._epoch += round((at - self._plant.time) * 1e9)
         response.success = True

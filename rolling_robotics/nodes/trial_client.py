@@ -123,7 +123,13 @@ class TrialClient(DemoClient):
         self._trigger('motor_bridge/stop')
         self.set_parameters(
             'emulated_motors',
-            {'perturbation_position': off.shift, 'perturbation_rotation': off.turn},
+            {
+                'perturbation_position': off.shift,
+                'perturbation_rotation': off.turn,
+                'inertia_factor': off.inertia,
+                'resistance_factor': off.resistance,
+                'held': True,
+            },
         )
         self._trigger('emulated_motors/reset')
         self._switch('estimator', on=True)
@@ -174,6 +180,8 @@ class TrialClient(DemoClient):
         before = self._modes[-1:]
         self._modes, self._running = before, record
         run = int(self._trigger('controller/start').split()[1].rstrip(':'))
+        if self._hardware == 'emulated':
+            self.set_parameters('emulated_motors', {'held': False})
         on_start()
         self._wait(
             'the trial did not end',

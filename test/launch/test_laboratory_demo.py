@@ -10,7 +10,7 @@ from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
 from rolling_robotics.demo.laboratory import report
 from rolling_robotics.demo.laboratory.demos import LABORATORY
-from rolling_robotics.demo.laboratory.offsets import offset, SHIFT, TURN
+from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.run import run_laboratory
 from rolling_robotics.demo.laboratory.seen import pitch, tilt, TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
@@ -79,8 +79,8 @@ def test_angles_go_on_through_half_turns_and_signs_of_quaternions():
 
 def test_offsets_are_of_full_size_and_of_both_signs():
     drawn = [offset(seed) for seed in range(1, 13)]
-    assert {abs(o.shift) for o in drawn} == {SHIFT}
-    assert {o.turn for o in drawn} == {-TURN, TURN}
+    assert {abs(o.shift) for o in drawn} == {0.005}
+    assert {o.turn for o in drawn} == {-0.05, 0.05}
     assert {round(o.inertia, 12) for o in drawn} == {0.9, 1.1}
 
 
@@ -90,7 +90,7 @@ def rocking(rate):
 
 @pytest.mark.parametrize(('slow', 'reached'), [(0.1, True), (2.0, False)])
 def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch, slow, reached):
-    monkeypatch.setattr(report, 'in_lockstep', lambda *_: [])
+    monkeypatch.setattr(report, 'in_lockstep', lambda *_: {})
     seen = [trial(DAMPING, rocking(4.0)), trial(DAMPING, rocking(slow), 'open_loop')]
     assert rest_time(DAMPING, seen[0]) == pytest.approx(math.log(10) / 4.0, abs=0.3)
     assert report.conclude(DAMPING, seen, SIMULATED, tmp_path) == reached
@@ -102,7 +102,7 @@ def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch,
 
 def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
     good, bad = trial(FLIP_UP, flipped), trial(FLIP_UP, lambda _: FLAT, 'open_loop')
-    monkeypatch.setattr(report, 'in_lockstep', lambda *_: [good])
+    monkeypatch.setattr(report, 'in_lockstep', lambda *_: {'closed_loop': [True]})
     assert report.conclude(FLIP_UP, [good, good, bad], SIMULATED, tmp_path)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ['closed_loop', '2', 'of', '2', '1', 'of', '1'] in rows

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rolling_robotics.demo.laboratory.seen import Offset
-
-SHIFT, TURN = 5e-3, 0.05  # of the object at the start [m], [rad]
-SHARE = 0.1  # by which inertia and rolling resistance are off
+from rolling_robotics.trials.imperfections import Imperfections
 
 
 def offset(seed: int) -> Offset:
     """Return the offset of a trial: of full size, with signs drawn from the seed."""
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=4)
+    draw = Imperfections().draw(seed)
     return Offset(
-        inertia=float(1 + signs[0] * SHARE),
-        resistance=float(1 + signs[1] * SHARE),
-        shift=float(signs[2] * SHIFT),
-        turn=float(signs[3] * TURN),
+        shift=draw.shift,
+        turn=draw.turn,
+        inertia=draw.inertia,
+        resistance=draw.friction_torque,
     )
