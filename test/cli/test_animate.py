@@ -1,5 +1,7 @@
 """`rolling animate`: pictures on which the ball is where it is, in every format."""
 
+from pathlib import Path
+import re
 import shutil
 
 import numpy as np
@@ -73,11 +75,38 @@ def test_png_is_one_picture_at_a_time(rolling, result, tmp_path):
     assert (ended.status, '--at: must lie between 0 and 1 s' in ended.err) == (2, True)
 
 
+def read(path):
+    return Path(path).read_text()
+
+
 @pytest.mark.skipif(shutil.which('ffmpeg') is None, reason='ffmpeg is not installed')
 def test_mp4(rolling, result, tmp_path):
     out = tmp_path / 'ball.mp4'
     assert rolling('animate', result, '--out', out, '--rate', 4, '--width', 301).status == 0
     assert out.read_bytes()[4:8] == b'ftyp'
+
+
+ENCODER = """\
+#!/bin/sh
+for last; do :; done
+printf '%s\\n' "$*" > "$0.asked"
+wc -c > "$0.bytes"
+echo encoded > "$last"
+"""
+
+
+def test_mp4_sends_every_picture_to_the_encoder(rolling, result, tmp_path, monkeypatch):
+    tool, out = tmp_path / 'bin' / 'ffmpeg', tmp_path / 'ball.mp4'
+    tool.parent.mkdir()
+    tool.write_text(ENCODER)
+    tool.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tool.parent}:/usr/bin:/bin')
+    ended = rolling('animate', result, '--out', out, '--rate', 4, '--width', 301)
+    assert (ended.status, out.read_text()) == (0, 'encoded\n')
+    columns, rows = map(int, re.search(r'-s (\d+)x(\d+)', read(f'{tool}.asked')).groups())
+    assert (columns, rows % 2) == (300, 0)  # the codec wants even numbers
+    count = int(re.search(r'(\d+) pictures', ended.out).group(1))
+    assert int(read(f'{tool}.bytes')) == count * columns * rows * 3
 
 
 def test_mp4_without_ffmpeg_says_what_to_do(rolling, result, tmp_path, monkeypatch):
