@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
 from rolling_hw_interface.calibration.joints import calibrate_joints
 from rolling_hw_interface.calibration.rocking import calibrate_rocking
+from rolling_hw_interface.calibration.sliding import calibrate_sliding
+from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_pose
 from rolling_robotics.hardware_parameters import camera_from, model_from, read_parameters
@@ -26,6 +29,7 @@ import yaml
 
 JOINTS_TOPIC, POSES_TOPIC = 'robot_joint_states', 'vision/object_pose'
 NAMES = ['joint_1', 'joint_2', 'joint_3']
+LEAST_LATENCY = 6e-3  # s, as the estimator believes
 Found = tuple[list[str], dict[str, dict[str, Any]]]
 
 
@@ -106,21 +110,56 @@ def joints(recording: Path, params: Path | None) -> Found:
 
 def rocking(recording: Path, scenario_file: str | None) -> list[str]:
     """Return inertia and damping of the object, as lines: they belong into its scenario."""
-    if not scenario_file:
-        raise ParameterError('--scenario: say which object rocks, and where it rests')
-    scenario = load_scenario(find_config(scenario_file))
-    if not isinstance(scenario.system, ContactSystem):
-        raise ParameterError(f"--scenario: system must be 'contact', got {scenario.system.name!r}")
+    system, scenario = _scenario(scenario_file)
     poses = read_poses(recording, POSES_TOPIC)
     angles = 2.0 * np.arctan2(poses.q[:, 2], poses.q[:, 0])
     found = calibrate_rocking(
-        scenario.system, scenario.p, scenario.x0, poses.stamps - poses.stamps[0], angles
+        system, scenario.p, scenario.x0, poses.stamps - poses.stamps[0], angles
     )
     return [
         f'rocks at {found.frequency:.4f} rad/s, {found.damping * 100:.2f} % of critical damping',
         f'inertia about y    {found.inertia:.4g} kg m^2, for the scenario',
         f'{len(angles)} images used, {np.degrees(found.rms):.3f} degrees rms left',
     ]
+
+
+def sliding(recording: Path, params: Path | None, scenario_file: str | None) -> list[str]:
+    """Return the friction of object and plate, as lines: it belongs into its scenario."""
+    system, scenario = _scenario(scenario_file)
+    given = read_parameters(params)
+    names = given.get('joint_names', NAMES)
+    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    poses = read_poses(recording, POSES_TOPIC)
+    clock = ClockOffset(given.get('least_latency', LEAST_LATENCY), window=math.inf)
+    for stamp, arrival in zip(poses.stamps, poses.arrivals, strict=True):
+        clock.take(float(stamp), float(arrival))
+    arm, start = PlanarArm(model_from(ArmModel, given, 'arm')), moved.times[0]
+    rates = np.gradient(moved.position, moved.times, axis=0)
+    hands = np.array([arm.hand_state(*row) for row in zip(moved.position, rates, strict=True)])
+    at = poses.stamps - clock.offset
+    found = calibrate_sliding(
+        system,
+        scenario.p,
+        at - start,
+        np.column_stack([np.interp(at, moved.times, column) for column in hands.T]),
+        poses.p,
+        poses.q,
+    )
+    return [
+        f'mu_kinetic         {found.mu_kinetic:.3f}, +- {found.sigma:.2g}, for the scenario',
+        f'static friction    {found.mu_least:.3f} at least',
+        f'{found.samples} of {len(at)} images used, slip up to {found.fastest:.3g} m/s',
+    ]
+
+
+def _scenario(scenario_file: str | None) -> tuple[ContactSystem, Scenario]:
+    """Return the contact system of a scenario, and that, or raise ParameterError."""
+    if not scenario_file:
+        raise ParameterError('--scenario: say which object it is, and where it rests')
+    scenario = load_scenario(find_config(scenario_file))
+    if not isinstance(scenario.system, ContactSystem):
+        raise ParameterError(f"--scenario: system must be 'contact', got {scenario.system.name!r}")
+    return scenario.system, scenario
 
 
 def write_parameters(path: Path, sections: dict[str, dict[str, Any]]) -> None:

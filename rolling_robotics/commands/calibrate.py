@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-KINDS = ('camera', 'joints', 'object')
+KINDS = ('camera', 'joints', 'object', 'sliding')
 HELP = 'find camera pose, latency, friction and inertia from a recording'
 DESCRIPTION = """\
 Find numbers of the laboratory from recorded topics, and write them as parameters of the nodes.
@@ -17,17 +17,20 @@ vision/object_pose.
 joints: inertia and friction of the drives. Let the joints turn to and fro at several speeds
 without an object, and record robot_joint_states with efforts.
 object: inertia and damping. Let the object rock by less than 0.3 rad about y on the hand at rest,
-and record vision/object_pose; --scenario says which object, at rest where it rocks."""
+and record vision/object_pose; --scenario says which object, at rest where it rocks.
+sliding: kinetic friction of object and plate. Shake or tilt the plate until the object slides on
+it, and record robot_joint_states and vision/object_pose; --scenario says which object."""
 EXAMPLE = """\
   rolling calibrate recordings/arm camera --mount 0.02 0 0.03 0 0 0 1 --out camera.yaml
   rolling calibrate recordings/arm joints --params laboratory.yaml
-  rolling calibrate recordings/rocking object --scenario config/scenarios/laboratory_flat.yaml"""
+  rolling calibrate recordings/rocking object --scenario config/scenarios/laboratory_flat.yaml
+  rolling calibrate recordings/shaken sliding --scenario config/scenarios/laboratory_flat.yaml"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', metavar='RECORDING', type=Path, help='folder or MCAP file')
-    parser.add_argument('kind', metavar='KIND', choices=KINDS, help='camera, joints or object')
+    parser.add_argument('kind', metavar='KIND', choices=KINDS, help=', '.join(KINDS))
     parser.add_argument(
         '--params', metavar='FILE.yaml', type=Path, help='parameters of the nodes in use'
     )
@@ -49,7 +52,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics import calibration_report as report  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 
-    if args.out and args.kind == 'object':
+    if args.out and args.kind in {'object', 'sliding'}:
         raise ParameterError(
             '--out: what is found about an object belongs into its scenario; it is only printed'
         )
@@ -59,6 +62,8 @@ def run(args: Namespace) -> int:
         lines, parameters = report.camera(args.recording, args.params, args.mount)
     elif args.kind == 'joints':
         lines, parameters = report.joints(args.recording, args.params)
+    elif args.kind == 'sliding':
+        lines = report.sliding(args.recording, args.params, args.scenario)
     else:
         lines = report.rocking(args.recording, args.scenario)
     print('\n'.join(lines))

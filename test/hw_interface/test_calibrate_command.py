@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.cli import main
@@ -110,11 +112,31 @@ def test_object_is_found(tmp_path, capsys):
     assert '1.1' in out
 
 
+def test_friction_of_an_object_that_slides_to_rest_is_found(tmp_path, capsys):
+    """On a level plate at rest, it slows down by mu g: 0.2 of 3.924 m/s^2."""
+    name, rows, start = 'geometry_msgs/msg/PoseWithCovarianceStamped', [], 0.5
+    slowing, held = 0.2 * 3.924, PlanarArm(ArmModel()).joints_at(0.0, 0.0, 0.0)
+    for k in range(300):
+        t = k / 250
+        moving = min(t, start / slowing)
+        x = -0.1 + start * moving - slowing * moving**2 / 2
+        place = [x, 0, 0.0252], [math.cos(math.pi / 4), 0, -math.sin(math.pi / 4), 0]
+        rows.append((POSES, name, t + 8e-3, pose(t + 0.3, *place)))
+    for k in range(1300):
+        t = k / 1000
+        rows.append((JOINTS, 'sensor_msgs/msg/JointState', t, joint_state(t, held, np.zeros(3))))
+    folder = write(tmp_path / 'sliding', rows)
+    scenario = 'scenarios/laboratory_flat.yaml'
+    assert main(['calibrate', folder, 'sliding', '--scenario', scenario]) == 0
+    assert 'mu_kinetic         0.200' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [
         (['nowhere', 'camera'], "no recording 'nowhere'"),
         (['RECORDING', 'object'], '--scenario'),
+        (['RECORDING', 'sliding'], '--scenario'),
         (['RECORDING', 'object', '--out', 'x.yaml'], 'belongs into its scenario'),
         (['RECORDING', 'camera', '--params', 'nowhere.yaml'], 'cannot be read'),
     ],
