@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rolling_robotics.demo.figures.panels import saved_panels
@@ -13,6 +14,8 @@ from rolling_robotics.demo.laboratory.seen import Array, TrialSeen
 COLOURS = {'closed_loop': '#1f6fb4', 'replay_balance': '#7a8b2f', 'open_loop': '#c1440e'}
 STEP = 0.005  # s between two points of a mean
 LEAST = 1e-4  # rad, the least error that is drawn
+ROOM = 0.15  # above and below what feedback does, as a share of its range
+GOAL: dict[str, Any] = {'color': '0.4', 'linewidth': 0.8, 'linestyle': '--'}
 
 
 def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
@@ -34,13 +37,17 @@ def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
             axes['a'].fill_between(times, mean - spread, mean + spread, alpha=0.25, color=colour)
             error = np.maximum(np.abs(demo.error(rows)).max(axis=0), LEAST)
             axes['b'].semilogy(times, error, color=colour)
-        axes['a'].axhline(demo.goal, color='0.4', linewidth=0.8)
+            if law == 'closed_loop':  # what falls over is not followed
+                low, high = min(rows.min(), demo.goal), max(rows.max(), demo.goal)
+                room = ROOM * (high - low)
+                axes['a'].set_ylim(low - room, high + room)
+                axes['a'].axhline(mean[-1] - demo.error(mean[-1:])[0], **GOAL)
         axes['a'].set(ylabel=demo.angle_text, title='mean and two standard deviations')
-        axes['b'].axhline(demo.tolerance, color='0.4', linewidth=0.8, linestyle='--')
+        axes['b'].axhline(demo.tolerance, **GOAL)
         axes['b'].set(
             xlabel='time [s]', ylabel='[rad]', title='greatest distance from the goal, tolerance'
         )
-        axes['a'].set_xlim(0.0, 1.5 * demo.duration)
+        axes['a'].set_xlim(0.0, max(demo.lengths().values()))
 
 
 def _on_one_grid(demo: LaboratoryDemo, trials: Sequence[TrialSeen]) -> tuple[Array, Array]:
