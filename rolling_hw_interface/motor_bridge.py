@@ -57,8 +57,8 @@ class BridgeSettings:
     stop_time: float = 0.15
     stiffness: float = 60.0
     feedback_share: float = 0.1
-    tracking_limit: float = 0.03
-    stall_distance: float = 3e-3
+    tracking_limit: float = 0.1
+    stall_distance: float = 5e-3
     off_plane: float = 0.05
 
     def __post_init__(self) -> None:
