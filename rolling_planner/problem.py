@@ -158,6 +158,7 @@ class PlanProblem:
         if not self.time_budget > 0:
             raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
         self._check_limits()
+        self._check_time()
         if self.release and not hasattr(self.system, 'envelope'):
             raise ParameterError(f'release: a system of kind {self.system.name!r} has no contact')
         if self.warm_start is not None and (
@@ -171,6 +172,16 @@ class PlanProblem:
         check_within(
             self.system, 'goal', x_goal, {n: self.limits[n] for n in where if n in self.limits}
         )
+
+    def _check_time(self) -> None:
+        """Refuse equations that depend on the time itself: a plan would stand still in it."""
+        dynamics = next(iter(self.system.modes.values())).dynamics
+        if dynamics.jac_sparsity(0, 2).nnz() > 0:
+            raise ParameterError(
+                'system: its equations depend on the time itself, by a drive, a trajectory or a '
+                'force with t, and a plan cannot; leave the masses to the control, and t out of '
+                'the force'
+            )
 
     def _check_limits(self) -> None:
         names = set(self.system.control.names) | set(self.system.state.names)

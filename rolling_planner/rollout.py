@@ -63,20 +63,20 @@ class RolloutSimulator:
             ca.SX.sym('u0', system.control.size),
             ca.SX.sym('u2', system.control.size),
         )
-        h, p = ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
+        t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
         u1 = (u0 + u2) / 2
-        k1 = f(x, u0, 0, p)
-        k2 = f(x + h / 2 * k1, u1, 0, p)
-        k3 = f(x + h / 2 * k2, u1, 0, p)
-        k4 = f(x + h * k3, u2, 0, p)
+        k1 = f(x, u0, t, p)
+        k2 = f(x + h / 2 * k1, u1, t + h / 2, p)
+        k3 = f(x + h / 2 * k2, u1, t + h / 2, p)
+        k4 = f(x + h * k3, u2, t + h, p)
         step = ca.Function(
-            'rollout_step', [x, u0, u2, h, p], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]
+            'rollout_step', [x, u0, u2, t, h, p], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]
         )
-        outputs = [mode.wrench(x, u0, 0, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
+        outputs = [mode.wrench(x, u0, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
         self.envelope = list(getattr(system, 'envelope', {}))
         envelope = getattr(system, 'envelope', {})
-        outputs += [envelope[name](x, u0, 0, p) for name in self.envelope]
-        judge = ca.Function('rollout_judge', [x, u0, p], [ca.densify(ca.vertcat(*outputs))])
+        outputs += [envelope[name](x, u0, t, p) for name in self.envelope]
+        judge = ca.Function('rollout_judge', [x, u0, t, p], [ca.densify(ca.vertcat(*outputs))])
         step, self._judge = compiled(step, judge)
         self._segment = step.mapaccum('segment', samples, 1)
 
@@ -103,17 +103,17 @@ class RolloutSimulator:
         fine_u, fine_t = [], []
         for k in range(len(times) - 1):
             u = controls[k] + np.outer(share, controls[k + 1] - controls[k])
-            block = np.array(
-                self._segment(x, u[:-1].T, u[1:].T, (times[k + 1] - times[k]) / s, p)
-            ).T
+            length = times[k + 1] - times[k]
+            t = times[k] + share[:-1] * length
+            block = np.array(self._segment(x, u[:-1].T, u[1:].T, t[None], length / s, p)).T
             states.append(block)
             x = block[-1]
             fine_u.append(u[:-1])
-            fine_t.append(times[k] + share[:-1] * (times[k + 1] - times[k]))
+            fine_t.append(t)
         fine_u.append(controls[-1:])
         fine_t.append(times[-1:])
         X, U, T = np.vstack(states), np.vstack(fine_u), np.concatenate(fine_t)
-        judged = np.array(self._judge.map(len(T))(X.T, U.T, p))
+        judged = np.array(self._judge.map(len(T))(X.T, U.T, T[None], p))
         margins = {name: judged[6 + k] for k, name in enumerate(self.envelope)}
         return Rollout(T, X, U, judged[:6].T, margins, s)
 

@@ -221,6 +221,7 @@ class Execution:
                 self._hold(stamp, x)
                 return True
             self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
+            self._equipment.predictor.origin = self._start_stamp
             self._on_start(self._start_stamp)
         if (stamp - self._start_stamp) * 1e-9 >= self._duration:
             self._conclude(self._start_stamp)

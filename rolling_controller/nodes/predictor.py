@@ -19,6 +19,14 @@ class Predictor:
 
     A command acts from its time until the next one does. Compensating the age of
     the state this way keeps the margin of delay that a regulator of unstable motion lacks.
+
+    Attributes
+    ----------
+    delay
+        Time from a command to its effect [ns].
+    origin
+        Where the time of the model is zero [ns]; matters to systems that depend on it.
+
     """
 
     def __init__(
@@ -39,6 +47,7 @@ class Predictor:
         """
         self._step = Stepper(system, params, max_step=LONGEST_STEP).step
         self.delay, self._horizon = round(delay * 1e9), round(horizon * 1e9)
+        self.origin = 0
         self._idle = np.zeros(system.control.size)
         self._commands: deque[tuple[int, NDArray[np.float64]]] = deque(maxlen=KEPT)
 
@@ -76,6 +85,11 @@ class Predictor:
                 later.append((since, u))
         at = stamp
         for since, u in reversed(later):
-            x = self._step(x, acting, (since - at) * 1e-9)
+            x = self._between(x, acting, at, since)
             at, acting = since, u
-        return end, self._step(x, acting, (end - at) * 1e-9)
+        return end, self._between(x, acting, at, end)
+
+    def _between(
+        self, x: NDArray[np.float64], u: NDArray[np.float64], begin: int, end: int
+    ) -> NDArray[np.float64]:
+        return self._step(x, u, (end - begin) * 1e-9, (begin - self.origin) * 1e-9)

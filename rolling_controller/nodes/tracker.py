@@ -103,12 +103,16 @@ class Tracker:
 
     def goal_error(self, x: NDArray[np.float64]) -> float:
         """Return the norm of the error against the end of the plan."""
-        d = self._evaluate(x, self._plan.states[-1], np.zeros(len(self._limits)), self._params)
-        return float(np.linalg.norm(d[: self._size][self._counted]))
+        return self._apart(x, self._plan, -1)
 
     def start_error(self, plan: Plan, x: NDArray[np.float64]) -> float:
         """Return the norm of the error against the start of a plan."""
-        d = self._evaluate(x, plan.states[0], np.zeros(len(self._limits)), self._params)
+        return self._apart(x, plan, 0)
+
+    def _apart(self, x: NDArray[np.float64], plan: Plan, k: int) -> float:
+        """Return the norm of the error against the k-th state of a plan."""
+        idle = np.zeros(len(self._limits))
+        d = self._evaluate(x, plan.states[k], idle, plan.times[k], self._params)
         return float(np.linalg.norm(d[: self._size][self._counted]))
 
     def step(self, t: float, x: NDArray[np.float64]) -> TrackingStep:
@@ -125,7 +129,7 @@ class Tracker:
         """
         u = self._following.law.command(t, x)
         u = np.minimum(np.maximum(u, -self._limits), self._limits)
-        out = self._evaluate(x, self._reference(t), u, self._params)
+        out = self._evaluate(x, self._reference(t), u, t, self._params)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
         lost = self._lost(t, margins)
@@ -175,10 +179,10 @@ def _counted(tangent: Layout, uncounted: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _watch(system: RollingSystem) -> ca.Function:
-    """Return ``(x, reference, u, p) -> difference from the reference, guards``."""
+    """Return ``(x, reference, u, t, p) -> difference from the reference, guards``."""
     x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
     u, p = ca.SX.sym('u', system.control.size), ca.SX.sym('p', system.parameters.size)
-    guards = (guard(x, u, 0, p) for guard in _guards(system).values())
-    return ca.Function(
-        'tracking_watch', [x, y, u, p], [ca.densify(ca.vertcat(system.difference(x, y), *guards))]
-    )
+    t = ca.SX.sym('t')
+    guards = (guard(x, u, t, p) for guard in _guards(system).values())
+    out = ca.densify(ca.vertcat(system.difference(x, y), *guards))
+    return ca.Function('tracking_watch', [x, y, u, t, p], [out])
