@@ -52,7 +52,7 @@ def tilt_seed(
     controls = np.zeros((len(times), system.control.size))
     controls[:, 0:3] = np.gradient(rate, times, axis=0)
     controls[:, 3:6] = accel
-    controls[:, np.delete(np.arange(system.control.size), active_controls)] = 0.0
+    controls[:, [k for k in range(system.control.size) if k not in active_controls]] = 0.0
     return states, controls
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.compiled import compiled
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.rotations import product, rate_space
 
 Array: TypeAlias = NDArray[np.float64]
@@ -29,6 +29,7 @@ CALM = 0.7  # share of starts that bend little, as the shortest extremals do
 MORE = 12.0  # by which an extremal that is of interest is longer than the least length
 SAME = 1e-5  # difference of the lengths of one and the same extremal
 LARGEST_STEP = 1.0  # of an unknown in one iteration
+STUCK = 1e9  # damping with which a shot does not come nearer any more
 
 
 class Extremal(NamedTuple):
@@ -55,7 +56,11 @@ def _rates(z: ca.SX, y: ca.SX) -> ca.SX:
 
 @cache
 def shooting_function() -> ca.Function:
-    """Return ``(z, target) -> miss, Jacobian`` for ``BATCH`` columns; target (x, y, q)."""
+    """
+    Return ``(z, target) -> (miss, Jacobian)`` for ``BATCH`` columns; target (x, y, q).
+
+    The output has 5 rows of misses, then 25 of the Jacobian, column after column.
+    """
     z, y, target = ca.SX.sym('z', 5), ca.SX.sym('y', 8), ca.SX.sym('target', 6)
     k1 = _rates(z, y)
     h = 1.0 / STEPS
@@ -80,7 +85,8 @@ def shooting_function() -> ca.Function:
     miss = ca.vertcat(y[2] - target[0], y[3] - target[1], side * apart[1:4])
     judge = ca.Function('judge', [y, target], [miss, ca.jacobian(miss, y)])
     value, slope = judge(end[:8], T)
-    single = ca.Function('elastica', [Z, T], [value, ca.vec(slope @ ca.reshape(end[8:], 8, 5))])
+    slope = ca.vec(slope @ ca.reshape(end[8:], 8, 5))
+    single = ca.Function('elastica', [Z, T], [ca.densify(ca.vertcat(value, slope))])
     return compiled(single.map(BATCH))[0]
 
 
@@ -115,7 +121,7 @@ def shoot(target: Array, start: Array) -> tuple[Array, NDArray[np.bool_]]:
     target
         Shape (6,), of :func:`target_of`.
     start
-        Unknowns, shape (5, n), n a multiple of ``BATCH``.
+        Unknowns, shape (5, n).
 
     Returns
     -------
@@ -125,41 +131,53 @@ def shoot(target: Array, start: Array) -> tuple[Array, NDArray[np.bool_]]:
         Which of them hit the target, shape (n,).
 
     """
-    out, hit = start.copy(), np.zeros(start.shape[1], dtype=bool)
-    for k in range(0, start.shape[1], BATCH):
-        out[:, k : k + BATCH], hit[k : k + BATCH] = _shoot_batch(target, start[:, k : k + BATCH])
-    return out, hit
-
-
-def _shoot_batch(target: Array, z: Array) -> tuple[Array, Array]:
-    function, goal = shooting_function(), np.repeat(target[:, None], BATCH, axis=1)
+    shooting = _Shooting(target)
     longest = max(math.hypot(target[0], target[1]), math.pi) + MORE
-    damping = np.full(BATCH, 1e-2)
-    z = z.T.copy()
-    value, slope = _evaluate(function, z, goal)
+    z = start.T.copy()
+    value, slope = shooting(z)
     size = np.sum(value**2, axis=1)
+    damping = np.full(len(z), 1e-2)
     for _ in range(ITERATIONS):
-        if np.all((size < CONVERGED**2) | ~np.isfinite(size)):
+        on = np.flatnonzero((size >= CONVERGED**2) & np.isfinite(size) & (damping < STUCK))
+        if not on.size:
             break
-        normal = slope.transpose(0, 2, 1) @ slope
-        normal += damping[:, None, None] * np.eye(5)
-        step = np.linalg.solve(normal, (slope.transpose(0, 2, 1) @ value[:, :, None]))[:, :, 0]
-        size_of_step = np.maximum(np.abs(step).max(axis=1), 1e-300)
-        step *= np.minimum(1.0, LARGEST_STEP / size_of_step)[:, None]
-        trial = z - step
+        trial = z[on] - _damped_step(value[on], slope[on], damping[on])
         trial[:, 4] = np.clip(trial[:, 4], 1e-3, longest)
-        new_value, new_slope = _evaluate(function, trial, goal)
+        new_value, new_slope = shooting(trial)
         new_size = np.sum(new_value**2, axis=1)
-        better = new_size < size
-        z[better], value[better] = trial[better], new_value[better]
-        slope[better], size[better] = new_slope[better], new_size[better]
-        damping = np.where(better, np.maximum(damping * 0.1, 1e-14), damping * 10)
+        better = new_size < size[on]
+        damping[on] = np.where(better, np.maximum(damping[on] * 0.1, 1e-14), damping[on] * 10)
+        at = on[better]
+        z[at], value[at], slope[at] = trial[better], new_value[better], new_slope[better]
+        size[at] = new_size[better]
     return z.T, size < HIT**2
 
 
-def _evaluate(function: ca.Function, z: Array, goal: Array) -> tuple[Array, Array]:
-    value, slope = function(z.T, goal)
-    return np.array(value).T.copy(), np.array(slope).T.reshape(-1, 5, 5).transpose(0, 2, 1).copy()
+def _damped_step(value: Array, slope: Array, damping: Array) -> Array:
+    """Return Newton steps of the least squares, damped and at most ``LARGEST_STEP`` long."""
+    turned = slope.transpose(0, 2, 1)
+    normal = turned @ slope + damping[:, None, None] * np.eye(5)
+    step = np.linalg.solve(normal, turned @ value[:, :, None])[:, :, 0]
+    greatest = np.maximum(np.abs(step).max(axis=1), 1e-300)
+    out: Array = step * np.minimum(1.0, LARGEST_STEP / greatest)[:, None]
+    return out
+
+
+class _Shooting:
+    """Misses and their Jacobians for any number of unknowns, taken in batches."""
+
+    def __init__(self, target: Array) -> None:
+        self._function = FastFunction(shooting_function())
+        self._function.inputs[1][:] = np.tile(target, BATCH)
+
+    def __call__(self, z: Array) -> tuple[Array, Array]:
+        """Return misses, shape (n, 5), and Jacobians, shape (n, 5, 5)."""
+        out = np.empty((len(z), 30))
+        for k in range(0, len(z), BATCH):
+            part = z[k : k + BATCH]
+            self._function.inputs[0][: part.size] = part.ravel()
+            out[k : k + BATCH] = self._function.evaluate().reshape(BATCH, 30)[: len(part)]
+        return out[:, :5], out[:, 5:].reshape(-1, 5, 5).transpose(0, 2, 1)
 
 
 def extremals_by_length(
@@ -175,7 +193,7 @@ def extremals_by_length(
     quaternion
         Rotation of the sphere in S, w, x, y, z.
     shots
-        How many, a multiple of ``BATCH``.
+        How many.
     seed
         Of the starts.
 

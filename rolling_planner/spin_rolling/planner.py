@@ -16,7 +16,8 @@ from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.plan import Plan
 from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import BATCH, Extremal, extremals_by_length
-from rolling_planner.spin_rolling.extremal_motion import timed_extremal, WAVES
+from rolling_planner.spin_rolling.extremal_end import WAVES
+from rolling_planner.spin_rolling.extremal_motion import timed_extremal
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
 from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion
 from rolling_planner.spin_rolling.problem import contact_of_attitude, SpinRollingProblem
