@@ -25,6 +25,10 @@ class SimulationError(RollingError, RuntimeError):
     """An integration could not be carried to its end."""
 
 
+class JammingError(SimulationError):
+    """An impact under Coulomb friction does not come to an end."""
+
+
 class PlanningError(RollingError, RuntimeError):
     """No plan was found; the text names what could not be met."""
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import SimulationError
+from rolling_dynamics.errors import JammingError
 
 Array = NDArray[np.float64]
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
+RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
+JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'
 
 
 def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple[Array, Array]:
@@ -32,8 +34,8 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
 
     Raises
     ------
-    SimulationError
-        The impact has no end under Coulomb friction (jamming).
+    JammingError
+        The impact has no end under Coulomb friction.
 
     """
     size, scale = v.size, float(np.linalg.norm(v))
@@ -50,6 +52,8 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
             step = held
         impulse += step
         v = v + W @ step
+    if v[-1] < -RESTS * scale:
+        raise JammingError(JAMS)
     return impulse, v
 
 
@@ -101,7 +105,5 @@ def _slip(W: Array, v: Array, mu: float, stuck: float) -> Array:
         atol=1e-14 * float(np.linalg.norm(v)),
     )
     if run.status != 1:
-        raise SimulationError(
-            'the landing jams: under Coulomb friction the normal velocity does not come to zero'
-        )
+        raise JammingError(JAMS)
     return np.asarray(run.y[v.size :, -1])

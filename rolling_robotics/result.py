@@ -10,6 +10,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import common_arrays, layout_series, Series
 from rolling_robotics.contact_arrays import contact_arrays
+from rolling_robotics.friction_report import friction_lines, friction_need
 from rolling_robotics.mass_arrays import mass_arrays
 from rolling_robotics.pendulum_arrays import pendulum_arrays
 from rolling_robotics.version import version
@@ -37,10 +38,10 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
     -------
     dict
         Entries ``format``, ``scenario``, ``parameters``, ``events``, ``modes``, ``drift``,
-        ``arrays``.
+        ``arrays``; of balls and disks with internal masses ``required_friction``.
 
     """
-    return {
+    result = {
         **heading('rolling/simulation', scenario),
         'duration': scenario.duration,
         'end': trajectory.segments[-1].end,
@@ -56,6 +57,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
         },
         'arrays': arrays(scenario, trajectory),
     }
+    return result | friction_need(scenario, trajectory, result)
 
 
 def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
@@ -177,6 +179,7 @@ def summary(result: dict[str, Any]) -> str:
         if np.isfinite(needed).any():
             when = float(np.asarray(data['time']['values'])[int(np.nanargmax(needed))])
             lines.append(f'  friction needed     {np.nanmax(needed):.6g} at t = {when:.6g} s')
+    lines += friction_lines(result)
     if 'energy' in data:
         energy = np.asarray(data['energy']['values'])
         lines.append(f'  energy              {energy[0]:.9g} to {energy[-1]:.9g} J')

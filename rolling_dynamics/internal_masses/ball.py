@@ -185,7 +185,7 @@ class PointMassBall(ContactFunctions):
             R_WB=R,
             Omega=v['w_WB_B'],
             gravity_W=p['gravity_W'],
-            force_W=self.force_W(s.t, position, velocity),
+            force_W=self.force_W(position, velocity, v['q_WB'], R @ v['w_WB_B']),
         )
 
     def _centre(self, s: Symbols, R: ca.SX) -> tuple[ca.SX, ca.SX]:

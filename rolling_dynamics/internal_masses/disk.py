@@ -125,6 +125,9 @@ class PointMassDisk(ContactFunctions):
             for q in mass_points(self.masses, self.motion)
         ]
         position, velocity = (self._spatial(a) for a in self.centre)
+        half = v['phi'] / 2  # phi turns from x to z, about -y
+        attitude = ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
+        turning = ca.vertcat(0, -v['phi_rate'], 0)
         return DiskState(
             points=points,
             inertia=p['polar_inertia'],
@@ -132,7 +135,7 @@ class PointMassDisk(ContactFunctions):
             phi=v['phi'],
             phi_dot=v['phi_rate'],
             gravity_W=p['gravity_W'][plane],
-            force_W=self.force_W(s.t, position, velocity)[plane],
+            force_W=self.force_W(position, velocity, attitude, turning)[plane],
         )
 
     @property

@@ -41,7 +41,7 @@ class HybridRun:
         In order of time.
     events
         Changes of mode: ``lift_off``, ``slip``, ``stick``, ``landing``; and what ended the run:
-        ``painleve``, ``friction``, ``stop_1`` and so on, ``detached``.
+        ``painleve``, ``friction``, ``stop_1`` and so on, ``detached``, ``jammed``.
     end, final_state
         Time [s] and state at the end.
 

@@ -68,8 +68,8 @@ def landing(system: Body, p: Array, x: Array, t: float) -> Landing:
 
     Raises
     ------
-    SimulationError
-        The impact has no end under Coulomb friction (jamming).
+    JammingError
+        The impact has no end under Coulomb friction.
 
     """
     layout = system.parameters

@@ -8,6 +8,10 @@ surfaces; they tell an order of magnitude, no design value.
 
 from __future__ import annotations
 
+SOURCE = (
+    'ASM Handbook, Volume 18: Friction, Lubrication, and Wear Technology, 2017, as quoted by '
+    'Putkaradze & Rogers; dry, clean surfaces'
+)
 STATIC_FRICTION: dict[tuple[str, str], float] = {
     ('aluminium', 'aluminium'): 0.42,
     ('aluminium', 'steel'): 0.35,

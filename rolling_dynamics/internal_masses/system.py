@@ -31,7 +31,7 @@ from rolling_dynamics.tangent_space import difference, retraction, tangent_layou
 GRAVITY = 9.81  # m/s^2
 CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
 SLIDE_START = 3.0  # slip begins at this many times that speed
-FORCE_NAMES = ('t', 'x', 'y', 'z', 'vx', 'vy', 'vz')
+FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
 
 
 class MassDrivenSystem(ABC):
@@ -69,7 +69,9 @@ class MassDrivenSystem(ABC):
             The masses inside.
         force
             External force at the geometric centre in W [N]: three formulas of the time ``t``, the
-            position ``x y z`` and the velocity ``vx vy vz`` of the centre. None for none.
+            position ``x y z`` and the velocity ``vx vy vz`` of the centre, the attitude
+            ``qw qx qy qz``, the angular velocity in W ``wx wy wz``, and the places and rates of
+            the masses on rails, ``theta_1``, ``theta_rate_1`` and so on. None for none.
         unilateral
             Whether the body can slide and leave the plane.
         mass_size
@@ -194,14 +196,29 @@ class MassDrivenSystem(ABC):
         """The equations of each mode, written once."""
         return self._mode_expressions(self.symbols)
 
-    def force_W(self, t: ca.SX, position: ca.SX, velocity: ca.SX) -> ca.SX:
-        """Return the external force at the centre in W [N]."""
-        values = ca.vertsplit(ca.vertcat(t, position, velocity))
+    def force_W(self, position: ca.SX, velocity: ca.SX, attitude: ca.SX, turning: ca.SX) -> ca.SX:
+        """
+        Return the external force at the centre in W [N].
+
+        Parameters
+        ----------
+        position, velocity
+            Of the centre in W, 3 numbers each.
+        attitude
+            q_WB, w x y z.
+        turning
+            w_WB_W.
+
+        """
+        values = ca.vertsplit(ca.vertcat(self.symbols.t, position, velocity, attitude, turning))
         known = dict(zip(FORCE_NAMES, values, strict=True))
+        for entry in self._mass_entries:
+            places = ca.vertsplit(self.symbols.values[entry.name])
+            known |= dict(zip(entry.components, places, strict=True))
         return ca.vertcat(*(parse_expression(f, known) for f in self._force))
 
     def _check_force(self) -> None:
-        self.force_W(ca.SX.sym('t'), ca.SX.sym('p', 3), ca.SX.sym('v', 3))
+        self.force_W(*(ca.SX.sym('given', size) for size in (3, 3, 4, 3)))
 
     def mass_guards(
         self, values: Mapping[str, ca.SX], places: Sequence[ca.SX]

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.errors import JammingError
 from rolling_dynamics.internal_masses.impact import Body, contact_velocity, landing
 from rolling_dynamics.internal_masses.system import CREEP, SLIDE_START
 from rolling_dynamics.simulation.events import Event
@@ -164,7 +165,10 @@ class Transitions:
         return y
 
     def _after_flight(self, _name: str, t: float, x: Array) -> tuple[str, Array]:
-        result = landing(self.system, self.p, x, t)
+        try:
+            result = landing(self.system, self.p, x, t)
+        except JammingError as e:
+            return self._end('jammed', t, x, str(e))
         y = result.state
         y[self.system.state.slice('p_WB').stop - 1] = self.p[
             self.system.parameters.slice('radius')

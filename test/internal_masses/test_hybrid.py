@@ -4,8 +4,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, published, RailMass
+from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.inelastic_impact import inelastic_impulse
+from rolling_dynamics.internal_masses import (
+    PointMassBall,
+    PointMassDisk,
+    published,
+    RailMass,
+    transitions,
+)
 from rolling_dynamics.internal_masses.examples import hop, mirror_masses
 from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
 from rolling_dynamics.internal_masses.impact import contact_velocity, landing
@@ -228,6 +235,26 @@ def test_painleve_stops_the_run():
             if run.terminal_event:
                 found.add(run.terminal_event.name)
     assert 'painleve' in found
+
+
+def test_impact_that_does_not_end_is_told():
+    """A response that no passive body has: slip grows, and with it the speed downwards."""
+    W = np.array([[1.0, 5.0], [5.0, 1.0]])
+    with pytest.raises(JammingError, match='the landing jams'):
+        inelastic_impulse(W, np.array([0.5, -1.0]), 2.0, 2.0)
+
+
+def test_landing_that_jams_stops_the_run_with_its_name(monkeypatch):
+    def jam(*_):
+        raise JammingError('the landing jams')
+
+    monkeypatch.setattr(transitions, 'landing', jam)
+    ball, p = sphere()
+    x0 = state(ball, v=(0.5, 0, 0), z=0.3 + 9.81 * 0.2**2 / 2)
+    run = simulate_hybrid(ball, p, x0, None, 1.0, mode='flight')
+    assert run.terminal_event.name == 'jammed'
+    assert run.end == pytest.approx(0.2, abs=1e-9)
+    assert run.final_state[ball.state.slice('v_WB_W')][2] == pytest.approx(-9.81 * 0.2)
 
 
 def test_flight_needs_a_unilateral_system():

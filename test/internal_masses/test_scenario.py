@@ -60,6 +60,32 @@ def test_every_kind_of_rail_and_drive(tmp_path):
         assert name in arrays
 
 
+def test_simulate_tells_the_friction_needed_and_the_materials_that_hold(tmp_path, capsys):
+    """The disk of the paper: 0.2951, which four pairs of the table reach."""
+    out = tmp_path / 'disk.json'
+    assert main(['simulate', str(SCENARIOS / 'point_mass_disk.yaml'), '--out', str(out)]) == 0
+    need = json.loads(out.read_text())['required_friction']
+    assert need['mu'] == pytest.approx(0.2951, abs=5e-4)  # at the output times
+    assert need['least_normal_force'] > 0
+    holds = {tuple(m['pair']): m['holds'] for m in need['materials']}
+    assert sum(holds.values()) == 4
+    assert holds['aluminium', 'nickel']
+    assert not holds['aluminium', 'copper']
+    assert 'ASM Handbook' in need['source']
+    said = capsys.readouterr().out
+    assert 'materials that hold 4 of 8 pairs: aluminium on aluminium, aluminium on steel' in said
+
+
+def test_hybrid_run_needs_friction_only_while_it_rolls(tmp_path):
+    out = tmp_path / 'hop.json'
+    main(['simulate', str(SCENARIOS / 'point_mass_hop.yaml'), '--out', str(out)])
+    result = json.loads(out.read_text())
+    need = result['required_friction']
+    spans = [m for m in result['modes'] if m['mode'] == 'rolling']
+    assert any(m['start'] <= need['time'] <= m['end'] for m in spans)
+    assert 0 <= need['mu'] < result['parameters']['mu']['values'][0] + 1e-9
+
+
 def test_slip_is_reported(tmp_path, capsys):
     """A friction below what is needed: exit status 1 and the time."""
     source = (SCENARIOS / 'point_mass_disk.yaml').read_text().replace('mu: 0.3', 'mu: 0.25')

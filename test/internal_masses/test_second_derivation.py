@@ -91,13 +91,21 @@ def by_hand(rail, th):
     )
 
 
-FORCE = ['0.3*sin(t)-0.2*vx', '0.1*x-0.05*vy^2', '0.4-0.1*vz*z']
+FORCE = [
+    '0.3*sin(t)-0.2*vx + 0.1*(wy*vz-wz*vy)',  # drag, and Magnus' force S w x v
+    '0.1*x-0.05*vy^2 + 0.1*(wz*vx-wx*vz) + 0.2*qw*qx',
+    '0.4-0.1*vz*z + 0.1*(wx*vy-wy*vx) - 0.3*qy*qz + 0.2*theta_2*theta_rate_3',
+]
 
 
-def force_by_hand(t, p, v):
+def force_by_hand(t, p, v, q, w, theta, rate):
     return np.array(
-        [0.3 * np.sin(t) - 0.2 * v[0], 0.1 * p[0] - 0.05 * v[1] ** 2, 0.4 - 0.1 * v[2] * p[2]]
-    )
+        [
+            0.3 * np.sin(t) - 0.2 * v[0],
+            0.1 * p[0] - 0.05 * v[1] ** 2 + 0.2 * q[0] * q[1],
+            0.4 - 0.1 * v[2] * p[2] - 0.3 * q[2] * q[3] + 0.2 * theta[1] * rate[2],
+        ]
+    ) + 0.1 * np.cross(w, v)
 
 
 def ball_case(seed, *, unilateral, rolling):
@@ -139,7 +147,7 @@ def ball_case(seed, *, unilateral, rolling):
         q=q,
         Omega=Omega,
         gravity=g,
-        force=force_by_hand(t, position, velocity),
+        force=force_by_hand(t, position, velocity, q, rotation(q) @ Omega, theta, rate),
     )
     return system, p, x, u, t, body
 
@@ -206,8 +214,9 @@ def disk_case(seed, *, unilateral):
         RailMass(1.2, Ellipse((0.3, 0.7), (0.05, 0, 0.1))),
         RailMass(0.3, Straight((1, 0, 2), (-0.6, 0.6))),
     ]
-    disk = PointMassDisk(masses, force=['0.3*sin(t)-0.2*vx', '0', '0.4*z'], unilateral=unilateral)
-    ball = PointMassBall(masses, force=['0.3*sin(t)-0.2*vx', '0', '0.4*z'], unilateral=unilateral)
+    force = ['0.3*sin(t)-0.2*vx+0.1*wy*vz', '0', '0.4*z+0.2*qw*qy-0.1*theta_rate_1']
+    disk = PointMassDisk(masses, force=force, unilateral=unilateral)
+    ball = PointMassBall(masses, force=force, unilateral=unilateral)
     g, chi0 = (0.4, 0.0, -9.0), rng.uniform(-0.3, 0.3, 2)
     common = {'mass': 1.5, 'radius': 1.2, 'gravity_W': g, 'mu': 0.8, 'mu_kinetic': 0.3}
     pd = disk.pack_parameters(polar_inertia=0.9, centre_of_mass=chi0, **common)
