@@ -95,7 +95,7 @@ def _slip(W: Array, v: Array, mu: float, stuck: float) -> Array:
 
     for event, way in ((ends, 1), (sticks, -1)):
         event.terminal, event.direction = True, way  # type: ignore[attr-defined]
-    most = 100 * np.linalg.norm(v) / np.linalg.eigvalsh((W + W.T) / 2)[0]
+    most = 100 * np.linalg.norm(v) / abs(np.linalg.eigvalsh((W + W.T) / 2)[0])
     run = solve_ivp(
         rate,
         (0.0, most),
