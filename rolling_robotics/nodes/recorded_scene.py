@@ -9,7 +9,8 @@ import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.nodes.marker_meshes import LINE_STRIP, marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.transforms import NANOSECONDS, Transforms
+from rolling_robotics.nodes.transforms import in_body, NANOSECONDS, Transforms
+from rolling_robotics.scene.parts import ON_BODY, ON_GROUND
 from rolling_robotics.scene.scene import (
     ABOVE,
     Body,
@@ -28,6 +29,7 @@ RATE = 50.0  # times of the scene a second
 MOST = 20_000  # of them
 CONTACT_FRAMES = ('contact_hand', 'contact_object', 'base_footprint')
 STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
+SURFACES = {'hand': ON_GROUND, 'odom': ON_GROUND, 'object': ON_BODY, 'shell_link': ON_BODY}
 LATCHED = ('simulator/surfaces', 'simulator/markers')
 GHOST_TOPIC = 'plan/object'
 
@@ -68,7 +70,7 @@ def recorded_scene(recorded: Recorded) -> Scene:
         bodies=tuple(bodies),
         ghosts=_ghosts(recorded, bodies, times),
         frames=tuple(Frame(**_named(f, frames, times)) for f in contact),
-        traces=_traces(contact, frames, times),
+        traces=_traces(contact, bodies, frames, times),
         wrench=_wrench(force, state, float(size)) if contact else None,
         strips=_strips(force, state),
     )
@@ -176,9 +178,21 @@ def _strips(force: Values | None, state: Values | None) -> tuple[Strip, ...]:
     return tuple(strips)
 
 
-def _traces(contact: list[str], frames: Transforms, times: Values) -> tuple[Trace, ...]:
-    """Return the path of the contact point in the world."""
+def _traces(
+    contact: list[str], bodies: list[Body], frames: Transforms, times: Values
+) -> tuple[Trace, ...]:
+    """Return the path of the contact point over both surfaces, or else in the world."""
     if not contact:
         return ()
     points = frames.poses(contact[0], times)[0]
-    return (Trace(name='contact', body='', points=points, colour=(0.0, 0.45, 0.70)),)
+    traces = tuple(
+        Trace(
+            name=f'on {body.name}',
+            body=body.name,
+            points=in_body(body.position, body.attitude, points),
+            colour=SURFACES[body.name],
+        )
+        for body in bodies
+        if body.name in SURFACES
+    )
+    return traces or (Trace(name='contact', body='', points=points, colour=ON_GROUND),)

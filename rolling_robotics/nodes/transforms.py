@@ -79,3 +79,9 @@ class Transforms:
             resample(rows[:, 0], rows[:, 1:4], times),
             resample_attitude(rows[:, 0], rows[:, 4:8], times),
         )
+
+
+def in_body(position: Values, attitude: Values, points: Values) -> Values:
+    """Return points of the root in a body that moves: shapes (T, 3), (T, 4), (T, 3)."""
+    out: Values = np.einsum('tji,tj->ti', rotation_matrices(attitude), points - position)
+    return out

@@ -1,6 +1,7 @@
 """The live viewer shows what is published: frames, surfaces, the contact force."""
 
 import threading
+import time
 
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 import numpy as np
@@ -10,6 +11,7 @@ from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_dynamics.surfaces import Sphere
 from rolling_interfaces.msg import RollingContact
 from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 pytest.importorskip('viser')
@@ -36,12 +38,18 @@ def test_what_is_published_is_shown(peer):
             (MarkerArray, 'simulator/surfaces', LATCHED),
             (WrenchStamped, 'contact/wrench', STREAM_WRITER),
             (RollingContact, 'contact/state', STREAM_WRITER),
+            (MultiDOFJointTrajectory, 'plan/object', LATCHED),
         )
     }
     surfaces = MarkerArray(markers=[surface_marker(Sphere(0.1), 'object', 0, OBJECT_COLOURS)])
     publishers['simulator/surfaces'].publish(surfaces)
     wrench = WrenchStamped()
     wrench.wrench.force.x, wrench.wrench.force.z = 0.5, 2.0
+    points = [
+        MultiDOFJointTrajectoryPoint(transforms=[transform('', '', x).transform]) for x in (0, 7)
+    ]
+    plan = MultiDOFJointTrajectory(joint_names=['object'], points=points)
+    publishers['plan/object'].publish(plan)
     contact = RollingContact(mode='rolling', friction_utilisation=0.5, required_friction=0.25)
     with served('127.0.0.1', 0) as server:
         live = LiveScene(node, server)
@@ -51,10 +59,16 @@ def test_what_is_published_is_shown(peer):
             publishers['contact/wrench'].publish(wrench)
             publishers['contact/state'].publish(contact)
             live.update()
-            if live.sent > 2 and live._stage._force is not None:
+            traced = live._traces and live._traces['object'].length
+            if traced and live._stage._force is not None and len(live._stage._moving) == 3:
                 break
             arrived.wait(0.01)
-        ball, frame = live._stage._moving
+        ball, ghost, frame = live._stage._moving
+        assert ghost.position.tolist() == [7.0, 0.0, 0.0]  # where the plan ends
+        piece = np.asarray(live._traces['object']._pieces[0].points)
+        assert piece[:, 0] == pytest.approx(np.tile([0.1, 0.0, 0.0], (len(piece), 1)))
+        assert live._curves['friction used'].data(time.monotonic())[1][-1] == 0.5
+        assert live._curves['normal force [N]'].data(time.monotonic())[1][-1] == 2.0
         assert ball.position[0] > 0
         assert frame.position[0] == pytest.approx(ball.position[0] + 0.1)
         tip = np.asarray(live._stage._force.points)[0, 1]

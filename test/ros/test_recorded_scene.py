@@ -82,6 +82,9 @@ def test_bodies_frames_and_forces_are_where_they_were(recording):
     assert scene.wrench.mu == pytest.approx(0.4)  # required friction over its share
     assert scene.wrench.force[3] == pytest.approx([0.2, 0, 1])
     assert [s.limit for s in scene.strips] == [1.0, 0.0]
+    (trace,) = scene.traces  # over the ball, which does not turn
+    assert trace.body == 'object'
+    assert trace.points == pytest.approx(frame.position - ball.position)
 
 
 def test_recording_without_motion_is_refused(tmp_path):

@@ -1,7 +1,6 @@
 """A result of a ball that rolls along x, and its scene."""
 
 from pathlib import Path
-import sys
 
 import pytest
 from rolling_robotics.cli import main
@@ -9,7 +8,6 @@ from rolling_robotics.files import read_result
 from rolling_robotics.scene.build import scene_of
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parent))  # chromium_page.py
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 
 

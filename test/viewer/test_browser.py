@@ -6,8 +6,11 @@ import signal
 import subprocess
 import sys
 
-from chromium_page import Browser, find_chromium
 import pytest
+
+pytest.importorskip('viser')
+
+from rolling_robotics.bench.chromium import Browser, find_chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
 SLIDER = 'document.querySelector("[role=slider]")'

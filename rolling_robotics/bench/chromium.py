@@ -1,5 +1,7 @@
 """A headless Chromium, spoken to by its own protocol over a WebSocket."""
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import io
@@ -9,11 +11,17 @@ from pathlib import Path
 import shutil
 import subprocess
 import time
+from types import TracebackType
+from typing import Any, TYPE_CHECKING
 import urllib.request
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from websockets.sync.client import connect
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 OPTIONS = (
@@ -29,51 +37,72 @@ OPTIONS = (
     '--disable-background-networking',
     '--disable-dev-shm-usage',
 )
-PATIENCE = 90.0
+PATIENCE = 90.0  # with anything that the browser is to do [s]
+KEYS = {'ArrowRight': 39, 'ArrowLeft': 37, 'Home': 36, 'End': 35}
 
 
-def find_chromium():
+class BrowserError(Exception):
+    """The browser did not do what it was asked for."""
+
+
+def find_chromium() -> str | None:
     """Return the path of a browser, or None."""
     return next((path for n in NAMES if (path := shutil.which(n))), None)
 
 
 class Browser:
-    """One page; a context manager."""
+    """
+    One page; a context manager.
 
-    def __init__(self, folder):
-        self._process = subprocess.Popen(
-            [find_chromium(), *OPTIONS, f'--user-data-dir={folder}', 'about:blank'],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+    Attributes
+    ----------
+    errors
+        What the page wrote to its console as an error.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Start it with an empty profile in a folder."""
+        command = [find_chromium() or NAMES[0], *OPTIONS, f'--user-data-dir={folder}']
+        self._process = subprocess.Popen(  # noqa: S603 - a browser of this machine
+            [*command, 'about:blank'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         port = self._port(Path(folder, 'DevToolsActivePort'))
-        with urllib.request.urlopen(f'http://127.0.0.1:{port}/json/list', timeout=20) as answer:
+        address = f'http://127.0.0.1:{port}/json/list'
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
             page = next(p for p in json.load(answer) if p['type'] == 'page')
         self._socket = connect(page['webSocketDebuggerUrl'], max_size=None)
         self._numbers = itertools.count(1)
-        self.errors = []
+        self.errors: list[str] = []
         for domain in ('Runtime', 'Log', 'Page'):
             self.call(f'{domain}.enable')
 
-    def _port(self, file):
+    def _port(self, file: Path) -> str:
         """Return the port that the browser wrote down."""
         end = time.monotonic() + PATIENCE
         while not (file.exists() and file.read_text().count('\n')):
-            assert self._process.poll() is None, 'the browser ended'
-            assert time.monotonic() < end, 'the browser does not start'
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise BrowserError('the browser does not start')
             time.sleep(0.05)
         return file.read_text().split()[0]
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
+        """Return the browser."""
         return self
 
-    def __exit__(self, *_):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
         with contextlib.suppress(Exception):
             self.call('Browser.close')
         self._socket.close()
         self._process.wait(20)
 
-    def call(self, method, **parameters):
+    def call(self, method: str, **parameters: object) -> dict[str, Any]:
         """Send a command and return its answer; errors on the way are kept."""
         number = next(self._numbers)
         self._socket.send(json.dumps({'id': number, 'method': method, 'params': parameters}))
@@ -81,10 +110,11 @@ class Browser:
             message = json.loads(self._socket.recv(timeout=PATIENCE))
             self._note(message)
             if message.get('id') == number:
-                assert 'error' not in message, message
-                return message['result']
+                if 'error' in message:
+                    raise BrowserError(f'{method}: {message["error"]}')
+                return dict(message['result'])
 
-    def _note(self, message):
+    def _note(self, message: dict[str, Any]) -> None:
         method, given = message.get('method'), message.get('params', {})
         if method == 'Runtime.exceptionThrown':
             self.errors.append(given['exceptionDetails']['text'])
@@ -93,28 +123,29 @@ class Browser:
         elif method == 'Log.entryAdded' and given['entry']['level'] == 'error':
             self.errors.append(given['entry']['text'])
 
-    def run(self, code):
+    def run(self, code: str) -> Any:  # noqa: ANN401  (whatever the page has)
         """Return the value of an expression on the page, a promise awaited."""
         answer = self.call(
             'Runtime.evaluate', expression=code, awaitPromise=True, returnByValue=True
         )
-        assert 'exceptionDetails' not in answer, answer
+        if 'exceptionDetails' in answer:
+            raise BrowserError(f'{code}: {answer["exceptionDetails"]}')
         return answer['result'].get('value')
 
-    def wait_for(self, what, code):
+    def wait_for(self, what: str, code: str) -> None:
         """Wait until an expression on the page is true."""
         end = time.monotonic() + PATIENCE
         while not self.run(code):
-            assert time.monotonic() < end, f'{what} did not come; errors: {self.errors}'
+            if time.monotonic() > end:
+                raise BrowserError(f'{what} did not come; errors: {self.errors}')
             self.run('new Promise(done => setTimeout(done, 100))')
 
-    def open(self, address):
+    def open(self, address: str) -> None:
         """Go to a page."""
         self.call('Page.navigate', url=address)
 
-    def press(self, key, times=1):
+    def press(self, key: str, times: int = 1) -> None:
         """Press a key."""
-        codes = {'ArrowRight': 39, 'ArrowLeft': 37, 'Home': 36, 'End': 35}
         for _ in range(times):
             for kind in ('keyDown', 'keyUp'):
                 self.call(
@@ -122,13 +153,24 @@ class Browser:
                     type=kind,
                     key=key,
                     code=key,
-                    windowsVirtualKeyCode=codes[key],
+                    windowsVirtualKeyCode=KEYS[key],
                 )
 
-    def picture(self, path=None):
+    def frames_a_second(self, duration: float) -> float:
+        """Return how many pictures a second the page draws, counted for a time [s]."""
+        return float(
+            self.run(
+                'new Promise(done => { let n = 0; const start = performance.now();'
+                'const count = now => { n += 1; const passed = now - start;'
+                f'if (passed > {1000 * duration}) done(1000 * n / passed);'
+                'else requestAnimationFrame(count); }; requestAnimationFrame(count); })'
+            )
+        )
+
+    def picture(self, path: Path | None = None) -> NDArray[np.uint8]:
         """Return what is seen, shape (rows, columns, 3), and keep it in a file."""
         data = base64.b64decode(self.call('Page.captureScreenshot', format='png')['data'])
         if path is not None:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_bytes(data)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
         return np.asarray(Image.open(io.BytesIO(data)).convert('RGB'))
