@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
@@ -41,9 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--simulated-time',
-        action='store_true',
+        action=BooleanOptionalAction,
+        default=None,
         help='plant and controller take turns, whatever else the machine does; by default only '
-        'where no real-time priority is allowed',
+        'where no real-time priority is allowed, in the laboratory also on a busy machine',
     )
 
 
@@ -56,7 +57,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.run import run_laboratory  # noqa: PLC0415
 
-    sim = args.simulated_time or None
+    sim = args.simulated_time
     if args.name not in LABORATORY:
         if args.hardware or args.trials:
             raise ParameterError(

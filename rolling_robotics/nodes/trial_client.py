@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import json
+import os
+from pathlib import Path
 import time
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
 from rolling_dynamics.nodes.qos import EVENT, LATCHED
+from rolling_dynamics.nodes.suite_node import take_priority
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
@@ -21,13 +26,16 @@ TRUTH, ESTIMATE = 'object/ground_truth', 'object/odometry'
 AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
 AGREED_FOR = 0.5  # s
 PATIENCE = 30.0  # for that [s]
+PRIORITY = 5  # below those of loops and recorder
 SPARE = 60.0  # beyond its length that a trial may take [s]
 
 
 class TrialClient(DemoClient):
     """Speaks to controller and plant of the laboratory; a context manager."""
 
-    def __init__(self, *, domain: int, check: Callable[[], None], hardware: str) -> None:
+    def __init__(
+        self, *, domain: int, check: Callable[[], None], hardware: str, by_clock: bool
+    ) -> None:
         """
         Start a node.
 
@@ -37,6 +45,9 @@ class TrialClient(DemoClient):
             As of :class:`DemoClient`.
         hardware
             ``simulated`` or ``emulated``.
+        by_clock
+            Whether the nodes go by the clock: a reader that is left behind holds them up, so that
+            this one takes a low real-time priority where it may.
 
         """
         super().__init__(
@@ -53,9 +64,24 @@ class TrialClient(DemoClient):
                 RollingContact, 'contact/state', self._take_contact, EVENT
             )
 
+        self._prompt = by_clock and take_priority(PRIORITY)
+
     def __enter__(self) -> TrialClient:  # noqa: PYI034  Self needs Python 3.11
         """Return the client."""
         return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Cancel what still runs, and leave as an ordinary process."""
+        super().__exit__(kind, error, trace)
+        if self._prompt:
+            for task in Path('/proc/self/task').iterdir():
+                with contextlib.suppress(OSError):
+                    os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
 
     def _take_status(self, message: String) -> None:
         self._status.append(json.loads(message.data))
