@@ -27,6 +27,7 @@ AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
 AGREED_FOR = 0.5  # s
 PATIENCE = 30.0  # for that [s]
 PRIORITY = 5  # below those of loops and recorder
+LATE = 2.0  # s, for the last samples of a trial
 SPARE = 60.0  # beyond its length that a trial may take [s]
 
 
@@ -126,6 +127,12 @@ class TrialClient(DemoClient):
     def _switch(self, node: str, *, on: bool) -> None:
         self._call(SetBool, f'{node}/enable', SetBool.Request(data=on))
 
+    def _await_samples(self, record: Execution, end: float) -> None:
+        """Wait a little for samples that were sent before a time [s] and have not come yet."""
+        late = time.monotonic() + LATE
+        while time.monotonic() < late and not record.seen[TRUTH].stamps[-1:] >= [end]:
+            time.sleep(0.01)
+
     # -- trials -----------------------------------------------------------------------------
 
     def place(self, off: Offset) -> None:
@@ -214,9 +221,10 @@ class TrialClient(DemoClient):
             lambda: self._told('ended', run) is not None,
             slower * duration + SPARE,
         )
-        self._running = None
         status = self._told('ended', run) or {}
         start = (status['started'] or 0) * 1e-9
+        self._await_samples(record, start + status['duration'])
+        self._running = None
         stamps = np.array(record.seen[TRUTH].stamps)
         keep = (stamps >= start) & (stamps <= start + status['duration'])
         rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
