@@ -8,7 +8,16 @@ import math
 import numpy as np
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import floor_mesh
-from rolling_robotics.scene.scene import Body, GROUND, Line, still, Strip, Wrench
+from rolling_robotics.scene.scene import (
+    Body,
+    GROUND,
+    Line,
+    rotation_matrices,
+    still,
+    Strip,
+    Trace,
+    Wrench,
+)
 
 ON_GROUND = (0.0, 0.45, 0.70)
 ON_BODY = (0.84, 0.37, 0.0)
@@ -33,6 +42,32 @@ def contact_strips(arrays: Arrays) -> tuple[Strip, ...]:
     return (
         Strip(title='friction used', unit='', curves={'|f_t| / mu f_n': used}, limit=1.0),
         Strip(title='normal force', unit='N', curves={'f_n': force[:, 2]}, limit=0.0),
+    )
+
+
+def rolling_traces(
+    contact: Values, attitude: Values, radius: float, names: tuple[str, str, str]
+) -> tuple[Trace, Trace]:
+    """
+    Return the paths of the contact over the floor and over a sphere or a disk.
+
+    Parameters
+    ----------
+    contact
+        Contact point over time, shape (T, 3) [m].
+    attitude
+        Of what rolls, shape (T, 4).
+    radius
+        Its radius [m].
+    names
+        Of both paths, and of the body that rolls.
+
+    """
+    ground, rolling, body = names
+    points = on_body(rotation_matrices(attitude), radius)
+    return (
+        Trace(name=ground, body='', points=contact, colour=ON_GROUND),
+        Trace(name=rolling, body=body, points=points, colour=ON_BODY),
     )
 
 

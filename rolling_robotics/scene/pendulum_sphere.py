@@ -14,9 +14,7 @@ from rolling_robotics.scene.parts import (
     contact_wrench,
     cross,
     floor_body,
-    ON_BODY,
-    on_body,
-    ON_GROUND,
+    rolling_traces,
     under,
 )
 from rolling_robotics.scene.scene import (
@@ -24,10 +22,8 @@ from rolling_robotics.scene.scene import (
     Frame,
     Line,
     Mesh,
-    rotation_matrices,
     Scene,
     still,
-    Trace,
 )
 
 GLASS = 0.25
@@ -73,14 +69,8 @@ def pendulum_scene(scenario: Scenario, arrays: Arrays) -> Scene:
             ),
         ),
         frames=(Frame(name='contact', position=contact, attitude=still(len(contact))[1]),),
-        traces=(
-            Trace(name='on the floor', body='', points=contact, colour=ON_GROUND),
-            Trace(
-                name='on the shell',
-                body='shell',
-                points=on_body(rotation_matrices(attitude), radius),
-                colour=ON_BODY,
-            ),
+        traces=rolling_traces(
+            contact, attitude, radius, ('on the floor', 'on the shell', 'shell')
         ),
         wrench=contact_wrench(arrays, radius),
         strips=contact_strips(arrays),

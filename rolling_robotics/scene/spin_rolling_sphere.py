@@ -7,15 +7,13 @@ from rolling_dynamics.scenario import Scenario
 from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import OBJECT, sphere_mesh
-from rolling_robotics.scene.parts import cross, floor_body, ON_BODY, on_body, ON_GROUND
+from rolling_robotics.scene.parts import cross, floor_body, rolling_traces
 from rolling_robotics.scene.scene import (
     Body,
     Frame,
     Line,
-    rotation_matrices,
     Scene,
     Strip,
-    Trace,
 )
 
 
@@ -49,14 +47,8 @@ def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
             ),
         ),
         frames=(Frame(name='contact', position=contact, attitude=arrays['contact_attitude']),),
-        traces=(
-            Trace(name='on the plane', body='', points=contact, colour=ON_GROUND),
-            Trace(
-                name='on the sphere',
-                body='object',
-                points=on_body(rotation_matrices(attitude), radius),
-                colour=ON_BODY,
-            ),
+        traces=rolling_traces(
+            contact, attitude, radius, ('on the plane', 'on the sphere', 'object')
         ),
         strips=_inputs(scenario, arrays),
     )
