@@ -57,7 +57,7 @@ class BridgeSettings:
     stop_time: float = 0.15
     stiffness: float = 60.0
     feedback_share: float = 0.1
-    tracking_limit: float = 0.1
+    tracking_limit: float = 0.05
     stall_distance: float = 5e-3
     off_plane: float = 0.05
 

@@ -37,6 +37,9 @@ class Fault(NamedTuple):
         What the system has to say of it, in part; empty if nothing need be said.
     stops
         Whether the hand has to come to rest; else the fault has to be borne.
+    faster
+        Greatest speed of the hand after it over that before: it sinks until a motor that gives
+        no torque is found out.
 
     """
 
@@ -44,6 +47,7 @@ class Fault(NamedTuple):
     inject: Callable[[LaboratoryChain], None]
     told: str
     stops: bool = True
+    faster: float = 1.15
 
 
 class FaultRow(NamedTuple):
@@ -96,12 +100,12 @@ SILENT = 'the command is'
 FAULTS = (
     Fault('nothing', lambda _: None, '', stops=False),
     *(
-        Fault(f'{what} of joint {k + 1} {how}', _motor(kind, k), told.format(k + 1))
-        for what, how, kind, told in (
-            ('encoder', 'lost', 'encoder_lost', 'joint {} gives no angle'),
-            ('encoder', 'frozen', 'encoder_frozen', 'joint {} does not turn'),
-            ('motor', 'stuck', 'motor_stuck', 'joint {} does not turn'),
-            ('motor', 'without torque', 'motor_off', 'joint'),
+        Fault(f'{what} of joint {k + 1} {how}', _motor(kind, k), told.format(k + 1), True, faster)
+        for what, how, kind, told, faster in (
+            ('encoder', 'lost', 'encoder_lost', 'joint {} gives no angle', 1.15),
+            ('encoder', 'frozen', 'encoder_frozen', 'joint {} does not turn', 1.15),
+            ('motor', 'stuck', 'motor_stuck', 'joint {} does not turn', 1.15),
+            ('motor', 'without torque', 'motor_off', 'joint', 1.8),
         )
         for k in range(3)
     ),

@@ -1,0 +1,217 @@
+"""
+How punctual the control loop is: the controller in its own process, the plant beside it.
+
+The controller flips the ellipse up and balances it in real time; arm, motors and object run as
+fast in a process of their own, and both meet in shared memory. A thread that does nothing but
+sleep to the same deadlines, in a third process and at the same time, is the floor: what the
+machine does to any loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing import get_context
+import os
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.hybrid_contact.laboratory import FLAT
+from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_robotics.trials.chain import LaboratoryChain
+from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.prepare import build, setting
+
+Array = NDArray[np.float64]
+PERIOD = 1e-3  # s
+STATE, COMMAND = 27, 4  # numbers in shared memory: a count, then hand and object, or the control
+PATIENCE = 120.0  # s, for all to get ready
+
+
+class Timing(NamedTuple):
+    """
+    One loop, turn by turn.
+
+    Attributes
+    ----------
+    jitter
+        Wake-up minus deadline [s], shape (k,).
+    work
+        Duration of what was done [s], shape (k,).
+    duration
+        From the first wake-up to the last [s].
+
+    """
+
+    jitter: Array
+    work: Array
+    duration: float
+
+    @property
+    def rate(self) -> float:
+        """Turns a second [Hz]."""
+        return (len(self.jitter) - 1) / self.duration
+
+    @property
+    def missed(self) -> float:
+        """Share of the turns that ended after the next deadline."""
+        return float(np.mean(self.jitter + self.work > PERIOD))
+
+
+class LoopTiming(NamedTuple):
+    """The loop, the floor, and the turn of the object from upright in the end [rad]."""
+
+    loop: Timing
+    floor: Timing
+    angle: float
+
+
+def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
+    """
+    Run loop, plant and floor.
+
+    Parameters
+    ----------
+    seconds
+        For so long [s].
+    busy
+        Whether one processor is kept busy by something else.
+
+    """
+    context = get_context('spawn')
+    jobs = [_controller, _plant, _floor, *([_busy] if busy else [])]
+    meeting = _Meeting(
+        seconds=seconds,
+        state=context.RawArray('d', STATE),
+        command=context.RawArray('d', COMMAND),
+        started=context.Barrier(len(jobs)),
+        answers=context.Queue(),
+    )
+    processes = [context.Process(target=job, args=(meeting,), daemon=True) for job in jobs]
+    for process in processes:
+        process.start()
+    found = dict(meeting.answers.get(timeout=PATIENCE + seconds) for _ in range(3))
+    for process in processes:
+        process.join(PATIENCE)
+    return LoopTiming(found['loop'], found['floor'], found['angle'])
+
+
+class _Meeting(NamedTuple):
+    """What the processes share."""
+
+    seconds: float
+    state: Any
+    command: Any
+    started: Any
+    answers: Any
+
+    def views(self) -> tuple[Array, Array]:
+        """Return state and command as arrays."""
+        return np.frombuffer(self.state), np.frombuffer(self.command)
+
+
+class _Record:
+    """Times of the turns of a loop, in memory that is there beforehand."""
+
+    def __init__(self, seconds: float) -> None:
+        self._size = round(2 * seconds / PERIOD)
+        self._jitter, self._work, self._count = np.zeros(self._size), np.zeros(self._size), 0
+        self._first = self._last = 0.0
+
+    def note(self, deadline: float, woken: float, done: float) -> None:
+        k = min(self._count, self._size - 1)
+        self._jitter[k], self._work[k] = woken - deadline, done - woken
+        self._first = self._first if self._count else woken
+        self._count, self._last = self._count + 1, woken
+
+    def timing(self) -> Timing:
+        jitter, work = self._jitter[: self._count], self._work[: self._count]
+        return Timing(jitter, work, self._last - self._first)
+
+
+def _put(shared: Array, values: Array) -> None:
+    """Write, with a count that is odd meanwhile."""
+    shared[0] += 1
+    shared[1:] = values
+    shared[0] += 1
+
+
+def _get(shared: Array, out: Array) -> bool:
+    """Read what is whole; tell whether it was."""
+    count = shared[0]
+    out[:] = shared[1:]
+    return bool(count == shared[0] and count % 2 == 0 and count > 0)
+
+
+def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
+    """Call a function of time at 1 kHz in the suite's loop."""
+    from rolling_dynamics.nodes.periodic_loop import PeriodicLoop  # noqa: PLC0415  needs no ROS
+
+    seconds, monotonic = meeting.seconds, time.monotonic
+    record = _Record(seconds)
+    meeting.started.wait(PATIENCE)
+    begin = monotonic()
+
+    def tick() -> bool:
+        woken = monotonic()
+        turn(woken - begin)
+        record.note(loop.deadline, woken, monotonic())
+        return woken - begin < seconds
+
+    loop = PeriodicLoop(tick, PERIOD)
+    loop.start()
+    while loop.running:
+        time.sleep(0.1)
+    return record.timing()
+
+
+def _controller(meeting: _Meeting) -> None:
+    experiment = build('flip_up')
+    law, laboratory = experiment.laws['closed_loop'](), experiment.laboratory
+    observed = ObservedState(*laboratory.plant(), laboratory.model()[0], FLAT)
+    (out, into), seen = meeting.views(), np.zeros(STATE - 1)
+
+    def turn(t: float) -> None:
+        if _get(out, seen):
+            x = observed.read(seen[:13], seen[13:])
+            _put(into, law.command(t, x, touching=True))
+
+    meeting.answers.put(('loop', _turn(meeting, turn)))
+
+
+def _plant(meeting: _Meeting) -> None:
+    known, exact = setting('flip_up'), Imperfections(shift=0.0, turn=0.0)
+    chain = LaboratoryChain(known['laboratory'], known['start'], exact, 0)
+    chain.plant.held = False
+    (into, out), control = meeting.views(), np.zeros(COMMAND - 1)
+
+    def turn(_: float) -> None:
+        known = _get(out, control)
+        chain.drive(control if known else None)
+        _put(into, np.concatenate([chain.view.hand, chain.view.object_]))
+
+    _turn(meeting, turn)
+    x = chain.truth
+    meeting.answers.put(('angle', float(x[0] + x[3])))
+
+
+def _floor(meeting: _Meeting) -> None:
+    seconds, monotonic = meeting.seconds, time.monotonic
+    record = _Record(seconds)
+    meeting.started.wait(PATIENCE)
+    begin = deadline = monotonic()
+    while deadline < begin + seconds:
+        woken = monotonic()
+        record.note(deadline, woken, woken)
+        deadline += PERIOD
+        time.sleep(max(deadline - monotonic(), 0.0))
+    meeting.answers.put(('floor', record.timing()))
+
+
+def _busy(meeting: _Meeting) -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    meeting.started.wait(PATIENCE)
+    end = time.monotonic() + meeting.seconds
+    while time.monotonic() < end:
+        pass
