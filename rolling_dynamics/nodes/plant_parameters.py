@@ -89,3 +89,27 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             text='put before every other frame, so that two robots do not collide',
         ),
     )
+
+
+def perturbation_parameters(shift: str, turn: str) -> tuple[Parameter, Parameter]:
+    """Return how far off the start ``~/reset`` puts the plant; both texts tell what is moved."""
+    return (
+        Parameter(
+            name='perturbation_position',
+            default=[0.0, 0.0],
+            length=2,
+            low=-10.0,
+            high=10.0,
+            unit='m',
+            text=shift,
+        ),
+        Parameter(
+            name='perturbation_rotation',
+            default=[0.0, 0.0, 0.0],
+            length=3,
+            low=-3.2,
+            high=3.2,
+            unit='rad',
+            text=turn,
+        ),
+    )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
-from rolling_dynamics.nodes.plant_parameters import plant_parameters
+from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.nodes.robot_topics import RobotTopics
@@ -26,23 +26,9 @@ from sensor_msgs.msg import JointState
 
 TABLE = (
     *plant_parameters('robot', 500.0),
-    Parameter(
-        name='perturbation_position',
-        default=[0.0, 0.0],
-        length=2,
-        low=-10.0,
-        high=10.0,
-        unit='m',
-        text='shift of the robot on the floor at ~/reset',
-    ),
-    Parameter(
-        name='perturbation_rotation',
-        default=[0.0, 0.0, 0.0],
-        length=3,
-        low=-3.2,
-        high=3.2,
-        unit='rad',
-        text='turn of the robot, with all that is in it, about its own axes at ~/reset',
+    *perturbation_parameters(
+        'shift of the robot on the floor at ~/reset',
+        'turn of the robot, with all that is in it, about its own axes at ~/reset',
     ),
     Parameter(
         name='motion',

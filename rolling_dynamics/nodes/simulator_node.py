@@ -17,30 +17,16 @@ from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant import Plant
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
-from rolling_dynamics.nodes.plant_parameters import plant_parameters
+from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.plant_topics import PlantTopics
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.simulation import Stepper
 
 TABLE = (
     *plant_parameters('hand', 1000.0),
-    Parameter(
-        name='perturbation_position',
-        default=[0.0, 0.0],
-        length=2,
-        low=-10.0,
-        high=10.0,
-        unit='m',
-        text='shift of the contact point on the hand at ~/reset, in its chart',
-    ),
-    Parameter(
-        name='perturbation_rotation',
-        default=[0.0, 0.0, 0.0],
-        length=3,
-        low=-3.2,
-        high=3.2,
-        unit='rad',
-        text='turn of the object about its own axes at ~/reset',
+    *perturbation_parameters(
+        'shift of the contact point on the hand at ~/reset, in its chart',
+        'turn of the object about its own axes at ~/reset',
     ),
     Parameter(
         name='publish_estimate',
