@@ -94,6 +94,7 @@ class Formulation:
         return self._transcriptions[key]
 
 
+KEEP_OUT = 'keep_out'  # beginning of the names of envelope functions of places to stay out of
 _KEPT: OrderedDict[Hashable, Formulation] = OrderedDict()
 
 
@@ -105,6 +106,7 @@ def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
         bounds['friction'] = 0.0
     if problem.spin_friction:
         bounds['spin'] = 0.0
+    bounds |= {name: 0.0 for name in known if name.startswith(KEEP_OUT)}
     return {name: least for name, least in bounds.items() if name in known}
 
 

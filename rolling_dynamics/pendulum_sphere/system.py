@@ -96,9 +96,10 @@ class PendulumSphere:
     def expressions(self) -> _Expressions:
         """The equations, written once."""
         x, u = ca.SX.sym('x', STATE.size), ca.SX.sym('u', CONTROL.size)
-        t, p = ca.SX.sym('t'), ca.SX.sym('p', PARAMETERS.size)
+        layout = self.parameters
+        t, p = ca.SX.sym('t'), ca.SX.sym('p', layout.size)
         values = {e.name: x[STATE.slice(e.name)] for e in STATE.entries}
-        params = {e.name: p[PARAMETERS.slice(e.name)] for e in PARAMETERS.entries}
+        params = {e.name: p[layout.slice(e.name)] for e in layout.entries}
         n = -rotation_matrix(values['q_WP'])[:, 2]
         Omega, omega = values['w_WS_W'], values['w_WP_W']
         equations = sphere_equations(n, Omega, omega, params)

@@ -1,21 +1,22 @@
 """
 The direct way: one optimal control problem for the whole motion, beside the sequence of gaits.
 
-The suite's collocation takes the sphere as it takes every rolling system; it knows no keep-out
-circles, so that the two are compared from point to point.
+The suite's collocation takes the sphere as it takes every rolling system, the keep-out circles as
+parts of its envelope. It goes from point to point. Past obstacles it begins with the sequence of
+gaits, so that it goes past them on the same sides.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_planner.gait_planner.gait_sequence import GaitSequence
+from rolling_planner.gait_planner.keep_out import KeepOutSphere
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import GaitProblem
 from rolling_planner.plan import Plan
@@ -54,7 +55,7 @@ def compare(problem: GaitProblem, segments: int = 30, shortenings: int = 6) -> C
     Parameters
     ----------
     problem
-        One waypoint, no obstacle, finite torque.
+        One waypoint, finite torque.
     segments
         Of the coarsest collocation.
     shortenings
@@ -63,23 +64,24 @@ def compare(problem: GaitProblem, segments: int = 30, shortenings: int = 6) -> C
     Raises
     ------
     ParameterError
-        The problem has more than one waypoint, or obstacles, or no limit of torque.
+        The problem has more than one waypoint, or no limit of torque.
     PlanningError
         One of the two finds no plan.
 
     """
-    if len(problem.waypoints) != 1 or problem.obstacles:
+    if len(problem.waypoints) != 1:
         raise ParameterError(
-            'the direct way knows no obstacles and one goal: give one waypoint and no obstacle'
+            'waypoints: the direct way knows one goal and nothing on the way to it; give one '
+            f'waypoint to compare, got {len(problem.waypoints)}'
         )
     if not np.isfinite(problem.limits.torque):
-        raise ParameterError('a finite limit of torque is needed to compare, got inf')
+        raise ParameterError('limits.torque: a finite one is needed to compare, got inf')
     gaits = plan_gaits(problem)
-    direct = direct_plan(problem, gaits.duration, segments)
+    direct = direct_plan(problem, gaits.duration, segments, gaits)
     fastest = direct
     with suppress(PlanningError):  # the last horizon is too short
         for k in range(1, shortenings + 1):
-            fastest = direct_plan(problem, gaits.duration * SHORTER**k, segments)
+            fastest = direct_plan(problem, gaits.duration * SHORTER**k, segments, gaits)
     rows = {
         'gaits': gaits.effort(),
         'direct': plan_effort(direct),
@@ -88,11 +90,11 @@ def compare(problem: GaitProblem, segments: int = 30, shortenings: int = 6) -> C
     return Comparison(gaits=gaits, direct=direct, fastest=fastest, rows=rows)
 
 
-def direct_plan(problem: GaitProblem, horizon: float, segments: int) -> Plan:
+def direct_plan(problem: GaitProblem, horizon: float, segments: int, gaits: GaitSequence) -> Plan:
     """Return a plan of the suite's collocation to the first waypoint, within the same limits."""
-    system, params = PendulumSphere(), problem.params
+    system, params = KeepOutSphere(len(problem.obstacles)), problem.params
     limits = problem.planning_limits
-    p = system.pack_parameters(params)
+    p = system.pack_with_circles(params, problem.obstacles, problem.keep_off)
     p[system.parameters.slice('mu')] = limits.friction or params.mu
     x0 = system.rolling_state(params, contact=problem.start)
     total = params.shell_mass + params.pendulum_mass
@@ -111,8 +113,18 @@ def direct_plan(problem: GaitProblem, horizon: float, segments: int) -> Plan:
             normal_force_min=limits.normal_force,
             weights=Weights(control=1.0),
             goal_tolerance=problem.waypoints[0].tolerance / 10,
+            warm_start=_stretched(gaits.to_plan(100.0), horizon) if problem.obstacles else None,
         )
     )
+
+
+def _stretched(plan: Plan, horizon: float) -> Plan:
+    """Return a plan run through in another time, as a first guess."""
+    share = horizon / plan.duration
+    states = plan.states.copy()
+    for name in ('w_WS_W', 'w_WP_W'):
+        states[:, STATE.slice(name)] /= share
+    return replace(plan, times=plan.times * share, states=states)
 
 
 def plan_effort(plan: Plan) -> dict[str, float]:
@@ -132,6 +144,7 @@ def plan_effort(plan: Plan) -> dict[str, float]:
 def _controls(problem: GaitProblem, hold: NDArray[np.float64]) -> list[str]:
     """Return the torques that the motion needs: one along an axis of W, else all three."""
     way = np.subtract(problem.waypoints[0].position, problem.start)
-    if np.abs(hold).max() < 1e-12 and min(abs(way)) < 1e-12:
+    straight = min(abs(way)) < 1e-12 and not problem.obstacles
+    if np.abs(hold).max() < 1e-12 and straight:
         return ['tau_W_y' if abs(way[0]) > 0 else 'tau_W_x']
     return ['tau_W_x', 'tau_W_y', 'tau_W_z']

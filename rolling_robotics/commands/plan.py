@@ -16,6 +16,10 @@ EXAMPLE = """\
   rolling plan config/scenarios/ball_on_plate_hard.yaml --out plan.json
   rolling plot plan.json"""
 
+COMPARED = (
+    '  {way:<16} {time:.4g} s, {energy:.4g} J, peak torque {peak_torque:.4g} N m, friction needed '
+    '{friction:.4g}'
+)
 # kinds of planners, see rolling_robotics.plans; systems with one of their own
 COLLOCATION = 'rolling_robotics.plans.collocation'
 OWN_PLANNERS = {
@@ -28,10 +32,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
     parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
+    parser.add_argument(
+        '--compare',
+        action='store_true',
+        help='of a pendulum_sphere: plan the same motion by collocation too, and print time, '
+        'energy, peak torque and friction of both',
+    )
 
 
 def run(args: Namespace) -> int:
     """Plan."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_planner import Iteration  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
@@ -43,6 +54,11 @@ def run(args: Namespace) -> int:
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
     planner = importlib.import_module(OWN_PLANNERS.get(scenario.system.name, COLLOCATION))
+    if args.compare and not hasattr(planner, 'compare'):
+        raise ParameterError(
+            f'--compare: there is one way to plan for {scenario.system.name!r}; it takes a '
+            'pendulum_sphere'
+        )
     with Progress(f'planning {scenario.name}') as progress, InterruptFlag() as interrupt:
 
         def on_iteration(i: Iteration) -> bool:
@@ -55,8 +71,13 @@ def run(args: Namespace) -> int:
         planned = planner.plan(scenario, on_iteration)
         progress.say('simulating the plan')
         result = plan_result(planned)
+        if args.compare:
+            progress.say('planning by collocation')
+            result['comparison'] = planner.compare(scenario)
         write_json(out, result)
     print(plan_summary(result, planned.lines))
+    for row in result.get('comparison', []):
+        print(COMPARED.format(**row))
     print(f'written to {out}')
     if not result['reached']:
         say(

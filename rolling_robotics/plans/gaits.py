@@ -10,6 +10,7 @@ import numpy as np
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.scenario import Tolerances
+from rolling_dynamics.scenario.section import located
 from rolling_planner import Iteration
 from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.scenario import read_gait_problem
@@ -31,6 +32,15 @@ LINES = {
 def check(scenario: Scenario) -> None:
     """Raise a RollingError unless the section ``plan`` of a scenario is good."""
     read_gait_problem(scenario)
+
+
+def compare(scenario: Scenario) -> list[dict[str, Any]]:
+    """Return rows of the same motion by gaits, by collocation, and by its fastest success."""
+    from rolling_planner.gait_planner.direct_comparison import compare as both  # noqa: PLC0415
+
+    with located('plan'):
+        found = both(read_gait_problem(scenario))
+    return [{'way': name, **row} for name, row in found.rows.items()]
 
 
 def plan(scenario: Scenario, _on_iteration: Callable[[Iteration], bool]) -> Planned:

@@ -206,5 +206,22 @@ def test_direct_way_beside_the_gaits():
     assert direct['energy'] < gaits['energy']  # it minimises the torque, gaits are fixed in shape
     assert direct['peak_torque'] <= 0.35 * (1 + 1e-6)
     np.testing.assert_allclose(found.direct.states[-1, :2], (1, 0), atol=2e-3)
-    with pytest.raises(ParameterError, match='one waypoint and no obstacle'):
+    with pytest.raises(ParameterError, match='one waypoint to compare, got'):
         compare(course())
+
+
+def test_direct_way_keeps_out_of_circles():
+    circle = Circle(center=(1, 0.05), radius=0.1)
+    problem = GaitProblem(
+        params=SI,
+        start=(0, 0),
+        waypoints=[Waypoint(position=(2, 0))],
+        obstacles=[circle],
+        limits=GaitLimits(torque=0.5),
+    )
+    found = compare(problem, shortenings=0)
+    keep = circle.radius + problem.keep_off
+    away = np.hypot(*(found.direct.states[:, :2] - circle.center).T)
+    assert away.min() > keep - 1e-4
+    assert away.min() == pytest.approx(keep, abs=5e-3)  # it has to go round, and no further
+    assert found.rows['direct']['energy'] < found.rows['gaits']['energy']
