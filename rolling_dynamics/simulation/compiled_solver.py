@@ -20,6 +20,7 @@ from rolling_dynamics.simulation.dormand_prince import (
     step_function,
     StepOutputs,
 )
+from rolling_dynamics.simulation.not_finite import not_finite
 from rolling_dynamics.simulation.piece import Piece
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
@@ -98,6 +99,7 @@ class CompiledSolver:
         """
         n = system.state.size
         self._n, self._tolerance, self._max_step = n, tolerance, max_step
+        self._names = system.control.names
         step, self._dynamics = (FastFunction(f) for f in functions)
         self._function = step  # its buffers live as long as it does
         self._evaluate, self._out = step.call, step.output
@@ -127,9 +129,10 @@ class CompiledSolver:
         """Start at a state, under the control of a piece; a known step length is kept."""
         self.t, self._piece, self._end = t, piece, piece.end
         self._before_end = math.nextafter(piece.end, -math.inf)
-        rate = self._dynamics(x, self._control.at(piece, t, x), t, self._p)
+        u = self._control.at(piece, t, x)
+        rate = self._dynamics(x, u, t, self._p)
         if not np.all(np.isfinite(rate)):
-            raise SimulationError(f'the rate of the state is not finite at t = {t:.9g} s')
+            raise SimulationError(f'at t = {t:.9g} s {not_finite(self._names, u)}')
         self._state = np.concatenate([x, rate])
         if not self.kept:
             self._begun = self._state[: self._n]
@@ -182,7 +185,7 @@ class CompiledSolver:
 
     def _fail(self, h: float) -> None:
         if not np.all(np.isfinite(self._out[self._state_part])):
-            reason = 'the rate of the state is no longer finite'
+            reason = not_finite(self._names, self.control(self.t + h, self.x))
         else:
             reason = 'the step length fell to rounding; the motion is singular there'
         raise SimulationError(f'at t = {self.t:.9g} s {reason} (step {h:.3g} s)')

@@ -12,6 +12,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
+from rolling_dynamics.simulation.not_finite import not_finite
 from rolling_dynamics.simulation.piece import Piece
 from scipy.integrate import DenseOutput, DOP853, LSODA, OdeSolver, Radau, RK23, RK45
 
@@ -97,6 +98,7 @@ class ScipySolver:
         self._dynamics.inputs[3][:] = p
         self._projection.inputs[1][:] = p
         self._control, self._entries = control, system.state
+        self._names = system.control.names
         self._correction = np.zeros(len(system.state.entries))
         self.t = self.t_old = self.h = 0.0
         self.x = np.zeros(system.state.size)
@@ -116,7 +118,8 @@ class ScipySolver:
         """Start at a state; the end of the piece is not stepped over."""
         self.t, self.x, self._piece = t, np.array(x), piece
         if not np.all(np.isfinite(self._rate(t, self.x))):
-            raise SimulationError(f'the rate of the state is not finite at t = {t:.9g} s')
+            reason = not_finite(self._names, self._control(t, self.x))
+            raise SimulationError(f'at t = {t:.9g} s {reason}')
         self._restart()
 
     def _restart(self) -> None:
@@ -146,9 +149,9 @@ class ScipySolver:
         except (ValueError, np.linalg.LinAlgError) as e:
             message = str(e)
         if solver.status == 'failed' or message:
-            finite = np.all(np.isfinite(self._rate(self.t, self.x)))
-            reason = message if finite else 'the rate of the state is no longer finite'
-            raise SimulationError(f'at t = {self.t:.9g} s {reason}')
+            if not np.all(np.isfinite(self._rate(self.t, self.x))):
+                message = not_finite(self._names, self._control(self.t, self.x))
+            raise SimulationError(f'at t = {self.t:.9g} s {message}')
         self.t_old, self.t = self.t, float(solver.t)
         self.h = self.t - self.t_old
         at_end = self.t >= self._piece.end
