@@ -125,7 +125,7 @@ def _combine(weights: Sequence[float], vectors: Sequence[ca.MX]) -> ca.MX:
 def _combinations(weights: NDArray[np.float64], vectors: Sequence[ca.MX]) -> list[ca.MX]:
     """Return one combination of the vectors for each row of weights, by one product."""
     used = np.flatnonzero(np.any(weights != 0, axis=0))
-    product = ca.horzcat(*(vectors[k] for k in used)) @ ca.DM(weights[:, used].T)
+    product = ca.horzcat(*(vectors[k] for k in used.tolist())) @ ca.DM(weights[:, used].T)
     return list(ca.horzsplit(product))
 
 
