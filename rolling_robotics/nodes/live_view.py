@@ -22,6 +22,7 @@ from rolling_interfaces.msg import RollingContact
 from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.recorded_scene import SURFACES
 from rolling_robotics.nodes.transforms import in_body, Transforms
+from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.scene import Body, Frame, Scene, Wrench
 from rolling_robotics.viewer.live_trace import LiveCurve, LiveTrace
 from rolling_robotics.viewer.panel import RATE
@@ -94,7 +95,7 @@ class LiveScene:
             self._stage, self._shown, self._traces = Stage(self._server, scene), shown, {}
         self._stage.move_to(scene)
         self._trace(scene, self._stage.size)
-        self._curve(time.monotonic())
+        self._curve(scene, time.monotonic())
         self.sent += 1
 
     def _trace(self, scene: Scene, size: float) -> None:
@@ -110,13 +111,18 @@ class LiveScene:
                 )
                 trace.add(in_body(body.position, body.attitude, point)[0])
 
-    def _curve(self, now: float) -> None:
-        """Take margins for the curves."""
-        for title, limit, value in (
-            ('friction used', 1.0, self._contact and self._contact.friction_utilisation),
-            ('normal force [N]', 0.0, self._wrench and self._wrench.wrench.force.z),
-        ):
-            if value is not None and math.isfinite(value):
+    def _curve(self, scene: Scene, now: float) -> None:
+        """Take margins and errors for the curves."""
+        values: dict[str, tuple[float, float]] = {}
+        if self._contact is not None:
+            values['friction used'] = 1.0, self._contact.friction_utilisation
+        if self._wrench is not None:
+            values['normal force [N]'] = 0.0, self._wrench.wrench.force.z
+        for strip in error_strips(scene.bodies, scene.ghosts):
+            error = max(float(curve[0]) for curve in strip.curves.values())
+            values[f'{strip.title.replace("plan", "goal")} [{strip.unit}]'] = 0.0, error
+        for title, (limit, value) in values.items():
+            if math.isfinite(value):
                 if title not in self._curves:
                     self._curves[title] = LiveCurve(self._server, title, limit)
                 self._curves[title].add(now, value)

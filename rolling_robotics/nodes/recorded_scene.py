@@ -10,7 +10,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_robotics.nodes.marker_meshes import LINE_STRIP, marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.transforms import in_body, NANOSECONDS, Transforms
-from rolling_robotics.scene.parts import ON_BODY, ON_GROUND
+from rolling_robotics.scene.parts import error_strips, ON_BODY, ON_GROUND
 from rolling_robotics.scene.scene import (
     ABOVE,
     Body,
@@ -63,16 +63,17 @@ def recorded_scene(recorded: Recorded) -> Scene:
     force = _series(recorded, 'contact/wrench', times, _force)
     state = _series(recorded, 'contact/state', times, _state)
     size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
+    ghosts = _ghosts(recorded, bodies, times)
     return Scene(
         title=recorded.path.name,
         system='recording',
         times=times - times[0],
         bodies=tuple(bodies),
-        ghosts=_ghosts(recorded, bodies, times),
+        ghosts=ghosts,
         frames=tuple(Frame(**_named(f, frames, times)) for f in contact),
         traces=_traces(contact, bodies, frames, times),
         wrench=_wrench(force, state, float(size)) if contact else None,
-        strips=_strips(force, state),
+        strips=(*_strips(force, state), *error_strips(bodies, ghosts)),
     )
 
 

@@ -12,6 +12,7 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.contact import contact_scene
 from rolling_robotics.scene.internal_masses import mass_scene
+from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.pendulum_sphere import pendulum_scene
 from rolling_robotics.scene.scene import (
     Body,
@@ -61,7 +62,9 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
         scenario = load_scenario(result['scenario'])
         scenario = replace(scenario, name=result.get('name', scenario.name))
         scene = BUILDERS[name](scenario, Arrays(result))
-        return replace(scene, ghosts=_ghosts(scene, result, plan))
+        ghosts = _ghosts(scene, result, plan)
+        errors = error_strips(scene.bodies, ghosts) if plan is not None else ()
+        return replace(scene, ghosts=ghosts, strips=(*scene.strips, *errors))
     except (KeyError, IndexError, TypeError, ValueError) as e:
         if isinstance(e, RollingError):
             raise

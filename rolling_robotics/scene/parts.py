@@ -45,6 +45,27 @@ def contact_strips(arrays: Arrays) -> tuple[Strip, ...]:
     )
 
 
+def error_strips(bodies: Sequence[Body], ghosts: Sequence[Body]) -> tuple[Strip, ...]:
+    """Return how far the bodies are from where their ghosts, a plan, have them: way and angle."""
+    known = {b.name: b for b in bodies}
+    pairs = [(known[g.name], g) for g in ghosts if g.name in known]
+    if not pairs:
+        return ()
+    way = {b.name: np.linalg.norm(b.position - g.position, axis=1) for b, g in pairs}
+    turn = {b.name: _angle(b.attitude, g.attitude) for b, g in pairs}
+    return (
+        Strip(title='distance from the plan', unit='m', curves=way),
+        Strip(title='angle from the plan', unit='rad', curves=turn),
+    )
+
+
+def _angle(q_a: Values, q_b: Values) -> Values:
+    """Return the angle between attitudes, shape (T,) [rad]."""
+    cosine = np.abs(np.sum(q_a * q_b, axis=1))
+    angle: Values = 2 * np.arccos(np.minimum(cosine, 1.0))
+    return angle
+
+
 def rolling_traces(
     contact: Values, attitude: Values, radius: float, names: tuple[str, str, str]
 ) -> tuple[Trace, Trace]:

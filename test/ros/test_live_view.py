@@ -75,6 +75,8 @@ def test_what_is_published_is_shown(peer):
         assert tip[0] / tip[2] == pytest.approx(0.25)
         rim = np.asarray(live._stage._cone.vertices)[1]
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
+        way = live._curves['distance from the goal [m]'].data(time.monotonic())[1][-1]
+        assert way == pytest.approx(abs(ball.position[0] - 7.0))
         live.tell(100.0, 30.0)
         assert '50 % of the friction used' in live._text.content
     for publisher in publishers.values():

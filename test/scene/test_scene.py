@@ -7,7 +7,14 @@ from rolling_robotics.files import read_result
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.build import BUILDERS, scene_of
 from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
-from rolling_robotics.scene.scene import GROUND, resample, resample_attitude, rotation_matrices
+from rolling_robotics.scene.parts import error_strips
+from rolling_robotics.scene.scene import (
+    Body,
+    GROUND,
+    resample,
+    resample_attitude,
+    rotation_matrices,
+)
 
 
 def in_world(scene, trace):
@@ -144,3 +151,16 @@ def test_what_cannot_be_shown_is_refused(results):
         scene_of({**result, 'arrays': {}})
     with pytest.raises(ParameterError, match='no body'):
         scene_of(result).body('wheel')
+
+
+def test_errors_tell_how_far_a_body_is_from_its_plan():
+    times = 5
+    still, turned = np.tile([1.0, 0, 0, 0], (times, 1)), np.tile([-0.6, 0, 0.8, 0], (times, 1))
+    away = np.zeros((times, 3))
+    away[:, 0], away[:, 1] = 3.0, np.linspace(0, 4, times)
+    body = Body(name='ball', position=away, attitude=still, meshes=())
+    ghost = Body(name='ball', position=np.zeros((times, 3)), attitude=turned, meshes=())
+    way, angle = error_strips([body], [ghost])
+    assert way.curves['ball'][[0, -1]] == pytest.approx([3.0, 5.0])
+    assert angle.curves['ball'] == pytest.approx(2 * np.arccos(0.6))  # the nearer way round
+    assert error_strips([body], []) == ()
