@@ -138,7 +138,8 @@ def _broken_guards(result: dict[str, Any]) -> Iterator[str]:
             continue
         when = float(times[np.argmax(values < 0)]) if first is None else first['time']
         end = '; the simulation stopped there' if first is not None and first['stops'] else ''
-        meaning = MEANING.get(name, 'the margin falls through zero')
+        meanings = MEANING if result['system'] == 'contact' else MEANING | OF_ROBOTS
+        meaning = meanings.get(name, 'the margin falls through zero')
         yield f'{name}: {meaning} at t = {when:.9g} s{end}'
 
 
@@ -163,6 +164,7 @@ MEANING = {
     'edge': 'the object reaches the edge of the hand',
     'relative_curvature': 'the bodies no longer touch in one point',
 }
+OF_ROBOTS = {'normal_force': 'the robot lifts off the floor'}
 
 
 def summary(result: dict[str, Any]) -> str:

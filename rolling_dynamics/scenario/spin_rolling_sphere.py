@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.formulas import formula_of_time
+from rolling_dynamics.scenario.plane_path import check_plane_path
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -39,6 +40,7 @@ def read_spin_rolling(document: dict[str, Any], name: str) -> Scenario:
         p = system.pack_parameters(radius=top.number('radius'))
     limits = _limits(top, system)
     _check_limits(top, control, limits, system, duration)
+    _check_path(top, control, system, duration)
     return Scenario(
         name=document.get('name', name),
         description=document.get('description', ''),
@@ -76,6 +78,21 @@ def _driven(top: Section) -> tuple[SpinRollingSphere, Control]:
             values += [formula_of_time(v, t) for v in given.get(entry.name, [0.0] * entry.size)]
     function = ca.Function('control', [x, t], [ca.densify(ca.vertcat(*values))])
     return system, Control(function, system.control)
+
+
+def _check_path(
+    top: Section, control: Control, system: SpinRollingSphere, duration: float
+) -> None:
+    """Refuse a path with a kink; the printed model has no such law of direction."""
+    kind = top.section('inputs').only()
+    if kind == 'angular_velocity' or system.variant != 'corrected':
+        return
+    x, names = np.zeros(system.state.size), system.control.names
+
+    def inputs(t: float) -> dict[str, float]:
+        return dict(zip(names, control(t, x).tolist(), strict=True))
+
+    check_plane_path(kind, inputs, top.number('radius'), duration)
 
 
 def _start(top: Section, system: SpinRollingSphere) -> NDArray[np.float64]:

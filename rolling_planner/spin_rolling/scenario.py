@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.section import located, Section
+from rolling_dynamics.scenario.section import Section
 from rolling_dynamics.scenario.validation import check, load_schema
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.spin_rolling.bounds import InputBounds
@@ -58,7 +58,7 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
             **{k: plan[k] for k in AS_GIVEN if k in plan},
         )
     except ParameterError as e:
-        raise ScenarioError(f'plan.{e}') from None
+        raise ScenarioError(f'plan.{e}'.replace('plan.start: ', 'initial: ', 1)) from None
 
 
 def _region(plan: Section) -> ContactRegion:
@@ -69,11 +69,9 @@ def _region(plan: Section) -> ContactRegion:
         if k in section
     }
     options |= {k: section.number(k) for k in ('half_angle', 'pole_margin') if k in section}
-    with located('plan'):
-        return ContactRegion(**options)
+    return ContactRegion(**options)
 
 
 def _bounds(plan: Section) -> InputBounds:
     section = plan.section('bounds')
-    with located('plan'):
-        return InputBounds(**{k: section.number(k) for k in section.values})
+    return InputBounds(**{k: section.number(k) for k in section.values})

@@ -58,11 +58,36 @@ def test_rolling_rate_makes_time_the_independent_variable():
         ({'limits': {'gama_s': 1}}, 'limits.gama_s: no such input'),
         ({'representation': 'coordinates', 'initial': {'v_o': 'pi/2'}}, 'initial: .*pole'),
         ({'variant': 'printed'}, 'variant: got'),
+        (
+            {'inputs': {'direction': {'G_f': '0.5*floor(3*t)'}}},
+            r'inputs.direction.G_f: .* kink of 28\.6 degrees at t = 0\.333333',
+        ),
+        (
+            {'inputs': {'virtual_surface': {'theta': 'sign(t-0.7)', 'phi': 'pi/2'}}},
+            r'inputs.virtual_surface.theta: .* kink of 57\.3 degrees at t = 0\.7',
+        ),
+        (
+            {'inputs': {'direction': {'G_f': 't', 'gamma_s': '1/0.3'}}},
+            'inputs.direction.gamma_s: .* no direction',
+        ),
     ],
 )
 def test_bad_scenario_is_refused_by_entry(changes, text):
     with pytest.raises(ScenarioError, match=text):
         load_scenario(scenario(**changes))
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        {'G_f': '2*pi*floor(2*t)'},  # whole turns
+        {'G_f': 'abs(t-0.5)'},  # a corner of the curvature, none of the path
+        {'G_f': 'sin(300*t)'},  # fast, but smooth
+        {'G_f': 'sign(t-0.5)', 'delta': '(t-0.5)^2'},  # at rest where it turns
+    ],
+)
+def test_path_without_a_kink_is_taken(given):
+    assert load_scenario(scenario(inputs={'direction': given})).name
 
 
 def test_controllability_command(tmp_path, capsys):
@@ -115,9 +140,10 @@ def test_plan_command(name, method, tmp_path, capsys):
     [
         ({'goal': {'u_s': 1}, 'region': {'u_bounds': [-0.5, 0.5]}}, 'plan.goal: u_s = 1 m lies'),
         ({'goal': {'w': 1}}, 'plan.goal.w: unknown entry'),
-        ({'goal': {'u_s': 1}, 'bounds': {'delta': 0}}, 'plan: bounds: delta must be positive'),
-        ({'goal': {'u_s': 1}, 'region': {'half_angle': 9}}, 'plan: region: half_angle'),
+        ({'goal': {'u_s': 1}, 'bounds': {'delta': 0}}, 'plan.bounds: delta must be positive'),
+        ({'goal': {'u_s': 1}, 'region': {'half_angle': 9}}, 'plan.region: half_angle'),
         ({'goal': {'u_s': 1}, 'mode': 'slip'}, 'plan.mode: got'),
+        ({'goal': {'u_s': 0}, 'region': {'u_bounds': [0.1, 0.5]}}, 'initial: u_s = 0 m lies'),
         ({}, 'plan.goal: is missing'),
     ],
 )
