@@ -26,6 +26,7 @@ from rolling_robotics.trials.prepare import build, setting
 Array = NDArray[np.float64]
 PERIOD = 1e-3  # s
 STATE, COMMAND = 27, 4  # numbers in shared memory: a count, then hand and object, or the control
+GIVE_UP = 0.05  # s: a thread that is later skips ahead
 PATIENCE = 120.0  # s, for all to get ready
 
 
@@ -205,7 +206,11 @@ def _floor(meeting: _Meeting) -> None:
         woken = monotonic()
         record.note(deadline, woken, woken)
         deadline += PERIOD
-        time.sleep(max(deadline - monotonic(), 0.0))
+        behind = monotonic() - deadline
+        if behind > GIVE_UP:  # as the suite's loop does
+            deadline += PERIOD * int(behind / PERIOD)
+        elif behind < 0:
+            time.sleep(-behind)
     meeting.answers.put(('floor', record.timing()))
 
 

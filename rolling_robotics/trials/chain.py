@@ -221,10 +221,10 @@ def _plant(
     """Return arm, motors and object as they are in truth, the object held off its place."""
     system, p = believed[0], believed[1].copy()
     p[system.parameters.slice('inertia')] *= draw.inertia
-    rubbing = {
-        name: tuple(draw.friction_torque * k for k in getattr(motors, name))
-        for name in ('coulomb', 'viscous')
-    }
+    coulomb, viscous = (
+        tuple(draw.friction_torque * k for k in torques)
+        for torques in (motors.coulomb, motors.viscous)
+    )
     d = STATE.unpack(start)
     beta, (x, z) = float(d['beta_HO'][0]), d['p_WH']
     at = system.state.pack(
@@ -238,7 +238,7 @@ def _plant(
         p,
         at,
         PlanarArm(arm),
-        replace(motors, **rubbing),
+        replace(motors, coulomb=coulomb, viscous=viscous),
         slip_share=laboratory.mu_kinetic / laboratory.mu,
         resistance=draw.friction_torque * laboratory.rolling_resistance,
         seed=draw.seed,

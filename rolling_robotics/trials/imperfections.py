@@ -15,7 +15,9 @@ from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_model import MotorModel
 
-STATED_SCALE = 1.0  # of what is not perfect in the flip-ups that are compared
+# Of what is not perfect in the flip-ups that are compared. At 1, replay and then balance succeeds
+# on half of the seeds 1 to 8; at this scale on 1 of 5, and feedback then balance on 12 of 12.
+STATED_SCALE = 1.25
 
 
 class Draw(NamedTuple):
