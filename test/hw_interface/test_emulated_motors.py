@@ -131,6 +131,19 @@ def test_amplifier_brakes_when_commands_stop():
     assert np.abs(motors.qd).max() < 0.05
 
 
+def test_brakes_hold_the_arm_after_a_time_and_let_go_at_a_command():
+    motors = make()
+    t = run(motors, 0.2, 'velocity', [0.4, -0.3, 0.5])
+    t = run(motors, 0.1, t=t)
+    assert np.abs(motors.qd).max() > 1e-3  # it sinks, braked, until they fall in
+    t = run(motors, 0.1, t=t)
+    held = motors.q.copy()
+    t = run(motors, 0.5, t=t)
+    assert np.abs(motors.q - held).max() < 1e-9
+    run(motors, 0.1, 'velocity', [0.4, -0.3, 0.5], t=t)
+    assert motors.qd == pytest.approx([0.4, -0.3, 0.5], abs=0.1)
+
+
 def test_stuck_motor_does_not_turn():
     motors = make()
     motors.inject('motor_stuck', 0)

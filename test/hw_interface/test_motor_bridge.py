@@ -132,8 +132,7 @@ def test_fault_of_the_hardware_stops_the_arm(fault, joint, text):
     speeds = np.abs(rows[begin:, 4:]).max(axis=1)
     assert speeds.max() < 1.5  # before, the fastest joint turns at 0.5
     assert np.ptp(rows[begin:, 1:3], axis=0).max() < 0.2
-    assert speeds[-1] < 0.12  # an unpowered joint sinks slowly on its brake
-    assert speeds[500:].max() < 0.3
+    assert speeds[500:].max() < 1e-3  # the brakes hold it
 
 
 @pytest.mark.parametrize('control', [[0, 8, 0, 0, 0, 0], [0, 0, 0, 3, 0, 0], [0, -5, 0, -1, 0, 2]])
