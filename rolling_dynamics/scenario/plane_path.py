@@ -44,7 +44,7 @@ def check_plane_path(
     times = np.linspace(0.0, duration, SAMPLES)
     headings = np.array([_heading(kind, inputs(t), radius) for t in times])
     turns = np.abs(_wrapped(np.diff(headings)))
-    for k in np.flatnonzero(turns > TURN):
+    for k in np.flatnonzero(turns > TURN).tolist():
         beside = np.delete(turns[max(k - 2, 0) : k + 3], min(k, 2))
         if turns[k] <= NEIGHBOURS * float(np.median(beside)):
             continue

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rolling_dynamics.simulation.events import Event
+    from rolling_dynamics.simulation.event import Event
     from rolling_dynamics.simulation.integrate import simulate
     from rolling_dynamics.simulation.stepper import Stepper
     from rolling_dynamics.simulation.trajectory import Trajectory
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ['Event', 'Stepper', 'Trajectory', 'simulate']
 
 _PLACES = {
-    'Event': 'events',
+    'Event': 'event',
     'Stepper': 'stepper',
     'Trajectory': 'trajectory',
     'simulate': 'integrate',

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.simulation.events import Event
+from rolling_dynamics.simulation.event import Event
 
 
 class _Same:

@@ -3,6 +3,8 @@
 import copy
 import json
 from pathlib import Path
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -195,3 +197,21 @@ def test_quaternion_of_norm_zero_in_code():
     p = ball.pack_parameters(mass=1, inertia=0.4, radius=1)
     with pytest.raises(ParameterError, match='unit quaternion'):
         simulate(ball, p, np.zeros(ball.state.size), None, 1.0)
+
+
+def test_controller_of_a_ball_does_not_carry_scipy():
+    """Its memory matters on a robot; the adaptive integrators are not what it needs."""
+    file = SCENARIOS / 'point_mass_s_path.yaml'
+    code = f"""
+import sys
+from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.robot_laws import robot_kind
+from rolling_dynamics.scenario import load_scenario
+s = load_scenario({str(file)!r})
+kind = robot_kind(s.system.name)
+laws = kind.make(s, {{o.name: o.default for o in kind.options}})
+Tracker(s.system, s.p, uncounted=laws.uncounted)
+sys.exit('scipy' in sys.modules)
+"""
+    done = subprocess.run([sys.executable, '-c', code], cwd=SCENARIOS.parents[1], check=False)
+    assert done.returncode == 0
