@@ -48,5 +48,5 @@ def test_state_control_and_poses_are_there(result):
 @pytest.mark.parametrize('name', FIGURES)
 def test_figures_that_apply_are_drawn(result, tmp_path, name):
     path = tmp_path / f'{name}.png'
-    applies = name in ('states', 'world', 'energy', 'contact')
+    applies = name in ('states', 'world', 'energy', 'contact', 'phase')
     assert draw(name, result, path) == path.exists() == applies
