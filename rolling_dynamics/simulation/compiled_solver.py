@@ -102,7 +102,7 @@ class CompiledSolver:
         self._names = system.control.names
         step, self._dynamics = (FastFunction(f) for f in functions)
         self._function = step  # its buffers live as long as it does
-        self._evaluate, self._out = step.call, step.output
+        self._evaluate, self._out, self._item = step.call, step.output, step.output.item
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
         step.inputs[6][:], step.inputs[7][:], self._levels[:] = p, tolerance, levels
@@ -155,33 +155,43 @@ class CompiledSolver:
 
     def advance(self) -> None:
         """Take one step that keeps the tolerance, at most to the end of the piece."""
-        left = self._end - self.t
+        t, left = self.t, self._end - self.t
         h, rejected = self.next_step, False
-        self._start[:], self._t[0] = self._state, self.t
+        self._start[:], self._t[0] = self._state, t
         if not self._held:
-            self._u[:] = self._piece.value + self._piece.slope * (self.t - self._piece.start)
+            self._u[:] = self._piece.value + self._piece.slope * (t - self._piece.start)
+        steady = not self._curves
         while True:
             last = h >= left * (1 - 1e-9)
             taken = left if last else h
-            self._try(taken)
-            error = self._out.item(self._error)
+            if steady:
+                self._h[0] = taken
+                self._evaluate()
+            else:
+                self._try(taken)
+            error = self._item(self._error)
             if error < 1:  # False where it is not a number
                 break
-            if taken <= 10 * abs(math.nextafter(self.t, math.inf) - self.t):
+            if taken <= 10 * abs(math.nextafter(t, math.inf) - t):
                 self._fail(taken)
             factor = SAFETY * error**EXPONENT if math.isfinite(error) else LEAST_FACTOR
             h, rejected = taken * max(LEAST_FACTOR, factor), True
         factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
-        grown = taken * min(1.0 if rejected else GREATEST_FACTOR, factor)
-        self.next_step = min(max(grown, h) if last and not rejected else grown, self._max_step)
-        self._t_old = self.t
-        self._accept(taken, self._end if last else self.t + taken)
+        if rejected:
+            grown = taken * factor if factor < 1 else taken
+        else:
+            grown = taken * factor if factor < GREATEST_FACTOR else taken * GREATEST_FACTOR
+            if last and h > grown:
+                grown = h
+        self.next_step = min(self._max_step, grown)
+        self._t_old = t
+        self._accept(taken, self._end if last else t + taken)
 
     def _accept(self, h: float, t: float) -> None:
         row = self._row
         row[:] = self._out
         self.t, self.h, self._state = t, h, row[self._state_part]
-        self.clear = row.item(self._least) > 0
+        self.clear = self._item(self._least) > 0
 
     def _fail(self, h: float) -> None:
         if not np.all(np.isfinite(self._out[self._state_part])):
