@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 from pathlib import Path
 import time
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 
 IDLE_PACE, PACE = 0.05, 10.0  # simulated seconds in a second at most, between trials and in them
 SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
+CORES, SLOW_RATE = 4, 250.0  # processors that the loops of emulated hardware need at 1000 Hz; else
+SLOW: Mapping[str, Mapping[str, object]] = {  # ... they are slower, and more patient
+    'emulated_motors': {'rate': SLOW_RATE, 'motors.command_timeout': 0.2},
+    'emulated_camera': {'rate': SLOW_RATE, 'camera.rate': SLOW_RATE / 2},
+    'motor_bridge': {
+        'rate': SLOW_RATE,
+        'drive.command_timeout': 0.2,
+        'drive.state_timeout': 0.2,
+    },
+    'estimator': {'rate': SLOW_RATE, 'vision_timeout': 0.5},
+    'controller': {'rate': SLOW_RATE, 'state_timeout': 0.3},
+}
 PER_COMPARED = 4  # trials under feedback for each one of those that are compared
 
 
@@ -116,7 +129,7 @@ def _perform(
             record=recording,
             hardware=hardware,
             use_sim_time=sim,
-            overrides=_overrides(sim=sim),
+            overrides=_overrides(hardware, sim=sim),
             log_folder=out / 'logs',
         )
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
@@ -140,8 +153,11 @@ def _perform(
     return seen
 
 
-def _overrides(*, sim: bool) -> dict[str, dict[str, object]]:
+def _overrides(hardware: str, *, sim: bool) -> dict[str, dict[str, object]]:
     """Return the parameters that go over those of the experiment's file, by node."""
+    if hardware == EMULATED and (os.cpu_count() or 1) < CORES:
+        say(f'fewer than {CORES} processors: loops at {SLOW_RATE:g} Hz, half as many images')
+        return {name: dict(values) for name, values in SLOW.items()}
     if not sim:
         return {}
     return {
