@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from rolling_planner import Plan
+from rolling_robotics.plot import FIGURES
 import yaml
 
 
@@ -28,7 +29,7 @@ def test_plan(rolling, tmp_path, scenarios, name, tolerance):
     assert plan.times[-1] == 2
     figures = rolling('plot', out, '--out', tmp_path)
     assert figures.status == 0
-    assert len(figures.out.split()) == 5
+    assert len(figures.out.split()) == len(FIGURES)
 
 
 def test_a_goal_that_cannot_be_met(rolling, tmp_path, scenarios):
