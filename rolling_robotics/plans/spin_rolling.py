@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner import Iteration
@@ -29,10 +30,13 @@ def check(scenario: Scenario) -> None:
     read_spin_rolling_problem(scenario)
 
 
-def plan(scenario: Scenario, _on_iteration: Callable[[Iteration], bool]) -> Planned:
+def plan(scenario: Scenario, on_iteration: Callable[[Iteration], bool]) -> Planned:
     """Return the plan that a scenario asks for."""
     problem = read_spin_rolling_problem(scenario)
-    found = plan_spin_rolling(problem)
+    try:
+        found = plan_spin_rolling(problem, on_iteration)
+    except ParameterError as e:
+        raise ScenarioError(f'plan.{e}') from None
     system = SpinRollingSphere()
 
     def error(end: Values) -> float:

@@ -135,6 +135,26 @@ def test_plan_command(name, method, tmp_path, capsys):
     assert len(result['arrays']['contact_s']['values']) == len(result['arrays']['time']['values'])
 
 
+def test_bounds_that_forbid_spin_are_refused_by_entry(tmp_path, capsys):
+    text = (SCENARIOS / 'spin_rolling_plan.yaml').read_text()
+    path = tmp_path / 'no_spin.yaml'
+    path.write_text(text.replace('bounds: {delta: 0.02}', 'bounds: {delta: 0.02, gamma_s: 1}'))
+    assert main(['plan', str(path), '--out', str(tmp_path / 'x.json')]) == 2
+    said = capsys.readouterr().err
+    assert 'plan.bounds: spin in place needs gamma_s = 1/R = 50 1/m' in said
+    assert "use the mode 'pure_rolling'" in said
+
+
+def test_pure_rolling_on_a_fingertip_by_command(tmp_path, capsys):
+    text = (SCENARIOS / 'spin_rolling_plan.yaml').read_text()
+    path, out = tmp_path / 'fingertip.yaml', tmp_path / 'x.json'
+    path.write_text(text.replace('plan:\n', 'plan:\n  mode: pure_rolling\n  shots: 40\n'))
+    assert main(['plan', str(path), '--out', str(out)]) == 0
+    place = np.array(json.loads(out.read_text())['arrays']['contact_s']['values'])
+    assert np.max(np.abs(place)) <= 0.02 + 1e-9
+    assert 'method              rolls and loops' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ('changes', 'text'),
     [
