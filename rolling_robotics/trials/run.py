@@ -168,8 +168,10 @@ def run_many(
     pool = ProcessPoolExecutor(
         workers, multiprocessing.get_context('spawn'), initializer=_begin, initargs=(name,)
     )
-    with pool:
+    try:
         yield from pool.map(_one, jobs)
+    finally:  # whoever wants no more trials does not wait for those that have not begun
+        pool.shutdown(cancel_futures=True)
 
 
 _built: dict[str, Experiment] = {}  # of this process
