@@ -132,8 +132,8 @@ def _why(stuck: dict[str, bool]) -> str:
     for name, is_stuck in stuck.items():
         if is_stuck:
             return (
-                f'{name}: pure rolling does not lead from this contact to the inside of the '
-                f'region, on the plane and on the sphere at once; move {name} off the edges, '
+                f'{name}: no pure rolling of at most {MOST} rolls was found that leads from this '
+                f'contact off the edges of plane and sphere at once; move {name} off the edges, '
                 "widen the region, or allow spin (mode 'spin_rolling')"
             )
     return (

