@@ -9,6 +9,7 @@ that follows the object corrects what is left.
 from __future__ import annotations
 
 from collections import deque
+import math
 
 from rolling_dynamics.errors import ParameterError
 
@@ -16,6 +17,7 @@ SETTLED = 20  # images after which the largest difference is near the limit
 JUMP = 0.05  # data that come so much earlier than all others have another clock [s]
 LATE = 0.25  # so much later as well; less is a busy machine [s]
 JUMPS = 5  # such images in a row
+GREATEST = 0.02  # correction that a clock can need beside the shortest latency [s]
 
 
 class ClockOffset:
@@ -25,7 +27,7 @@ class ClockOffset:
     Attributes
     ----------
     correction
-        What the filter adds to the offset [s].
+        What the filter adds to the offset [s], at most ``GREATEST``.
     restarts
         How often the clock was found to have started anew.
 
@@ -99,6 +101,11 @@ class ClockOffset:
         while self._kept[0][0] < arrival - self._window:
             self._kept.popleft()
         return True
+
+    def correct(self, error: float) -> None:
+        """Add what a filter finds [s]; a filter that has gone astray cannot take the clock along."""
+        if math.isfinite(error):
+            self.correction = min(max(self.correction + error, -GREATEST), GREATEST)
 
     def host_time(self, stamp: float) -> float:
         """Return the time of the host at which an image was taken [s]."""

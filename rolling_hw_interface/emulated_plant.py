@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact import HybridContactSystem, HybridPlant
-from rolling_dynamics.rotations import product, rotation_matrix
+from rolling_dynamics.hybrid_contact import HybridPlant
+from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of, placed_state
+from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
 from rolling_hw_interface.arm import planar_wrench, PlanarArm
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
+from transforms3d.quaternions import quat2mat
+
+OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
+POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
+GAP = VIEW.slice('gap').start
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,81 +50,6 @@ class PlantView:
     torque_W: NDArray[np.float64]
     gap: float
     mode: str
-
-
-def planar_plant(
-    model: ContactSystem, params: ArrayLike, *, slip_share: float = 0.8, resistance: float = 0.0
-) -> tuple[HybridContactSystem, NDArray[np.float64]]:
-    """
-    Return the planar hybrid plant of the bodies of a contact system.
-
-    Parameters
-    ----------
-    model, params
-        Object on a plate, and its parameters.
-    slip_share
-        Kinetic over static friction.
-    resistance
-        Rolling resistance [m s/rad].
-
-    Raises
-    ------
-    ParameterError
-        The hand is no plane.
-
-    """
-    if model.hand_surface.name != 'plane':
-        raise ParameterError(
-            f'the emulated arm carries a plane, the scenario has a {model.hand_surface.name}'
-        )
-    if not 0.0 <= slip_share <= 1.0:
-        raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
-    d = model.parameters.unpack(np.asarray(params, dtype=float))
-    xx, yy, zz, xy, xz, yz = d['inertia']
-    system = HybridContactSystem(model.object_surface, planar=True)
-    return system, system.pack_parameters(
-        mass=float(d['mass'][0]),
-        inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
-        gravity_W=d['gravity_W'],
-        mu=float(d['mu'][0]),
-        mu_kinetic=slip_share * float(d['mu'][0]),
-        rolling_resistance=resistance,
-        edges=d['hand_edges'],
-    )
-
-
-def placed(
-    plant: HybridContactSystem,
-    params: NDArray[np.float64],
-    model: ContactSystem,
-    x: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """
-    Return the state of the planar plant, rolling, at a state of the contact system.
-
-    Parameters
-    ----------
-    plant, params
-        The plant and its parameters.
-    model, x
-        Contact system and its state; what leads out of the plane is left out.
-
-    """
-    d = model.state.unpack(x)
-    turns = {n: 2.0 * np.arctan2(d[n][2], d[n][0]) for n in ('q_WH', 'q_HO')}
-    y = plant.state.pack(
-        beta_WH=turns['q_WH'],
-        p_WH=d['p_WH'][[0, 2]],
-        beta_HO=turns['q_HO'],
-        p_HO_H=np.zeros(2),
-        w_WH_H=d['w_WH_H'][1],
-        v_WH_H=d['v_WH_H'][[0, 2]],
-        w_HO_H=d['w_HO_H'][1],
-        v_HO_H=np.zeros(2),
-    )
-    at = np.array(plant.touch(y, params)[2]).ravel()  # the lowest point is moved to the contact
-    y[plant.state.slice('p_HO_H').start] += d['contact_h'][0] - at[0]
-    return np.array(plant.projections['rolling'](y, params)).ravel()
 
 
 class EmulatedPlant:
@@ -167,7 +95,7 @@ class EmulatedPlant:
         arm, motors
             The arm and its motors.
         slip_share, resistance
-            See :func:`planar_plant`.
+            Kinetic over static friction, and rolling resistance [m s/rad].
         seed
             Of what is random in the motors.
 
@@ -178,9 +106,11 @@ class EmulatedPlant:
 
         """
         self._model = model
-        system, p = planar_plant(model, params, slip_share=slip_share, resistance=resistance)
+        system, p = hybrid_of(
+            model, params, planar=True, slip_share=slip_share, resistance=resistance
+        )
         self._system, self._params, self._start = system, p, np.array(start, dtype=float)
-        self._views = _views(system)
+        self._views = plant_views(system)
         self._joints = self._joints_of(arm, self._start)
         self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
         self._plant = HybridPlant(system, p, self._placed(self._start))
@@ -215,7 +145,7 @@ class EmulatedPlant:
         self._seen = self._look()
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return placed(self._system, self._params, self._model, x)
+        return placed_state(self._system, self._params, self._model, x)
 
     def step(self, dt: float) -> PlantView:
         """
@@ -261,42 +191,19 @@ class EmulatedPlant:
 
     def _look(self) -> PlantView:
         state = self._plant.state
-        out = self._views[state.mode](state.x, self._u, self._params)
+        seen = self._views[state.mode](state.x, self._u, self._params)
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        on = not self.ended
+        p_WH, R_WH, on = hand[4:7], quat2mat(hand[:4]), not self.ended
         return PlantView(
-            hand, out[:13], out[13:16], on * out[16:19], on * out[19:22], float(out[22]),
-            state.published_mode,
-        )  # fmt: skip
+            hand=hand,
+            object_=seen[OBJECT],
+            p_WC=p_WH + R_WH @ seen[POINT],
+            force_W=on * R_WH @ seen[FORCE],
+            torque_W=on * R_WH @ seen[TORQUE],
+            gap=float(seen[GAP]),
+            mode=state.published_mode,
+        )
 
 
 def _planar_hand(hand: NDArray[np.float64]) -> tuple[float, float, float]:
     return float(hand[4]), float(hand[6]), 2.0 * float(np.arctan2(hand[2], hand[0]))
-
-
-def _views(system: HybridContactSystem) -> dict[str, FastFunction]:
-    """
-    Return ``(x, u, p) -> q_WO (4), p, w, v, p_WC, force, torque (3 each), gap`` of each mode.
-
-    The twist of the object is in its own frame, everything else in the world.
-    """
-    e, s = system.expressions, system.scene
-    b = s.body
-    R_WH = rotation_matrix(b.q_WH)
-    v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
-    functions = []
-    for name, mode in system.equations.items():
-        out = ca.vertcat(
-            product(b.q_WH, b.q_HO),
-            b.p_WH + R_WH @ b.p_HO_H,
-            s.contact.R_HO.T @ (b.w_WH_H + b.w_HO_H),
-            s.contact.R_HO.T @ v_H,
-            b.p_WH + R_WH @ s.contact.p_HC,
-            R_WH @ mode.wrench[3:6],
-            R_WH @ mode.wrench[0:3],
-            s.gap,
-        )
-        out = ca.densify(out)
-        functions.append(ca.Function(f'plant_view_{name}', [e.x, e.u, e.p], [out]))
-    pairs = zip(system.equations, compiled(*functions), strict=True)
-    return {name: FastFunction(function) for name, function in pairs}

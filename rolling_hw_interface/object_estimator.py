@@ -306,7 +306,7 @@ class ObjectEstimator:
     def _move_clock(self) -> None:
         """Hand the filter's correction of the dates over to the clock."""
         if not self._host_clock:
-            self.clock.correction += self.filter.clock_error
+            self.clock.correct(self.filter.clock_error)
         self.filter.clock_error = 0.0
 
     def _follow(self) -> None:

@@ -103,6 +103,17 @@ def test_clock_is_found_from_arrivals():
     assert clock.host_time(1.3) == pytest.approx(1.0, abs=2e-4)
 
 
+def test_a_filter_gone_astray_cannot_take_the_clock_along():
+    clock = ClockOffset(6e-3)
+    for k in range(30):
+        clock.take(4e-3 * k + 0.3, 4e-3 * k + 6e-3)
+    for error in (1e3, 1e78, np.inf, np.nan):
+        clock.correct(error)
+        assert clock.offset == pytest.approx(0.32)
+    clock.correct(-0.02)
+    assert clock.offset == pytest.approx(0.3)
+
+
 def test_one_strange_stamp_is_refused_and_five_are_a_new_clock():
     clock = ClockOffset(6e-3)
     for k in range(30):
