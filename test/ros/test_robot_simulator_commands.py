@@ -22,6 +22,7 @@ from tf2_msgs.msg import TFMessage
 
 SIMULATOR = 'rolling_dynamics.nodes.robot_simulator_node'
 SCENARIO = 'point_mass_straight.yaml'
+STEP = 2_000_000  # ns of simulated time
 CONTROL = 'theta_acceleration_1'
 
 
@@ -195,6 +196,8 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
     publisher = peer.node.create_publisher(JointState, 'lockstep/robot/control', COMMAND)
     sent = {}
 
+    turns = []  # stamps that followed each other by one step, since the last gap
+
     def answered(message):
         stamp = time_to_nanoseconds(message.header.stamp)
         new = stamp not in sent  # one whose answer is late is published again
@@ -202,13 +205,21 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
         answer = JointState(name=[CONTROL], effort=[sent[stamp]])
         answer.header.stamp = message.header.stamp
         publisher.publish(answer)
+        if new:
+            if turns and stamp - turns[-1] != STEP:
+                turns.clear()
+            turns.append(stamp)
         return new
 
-    states = peer.collect(JointState, 'lockstep/robot/state', STREAM_READER, 120, 60.0, answered)[
-        10:
-    ]  # until both have found each other
+    def found_each_other(message):
+        """Until then the plant runs on by itself, faster than its states can be read."""
+        return answered(message) and publisher.get_subscription_count() > 0 and len(turns) >= 50
+
+    stream = (JointState, 'lockstep/robot/state', STREAM_READER)
+    peer.collect(*stream, 1, 60.0, found_each_other)
+    states = peer.collect(*stream, 110, 60.0, answered)
     stamps = [time_to_nanoseconds(m.header.stamp) for m in states]
-    assert {b - a for a, b in itertools.pairwise(stamps)} == {2_000_000}
+    assert {b - a for a, b in itertools.pairwise(stamps)} == {STEP}
     model = load_robot(SCENARIO)
     step = Stepper(model.system, model.params).step
     plant = RobotPlant(model.view, model.params, np.array(states[0].position), step)
