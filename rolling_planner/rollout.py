@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.compiled import compiled
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
@@ -77,8 +77,10 @@ class RolloutSimulator:
         envelope = getattr(system, 'envelope', {})
         outputs += [envelope[name](x, u0, t, p) for name in self.envelope]
         judge = ca.Function('rollout_judge', [x, u0, t, p], [ca.densify(ca.vertcat(*outputs))])
-        step, self._judge = compiled(step, judge)
-        self._segment = step.mapaccum('segment', samples, 1)
+        step, judge = compiled(step, judge)
+        self._segment = FastFunction(step.mapaccum('segment', samples, 1))
+        self._judge = FastFunction(judge.map(samples))
+        self._judge_end = FastFunction(judge)
 
     def run(self, p: Array, x_start: Array, times: Array, controls: Array) -> Rollout:
         """
@@ -97,23 +99,27 @@ class RolloutSimulator:
             ``samples`` points a segment, and the end.
 
         """
-        s = self.samples
+        s, n, N = self.samples, self.system.state.size, len(times) - 1
         share = np.arange(s + 1) / s
-        states, x = [np.asarray(x_start, dtype=float)[None]], np.asarray(x_start, dtype=float)
-        fine_u, fine_t = [], []
-        for k in range(len(times) - 1):
-            u = controls[k] + np.outer(share, controls[k + 1] - controls[k])
-            length = times[k + 1] - times[k]
-            t = times[k] + share[:-1] * length
-            block = np.array(self._segment(x, u[:-1].T, u[1:].T, t[None], length / s, p)).T
-            states.append(block)
-            x = block[-1]
-            fine_u.append(u[:-1])
-            fine_t.append(t)
-        fine_u.append(controls[-1:])
-        fine_t.append(times[-1:])
-        X, U, T = np.vstack(states), np.vstack(fine_u), np.concatenate(fine_t)
-        judged = np.array(self._judge.map(len(T))(X.T, U.T, T[None], p))
+        spread = times[:-1, None] + share[:-1] * np.diff(times)[:, None]
+        T = np.append(spread.ravel(), times[-1])
+        slope = np.diff(controls, axis=0)
+        U = (controls[:-1, None] + share[None, :-1, None] * slope[:, None]).reshape(N * s, -1)
+        U = np.vstack([U, controls[-1:]])
+        X = np.empty((N * s + 1, n))
+        X[0] = x_start
+        judged = np.empty((N * s + 1, 6 + len(self.envelope)))
+        all_p = np.tile(p, s)
+        for k in range(N):
+            a, b = k * s, (k + 1) * s
+            h = (times[k + 1] - times[k]) / s
+            after = controls[k] + share[1:, None] * slope[k]
+            block = self._segment(X[a], U[a:b].ravel(), after.ravel(), T[a:b], h, all_p)
+            X[a + 1 : b + 1] = block.reshape(s, n)
+            found = self._judge(X[a:b].ravel(), U[a:b].ravel(), T[a:b], all_p)
+            judged[a:b] = found.reshape(s, -1)
+        judged[-1] = self._judge_end(X[-1], U[-1], T[-1], p)
+        judged = judged.T
         margins = {name: judged[6 + k] for k, name in enumerate(self.envelope)}
         return Rollout(T, X, U, judged[:6].T, margins, s)
 

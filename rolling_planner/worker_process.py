@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import Any
 
+from rolling_dynamics.one_thread import one_thread
 from rolling_planner.worker import CANCELLED, FAULT, Outcome
 
 END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
@@ -76,6 +77,7 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         environment = dict(os.environ)
+        one_thread(environment)
         source = str(Path(__file__).resolve().parents[1])
         environment['PYTHONPATH'] = os.pathsep.join(
             part for part in (source, environment.get('PYTHONPATH')) if part

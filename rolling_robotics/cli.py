@@ -20,6 +20,7 @@ from rolling_dynamics.errors import (
     RollingError,
     SimulationError,
 )
+from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.console import say
 from rolling_robotics.version import version
@@ -100,6 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
+    one_thread()
     parser = build_parser()
     args = parser.parse_args(arguments)
     if args.command is None:

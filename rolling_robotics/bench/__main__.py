@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 import sys
 
+from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.bench.registry import GROUPS
 from rolling_robotics.bench.row import Row
 
@@ -23,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [g for g in args.groups if g not in GROUPS]
     if unknown:
         parser.error(f'no group {unknown[0]!r}; there are: {", ".join(GROUPS)}')
+    one_thread()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for name in args.groups or GROUPS:
