@@ -103,7 +103,7 @@ class ClockOffset:
         return True
 
     def correct(self, error: float) -> None:
-        """Add what a filter finds [s]; a filter that has gone astray cannot take the clock along."""
+        """Add what a filter finds [s]; one that has gone astray cannot take the clock along."""
         if math.isfinite(error):
             self.correction = min(max(self.correction + error, -GREATEST), GREATEST)
 

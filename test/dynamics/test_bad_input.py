@@ -66,7 +66,11 @@ def test_an_object_without_support_function_needs_coordinates():
         ({'control': ([0, 1], np.zeros((3, 6)))}, ParameterError, 'control samples'),
         ({'control': ([1, 0], np.zeros((2, 6)))}, ParameterError, 'must not decrease'),
         ({'control': lambda t: [0, 0]}, ParameterError, 'gave 2 numbers'),
-        ({'control': lambda t: [np.nan] * 6}, SimulationError, 'at t = 0 s the control alpha_WH_H_x is nan'),
+        (
+            {'control': lambda t: [np.nan] * 6},
+            SimulationError,
+            'at t = 0 s the control alpha_WH_H_x is nan',
+        ),
         ({'duration': 0}, ParameterError, 'duration must be positive'),
         ({'duration': -1}, ParameterError, 'duration must be positive'),
         ({'duration': float('nan')}, ParameterError, 'duration must be'),
