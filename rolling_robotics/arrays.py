@@ -74,6 +74,15 @@ class Series:
         }
 
 
+def friction_ratio(
+    normal: NDArray[np.float64], friction: NDArray[np.float64], lost: ArrayLike = np.nan
+) -> NDArray[np.float64]:
+    """Return static friction over normal force; ``lost`` where the latter is not positive."""
+    ratio = np.array(np.broadcast_to(np.asarray(lost, dtype=float), normal.shape))
+    np.divide(friction, normal, out=ratio, where=normal > 0)
+    return ratio
+
+
 def vector(values: ArrayLike, unit: str, frame: str, text: str, suffixes: str = 'xyz') -> Series:
     """Return a series of vectors."""
     return Series(np.asarray(values, dtype=float), unit, frame, tuple(suffixes), text)

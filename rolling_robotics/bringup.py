@@ -98,6 +98,16 @@ def isolated_environment(domain: int) -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def private_domain() -> Iterator[tuple[int, dict[str, str]]]:
+    """Move this process to a free domain; yield it, and the environment of what shall see it."""
+    with free_domain() as domain:
+        environment = isolated_environment(domain)
+        for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
+            os.environ[name] = environment[name]
+        yield domain, environment
+
+
 def node_command(
     entry: NodeEntry,
     params_file: Path,

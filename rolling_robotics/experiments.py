@@ -97,6 +97,18 @@ EXECUTED = (
     'simulator/surfaces',
     'simulator/markers',
 )
+PLANNER = NodeEntry(
+    name='planner', module='rolling_planner.nodes.planner_node', executable='planner_node'
+)
+HAND_AND_OBJECT = (
+    'hand/odometry',
+    'hand/accel_command',
+    'object/odometry',
+    'object/ground_truth',
+    'contact/coordinates',
+    'contact/wrench',
+    'contact/state',
+)
 
 
 def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Experiment:
@@ -110,11 +122,7 @@ def _of_robot(name: str, text: str, scenario_file: str, *recorded: str) -> Exper
                 module='rolling_dynamics.nodes.robot_simulator_node',
                 executable='robot_simulator_node',
             ),
-            NodeEntry(
-                name='planner',
-                module='rolling_planner.nodes.planner_node',
-                executable='planner_node',
-            ),
+            PLANNER,
             NodeEntry(
                 name='controller',
                 module='rolling_controller.nodes.robot_controller_node',
@@ -181,13 +189,7 @@ def _in_laboratory(
         scenario_file=scenario_file,
         rviz_file=f'{name}.rviz',
         recorded=(
-            'hand/odometry',
-            'hand/accel_command',
-            'object/odometry',
-            'object/ground_truth',
-            'contact/coordinates',
-            'contact/wrench',
-            'contact/state',
+            *HAND_AND_OBJECT,
             'controller/trial',
             'simulator/surfaces',
             'simulator/markers',
@@ -221,11 +223,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 module='rolling_dynamics.nodes.simulator_node',
                 executable='simulator_node',
             ),
-            NodeEntry(
-                name='planner',
-                module='rolling_planner.nodes.planner_node',
-                executable='planner_node',
-            ),
+            PLANNER,
             NodeEntry(
                 name='controller',
                 module='rolling_controller.nodes.controller_node',
@@ -236,13 +234,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         scenario_file='ball_on_plate_hard.yaml',
         rviz_file='ball_on_plate.rviz',
         recorded=(
-            'hand/odometry',
-            'hand/accel_command',
-            'object/odometry',
-            'object/ground_truth',
-            'contact/coordinates',
-            'contact/wrench',
-            'contact/state',
+            *HAND_AND_OBJECT,
             *EXECUTED,
             'plan/hand',
             'plan/object',

@@ -10,6 +10,7 @@ import numpy as np
 from rolling_dynamics.internal_masses.materials import pairs_that_hold, SOURCE, STATIC_FRICTION
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.arrays import friction_ratio
 
 SYSTEMS = ('point_mass_ball', 'point_mass_disk')
 
@@ -68,8 +69,7 @@ def _while_rolling(result: Mapping[str, Any]) -> tuple[float, float, float, floa
         return 0.0, math.nan, math.nan, math.nan
     normal = np.asarray(arrays['normal_force']['values'])[rolls]
     friction = np.hypot(*np.asarray(arrays['static_friction']['values'])[rolls].T)
-    held = np.divide(friction, normal, out=np.full(friction.size, math.inf), where=normal > 0)
-    ratio = np.where(friction > 0, held, 0.0)
+    ratio = friction_ratio(normal, friction, np.where(friction > 0, math.inf, 0.0))
     k, j = int(np.argmax(ratio)), int(np.argmin(normal))
     when = times[rolls]
     return float(ratio[k]), float(when[k]), float(normal[j]), float(when[j])

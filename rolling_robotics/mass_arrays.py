@@ -9,7 +9,7 @@ import numpy as np
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.masses import FreeMass
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import along, layout_series, Series, vector
+from rolling_robotics.arrays import along, friction_ratio, layout_series, Series, vector
 
 
 def mass_arrays(
@@ -28,9 +28,7 @@ def mass_arrays(
     """
     arrays = layout_series(system.state, trajectory.states)
     force = along(trajectory, lambda s: s.mode.wrench)[:, 3:]
-    friction = np.hypot(force[:, 0], force[:, 1])
-    with np.errstate(divide='ignore', invalid='ignore'):
-        ratio = np.where(force[:, 2] > 0, friction / force[:, 2], np.nan)
+    ratio = friction_ratio(force[:, 2], np.hypot(force[:, 0], force[:, 1]))
     mean = along(trajectory, lambda s: s.centre_of_mass)
     size = mean.shape[1] // 2
     axes = 'xyz' if size == 3 else 'xz'

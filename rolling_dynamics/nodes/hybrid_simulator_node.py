@@ -18,6 +18,7 @@ from rolling_dynamics.nodes.hybrid_topics import HybridObservation, HybridTopics
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant_node import Loaded
+from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.simulator_node import SimulatorNode
 from rolling_dynamics.nodes.simulator_node import TABLE as ROLLING_TABLE
@@ -36,23 +37,8 @@ TABLE = (
         read_only=True,
         text='whether all motion is in the vertical plane x-z',
     ),
-    Parameter(
-        name='slip_share',
-        default=0.8,
-        low=0.0,
-        high=1.0,
-        read_only=True,
-        text='kinetic over static friction',
-    ),
-    Parameter(
-        name='rolling_resistance',
-        default=0.0,
-        low=0.0,
-        high=1.0,
-        unit='m s/rad',
-        read_only=True,
-        text='torque against rolling over normal force and rate',
-    ),
+    SLIP_SHARE,
+    ROLLING_RESISTANCE,
     _factor('inertia_factor', "by which the object's inertia is off, from ~/reset"),
     _factor('resistance_factor', 'by which the rolling resistance is off, from ~/reset'),
 )

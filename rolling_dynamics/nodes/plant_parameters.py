@@ -1,8 +1,35 @@
-"""Parameters that every simulator node has."""
+"""Parameters that every simulator node has, and some that other nodes share with it."""
 
 from __future__ import annotations
 
 from rolling_dynamics.nodes.parameters import Parameter
+
+TF_RATE = Parameter(
+    name='tf_rate',
+    default=50.0,
+    low=1.0,
+    high=100.0,
+    unit='Hz',
+    read_only=True,
+    text='messages a second of the frames',
+)
+SLIP_SHARE = Parameter(
+    name='slip_share',
+    default=0.8,
+    low=0.0,
+    high=1.0,
+    read_only=True,
+    text='kinetic over static friction',
+)
+ROLLING_RESISTANCE = Parameter(
+    name='rolling_resistance',
+    default=0.0,
+    low=0.0,
+    high=1.0,
+    unit='m s/rad',
+    read_only=True,
+    text='torque against rolling over normal force and rate',
+)
 
 
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
@@ -32,15 +59,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             read_only=True,
             text='messages a second of contact wrench, joints and the like',
         ),
-        Parameter(
-            name='tf_rate',
-            default=50.0,
-            low=1.0,
-            high=100.0,
-            unit='Hz',
-            read_only=True,
-            text='messages a second of the frames',
-        ),
+        TF_RATE,
         Parameter(
             name='marker_rate',
             default=20.0,

@@ -18,6 +18,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.model import load_model, Model
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
@@ -46,23 +47,8 @@ TABLE = (
     SCENARIO,
     RATE,
     JOINT_NAMES,
-    Parameter(
-        name='slip_share',
-        default=0.8,
-        low=0.0,
-        high=1.0,
-        read_only=True,
-        text='kinetic over static friction',
-    ),
-    Parameter(
-        name='rolling_resistance',
-        default=0.0,
-        low=0.0,
-        high=1.0,
-        unit='m s/rad',
-        read_only=True,
-        text='torque against rolling over normal force and rate',
-    ),
+    SLIP_SHARE,
+    ROLLING_RESISTANCE,
     Parameter(
         name='seed', default=-1, low=-1, read_only=True, text='of all chance; -1 = of the time'
     ),

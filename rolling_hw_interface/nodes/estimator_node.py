@@ -19,6 +19,7 @@ from rolling_dynamics.nodes.contact_view import ContactView, NAMES
 from rolling_dynamics.nodes.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.plant_parameters import TF_RATE
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import (
@@ -120,15 +121,7 @@ TABLE = (
         read_only=True,
         text='messages a second of the contact state',
     ),
-    Parameter(
-        name='tf_rate',
-        default=50.0,
-        low=1.0,
-        high=100.0,
-        unit='Hz',
-        read_only=True,
-        text='messages a second of the frames',
-    ),
+    TF_RATE,
     WORLD_FRAME,
     FRAME_PREFIX,
     *FILTER_TABLE,

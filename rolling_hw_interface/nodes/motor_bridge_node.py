@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import accel_to_control, nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.plant_parameters import TF_RATE
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
@@ -81,15 +82,7 @@ TABLE = (
         read_only=True,
         text='publish frames of the links; off beside robot_state_publisher',
     ),
-    Parameter(
-        name='tf_rate',
-        default=50.0,
-        low=1.0,
-        high=100.0,
-        unit='Hz',
-        read_only=True,
-        text='messages a second of the frames',
-    ),
+    TF_RATE,
     WORLD_FRAME,
     FRAME_PREFIX,
     *BRIDGE_TABLE,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
-import os
 from pathlib import Path
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.scenario import read_problem
 from rolling_robotics.bench.row import Row
-from rolling_robotics.bringup import Bringup, free_domain, isolated_environment
+from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import find_experiment
 
 MEGABYTE = 2**20
@@ -109,11 +108,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
         names = problem.system.state.entry(name).components if name in problem.system.state else ()
         goal |= dict(zip(names or (name,), np.ravel(np.asarray(values)).tolist(), strict=True))
     rng = np.random.default_rng(0)
-    with free_domain() as domain:
-        environment = isolated_environment(domain)
-        os.environ.update(
-            {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
-        )
+    with private_domain() as (domain, environment):
         bringup = Bringup(
             experiment=experiment,
             environment=environment,

@@ -16,7 +16,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from rolling_dynamics.configuration import find_config
 from rolling_robotics.bench.row import Row
-from rolling_robotics.bringup import free_domain, isolated_environment, node_command
+from rolling_robotics.bringup import node_command, private_domain
 from rolling_robotics.experiments import find_experiment
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
     if missing:
         yield Row(name='live viewer', value=None, unit='', reference=f'needs {missing[0]}')
         return
-    with free_domain() as domain, simulator(domain) as process:
+    with simulator() as process:
         alone, beside = [], []
         for _ in range(ROUNDS):
             alone.append(_load(process.pid))
@@ -75,29 +75,27 @@ def rows() -> Iterator[Row]:
 
 
 @contextmanager
-def simulator(domain: int) -> Iterator[subprocess.Popen[bytes]]:
+def simulator() -> Iterator[subprocess.Popen[bytes]]:
     """Run the simulator of the ball on a plate; yield once it publishes."""
     experiment = find_experiment('ball_on_plate')
     entry = experiment.nodes[0]
     overrides = {'tf_rate': STREAM, 'realtime_priority': 0}
     command = node_command(entry, find_config(experiment.params_file), overrides=overrides)
-    environment = isolated_environment(domain)
-    for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
-        os.environ[name] = environment[name]
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    try:
-        if process.stderr is not None:
-            for line in process.stderr:
-                if b'steps a second' in line:
-                    break
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-        time.sleep(1.0)  # the first steps cost more
-        yield process
-    finally:
-        process.terminate()
-        process.wait(20)
+    with private_domain() as (_, environment):
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        try:
+            if process.stderr is not None:
+                for line in process.stderr:
+                    if b'steps a second' in line:
+                        break
+                threading.Thread(target=process.stderr.read, daemon=True).start()
+            time.sleep(1.0)  # the first steps cost more
+            yield process
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ Nodes run as processes on real ROS 2; this process is one more client of theirs.
 from __future__ import annotations
 
 from importlib.util import find_spec
-import os
 from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
@@ -17,8 +16,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.bringup import (
     Bringup,
-    free_domain,
-    isolated_environment,
+    private_domain,
     realtime_allowed,
 )
 from rolling_robotics.demo.demos import Demo, find_demo
@@ -81,11 +79,7 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     scenario = load_scenario(find_config(experiment.scenario_file))
     recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
     say(f'{experiment.text}')
-    with free_domain() as domain:
-        environment = isolated_environment(domain)
-        os.environ.update(
-            {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
-        )
+    with private_domain() as (domain, environment):
         bringup = Bringup(
             experiment=experiment,
             environment=environment,

@@ -16,6 +16,7 @@ from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
 from rolling_dynamics.simulation import Trajectory
+from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at
 
@@ -109,8 +110,7 @@ def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
         rest = rest[:, 1:]
     if mode.wrench is not None:
         normal, friction = rest[:, 2], np.hypot(rest[:, 0], rest[:, 1])
-        with np.errstate(divide='ignore', invalid='ignore'):
-            ratio = np.where(normal > 0, friction / normal, np.where(friction > 0, np.inf, 0.0))
+        ratio = friction_ratio(normal, friction, np.where(friction > 0, np.inf, 0.0))
         k = int(np.argmax(ratio))
         row |= {'mu_needed': float(ratio[k]), 'mu_needed_time': float(times[k])}
         row['greatest_normal_force'] = float(normal.max())

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.bringup import (
     Bringup,
-    free_domain,
-    isolated_environment,
+    private_domain,
     realtime_allowed,
 )
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
@@ -118,11 +117,7 @@ def _perform(
     """Start the nodes, run the trials, stop them; return what was seen."""
     from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415
 
-    with free_domain() as domain:
-        environment = isolated_environment(domain)
-        os.environ.update(
-            {k: environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
-        )
+    with private_domain() as (domain, environment):
         bringup = Bringup(
             experiment=find_experiment(demo.experiment),
             environment=environment,
