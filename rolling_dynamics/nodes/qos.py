@@ -25,6 +25,7 @@ def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile
 STREAM_WRITER = _profile(10, reliable=True)
 STREAM_READER = _profile(1, reliable=False)
 STREAM_POLLED = _profile(16, reliable=False)
+FRAMES_POLLED = _profile(64, reliable=False)  # frames of several nodes come on one topic
 SENSOR_DATA = _profile(5, reliable=False)
 COMMAND = _profile(1, reliable=True)
 EVENT = _profile(10, reliable=True)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rolling_robotics.scene.scene import Scene
 
 
-def shown_scene(command: str, file: Path, plan: Path | None) -> Scene:
+def shown_scene(command: str, file: Path, plan: Path | None, frame_prefix: str = '') -> Scene:
     """
     Return the scene of a result file or of the folder of a recording.
 
@@ -21,6 +21,8 @@ def shown_scene(command: str, file: Path, plan: Path | None) -> Scene:
         Result of `rolling simulate` or `rolling plan`, or a recording.
     plan
         Result of `rolling plan` that is shown as a ghost, or None.
+    frame_prefix
+        Put before the names of the robot's frames in a recording.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def shown_scene(command: str, file: Path, plan: Path | None) -> Scene:
         from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
 
         with Recorded(file) as recorded:
-            return recorded_scene(recorded)
+            return recorded_scene(recorded, frame_prefix)
     from rolling_robotics.files import read_result  # noqa: PLC0415
     from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
 

@@ -10,13 +10,15 @@ DESCRIPTION = """\
 Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
 traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
 slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or the
-folder of a recording; without one, what the nodes of this ROS domain publish is shown live.
+folder of a recording; without one, what the nodes of this ROS domain publish is shown live, and
+the slider goes back through the last seconds.
 
 Open the address that is printed; Ctrl-C ends it. Needs viser: `pip install '.[viewer]'`."""
 EXAMPLE = """\
   rolling view plan.json
   rolling view build/demo/recording
-  rolling view"""
+  rolling view
+  rolling view --namespace left --frame-prefix left/"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -27,6 +29,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--host', default='127.0.0.1', help='address, 127.0.0.1: this machine')
     parser.add_argument('--speed', type=float, default=1, help='times as fast as it was, 1')
     parser.add_argument('--namespace', default='', help='namespace of the nodes, if live')
+    parser.add_argument(
+        '--frame-prefix', metavar='PREFIX', default='', help='of the frames of the robot'
+    )
+    parser.add_argument(
+        '--history',
+        metavar='SECONDS',
+        type=float,
+        default=30,
+        help='time that can be looked at again, if live; 30',
+    )
 
 
 def run(args: Namespace) -> int:
@@ -39,12 +51,14 @@ def run(args: Namespace) -> int:
         raise ParameterError("view: needs viser; install it with `pip install '.[viewer]'`")
     if not 1e-3 <= args.speed <= 1e3:
         raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
+    if not 1 <= args.history <= 600:
+        raise ParameterError(f'--history: must lie between 1 and 600 s, got {args.history:g}')
     if args.file is None:
         return _live(args)
     from rolling_robotics.commands.shown import shown_scene  # noqa: PLC0415
     from rolling_robotics.viewer.serve import play  # noqa: PLC0415
 
-    scene = shown_scene('view', args.file, args.plan)
+    scene = shown_scene('view', args.file, args.plan, args.frame_prefix)
     play(scene, args.host, args.port, args.speed, _ready)
     print('viewer closed')
     return 0
@@ -58,6 +72,12 @@ def _live(args: Namespace) -> int:
     from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
 
     need_ros('view')
-    from rolling_robotics.nodes.live_view import view_live  # noqa: PLC0415
+    from rolling_robotics.nodes.live_view import LiveOptions, view_live  # noqa: PLC0415
 
-    return view_live(args.host, args.port, args.namespace, _ready)
+    options = LiveOptions(
+        namespace=args.namespace,
+        frame_prefix=args.frame_prefix,
+        history=args.history,
+        speed=args.speed,
+    )
+    return view_live(args.host, args.port, options, _ready)

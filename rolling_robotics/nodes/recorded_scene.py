@@ -34,7 +34,7 @@ LATCHED = ('simulator/surfaces', 'simulator/markers')
 GHOST_TOPIC = 'plan/object'
 
 
-def recorded_scene(recorded: Recorded) -> Scene:
+def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     """
     Return the scene of a recording.
 
@@ -43,6 +43,8 @@ def recorded_scene(recorded: Recorded) -> Scene:
     recorded
         It must hold ``/tf``; ``simulator/surfaces`` and ``simulator/markers`` give bodies,
         ``contact/wrench`` and ``contact/state`` forces and curves.
+    frame_prefix
+        Put before the names of the robot's frames; they are named without it.
 
     Raises
     ------
@@ -50,15 +52,16 @@ def recorded_scene(recorded: Recorded) -> Scene:
         There is no motion in it.
 
     """
-    frames = Transforms(keep=True)
+    frames = Transforms(frame_prefix)
     for _, _, message in recorded.messages(['tf']):
         frames.take(message.transforms)
     stamps = frames.stamps
     if len(stamps) < 2:
-        raise ParameterError(f'{recorded.path}: holds no /tf, there is nothing to show')
+        which = f' with frames that begin with {frame_prefix!r}' if frame_prefix else ''
+        raise ParameterError(f'{recorded.path}: holds no /tf{which}, there is nothing to show')
     count = int(np.clip((stamps[-1] - stamps[0]) * RATE, 2, MOST))
     times = np.linspace(stamps[0], stamps[-1], count)
-    bodies = _bodies(recorded, frames, times)
+    bodies = _bodies(recorded, frames, times, frame_prefix)
     contact = [f for f in CONTACT_FRAMES if f in frames.frames]
     force = _series(recorded, 'contact/wrench', times, _force)
     state = _series(recorded, 'contact/state', times, _state)
@@ -82,14 +85,15 @@ def _named(frame: str, frames: Transforms, times: Values) -> dict[str, Any]:
     return {'name': frame, 'position': position, 'attitude': attitude}
 
 
-def _bodies(recorded: Recorded, frames: Transforms, times: Values) -> list[Body]:
+def _bodies(recorded: Recorded, frames: Transforms, times: Values, prefix: str) -> list[Body]:
     """Return one body for each frame that has shapes."""
     markers: dict[tuple[str, str, int], Any] = {}
     for topic, _, message in recorded.messages(LATCHED):
         for marker in message.markers:
             moves = topic == 'simulator/markers' and not marker.frame_locked
             if not moves and not (marker.type == LINE_STRIP and marker.ns == 'contact'):
-                markers[marker.header.frame_id, marker.ns, marker.id] = marker
+                frame = marker.header.frame_id.removeprefix(prefix)
+                markers[frame, marker.ns, marker.id] = marker
     shapes: dict[str, list[Any]] = {}
     for (frame, _, _), marker in markers.items():
         shapes.setdefault(frame, []).append(marker_shapes(marker))

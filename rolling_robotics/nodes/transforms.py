@@ -13,25 +13,25 @@ NANOSECONDS = 1_000_000_000
 
 
 class Transforms:
-    """The newest or all transforms by child frame."""
+    """All transforms of a robot by child frame."""
 
-    def __init__(self, *, keep: bool) -> None:
-        """Keep every transform of a child frame, or the newest alone."""
-        self._keep = keep
+    def __init__(self, prefix: str = '') -> None:
+        """Take the frames whose names begin with a prefix, and name them without it."""
+        self._prefix = prefix
         self._parents: dict[str, str] = {}
         self._rows: dict[str, list[tuple[float, ...]]] = {}
 
     def take(self, transforms: Iterable[Any]) -> None:
         """Take the transforms of a message."""
         for t in transforms:
+            if not t.child_frame_id.startswith(self._prefix):
+                continue
+            child = t.child_frame_id.removeprefix(self._prefix)
             stamp = t.header.stamp.sec + t.header.stamp.nanosec / NANOSECONDS
             p, q = t.transform.translation, t.transform.rotation
             row = (stamp, p.x, p.y, p.z, q.w, q.x, q.y, q.z)
-            self._parents[t.child_frame_id] = t.header.frame_id
-            rows = self._rows.setdefault(t.child_frame_id, [])
-            if not self._keep:
-                rows.clear()
-            rows.append(row)
+            self._parents[child] = t.header.frame_id.removeprefix(self._prefix)
+            self._rows.setdefault(child, []).append(row)
 
     @property
     def frames(self) -> set[str]:

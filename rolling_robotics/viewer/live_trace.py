@@ -1,25 +1,33 @@
-"""What a live scene keeps of its past: the contact's path on the surfaces, and curves."""
+"""What a live scene draws of its past: the contact's path on the surfaces, and curves."""
 
 from __future__ import annotations
 
 from collections import deque
+import math
 
 import numpy as np
+from rolling_robotics.scene.poses import Vector
 from rolling_robotics.scene.scene import Colour, Values
+from rolling_robotics.viewer.history import History
+from rolling_robotics.viewer.panel import RATE
 from rolling_robotics.viewer.stage import rgb
 import viser
 from viser import uplot
 
 PIECE = 15  # points of a piece of a trace; the last one begins the next piece
-PIECES = 60  # of a trace that are kept, half a minute
-SAMPLES, SPAN = 200, 20.0  # of a curve, and the time that it shows [s]
+SAMPLES = 200  # of a curve
 
 
 class LiveTrace:
     """The path of the contact over one body, that grows at its end and is forgotten behind."""
 
     def __init__(
-        self, server: viser.ViserServer, body: str, colour: Colour, thickness: float
+        self,
+        server: viser.ViserServer,
+        body: str,
+        colour: Colour,
+        thickness: float,
+        span: float,
     ) -> None:
         """
         Begin a path.
@@ -32,52 +40,71 @@ class LiveTrace:
             Name of the body on which it lies.
         colour, thickness
             Of the line; thickness in m.
+        span
+            How long a part of it is kept [s].
 
         """
         self._server, self._path, self._thickness = server, f'/bodies/{body}/trace', thickness
         self._colour = rgb(colour)
-        self._points: list[Values] = []
-        self._pieces: deque[viser.LineSegmentsHandle] = deque()
+        self._most = math.ceil(span * RATE / (PIECE - 1))
+        self._points: list[Vector] = []
+        self._since = 0.0  # time of the first of them
+        self._pieces: deque[tuple[viser.LineSegmentsHandle, float]] = deque()
         self._count = 0
 
-    def add(self, point: Values) -> None:
-        """Go on to a point in the frame of the body [m]."""
+    def add(self, time: float, point: Vector) -> None:
+        """Go on to a point in the frame of the body [m] at a time [s]."""
+        if not self._points:
+            self._since = time
         self._points.append(point)
         if len(self._points) < PIECE:
             return
-        points, self._points = np.array(self._points), [point]
-        self._pieces.append(
-            self._server.scene.add_line_segments(
-                f'{self._path}/{self._count}',
-                np.stack([points[:-1], points[1:]], axis=1),
-                self._colour,
-                thickness=self._thickness,
-            )
+        points, since = np.array(self._points), self._since
+        self._points, self._since = [point], time
+        handle = self._server.scene.add_line_segments(
+            f'{self._path}/{self._count}',
+            np.stack([points[:-1], points[1:]], axis=1),
+            self._colour,
+            thickness=self._thickness,
         )
+        self._pieces.append((handle, since))
         self._count += 1
-        if len(self._pieces) > PIECES:
-            self._pieces.popleft().remove()
+        if len(self._pieces) > self._most:
+            self._pieces.popleft()[0].remove()
+
+    def lift(self) -> None:
+        """Go on elsewhere: the next point is not joined to the last one."""
+        self._points = []
+
+    def show(self, time: float) -> None:
+        """Show what there was of it at a time [s]."""
+        for handle, since in self._pieces:
+            visible = since <= time
+            if handle.visible != visible:
+                handle.visible = visible
 
     @property
     def length(self) -> int:
         """Number of pieces that are shown."""
-        return len(self._pieces)
+        return sum(handle.visible for handle, _ in self._pieces)
 
 
 class LiveCurve:
-    """A curve of the last seconds with its limit."""
+    """A curve of the last seconds with its limit, and a mark at what is shown."""
 
-    def __init__(self, server: viser.ViserServer, title: str, limit: float) -> None:
-        """Show nothing yet."""
-        self._limit = limit
-        self._rows: deque[tuple[float, float]] = deque()
+    def __init__(
+        self, server: viser.ViserServer, history: History, title: str, limit: float
+    ) -> None:
+        """Show the curve of a title."""
+        self._history, self._title, self._limit = history, title, limit
         series = (
             uplot.Series(label='s'),
             uplot.Series(label=title, stroke='#0072B2', width=2),
             uplot.Series(label='limit', stroke='#000000', width=1),
+            uplot.Series(label='shown', stroke='#000000', width=2),
         )
         self._plot = server.gui.add_uplot(
-            self.data(0.0),
+            self.data(history.end),
             series,
             title=title,
             scales={'x': uplot.Scale(time=False)},
@@ -85,21 +112,32 @@ class LiveCurve:
             aspect=2.2,
         )
 
-    def add(self, now: float, value: float) -> None:
-        """Take a value at a time [s]."""
-        self._rows.append((now, value))
-        while self._rows[0][0] < now - SPAN:
-            self._rows.popleft()
+    def data(self, shown: float) -> tuple[Values, Values, Values, Values]:
+        """
+        Return times before the newest, values, limit, and a spike at what is shown.
 
-    def data(self, now: float) -> tuple[Values, Values, Values]:
-        """Return times before the present [s], values and limit, shape (SAMPLES,) each."""
-        times = np.linspace(-SPAN, 0.0, SAMPLES)
-        values = np.full(SAMPLES, self._limit)
-        if self._rows:
-            at, known = np.array(self._rows).T
-            values = np.interp(now + times, at, known)
-        return times, values, np.full(SAMPLES, self._limit)
+        Parameters
+        ----------
+        shown
+            Time of what is shown [s]; there is no spike at the newest.
 
-    def show(self, now: float) -> None:
-        """Send the curve as it is at a time [s]."""
-        self._plot.data = self.data(now)
+        Returns
+        -------
+        times, values, limit, mark
+            Shape (SAMPLES,) each.
+
+        """
+        history = self._history
+        times = np.linspace(-history.span, 0.0, SAMPLES)
+        limit = np.full(SAMPLES, self._limit)
+        at, known = history.curve(self._title)
+        values = np.interp(history.end + times, at, known) if len(at) else limit.copy()
+        mark = np.full(SAMPLES, min(values.min(), self._limit))
+        if shown < history.end:
+            k = int(np.clip(np.searchsorted(times, shown - history.end), 0, SAMPLES - 1))
+            mark[k] = max(values.max(), self._limit)
+        return times, values, limit, mark
+
+    def show(self, shown: float) -> None:
+        """Send the curve as it is, with a mark at the time that is shown [s]."""
+        self._plot.data = self.data(shown)

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 from rolling_robotics.scene.scene import resample, Scene, Values
+from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.stage import Stage
 import viser
 from viser import uplot
@@ -17,6 +18,12 @@ CURVE_PERIOD = 0.4  # s between two marks of the present in the curves
 SLIDER_PERIOD = 0.1  # s between two moves of the slider while it plays
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '4')
+
+
+def speed_choice(server: viser.ViserServer, speed: float) -> viser.GuiDropdownHandle[str]:
+    """Return the choice of how many times as fast as it was something is played, at first so."""
+    choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
+    return server.gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
 
 
 class Player:
@@ -49,8 +56,7 @@ class Player:
             f'time [{scene.time_unit}]', self._start, self._end, step, self._start
         )
         self.playing = gui.add_checkbox('play', initial_value=True)
-        choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
-        self.speed = gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
+        self.speed = speed_choice(server, speed)
         self._rate = gui.add_markdown('')
         self._curves = [_Curves(server, scene, strip.title) for strip in scene.strips]
         self.slider.on_update(self._moved)
@@ -93,8 +99,7 @@ class Player:
         """Play until asked to stop."""
         before = counted = marked = time.monotonic()
         sent = 0
-        while not stop.wait(1 / RATE):
-            now = time.monotonic()
+        for now in ticks(stop, RATE):
             self.advance(now - before)
             before = now
             if now - marked > CURVE_PERIOD:

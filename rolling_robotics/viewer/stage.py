@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
-from rolling_robotics.scene.scene import Body, Colour, Frame, Mesh, Scene, Trace, Values, Wrench
+from rolling_robotics.scene.poses import IDENTITY, Pose
+from rolling_robotics.scene.scene import Body, Colour, Frame, Mesh, Scene, Trace, Values
 import viser
 
 GHOST: Colour = (0.0, 0.62, 0.45)
@@ -54,33 +57,68 @@ class Stage:
             self._moving.append(handle)
         for trace in scene.traces:
             self._add_trace(server, trace)
+        self._placed: list[Pose | None] = [IDENTITY] * len(self._moving)
         self._force: Any = None
-        if scene.wrench is not None and scene.frames:
-            self._add_wrench(server, scene.frames[0], scene.wrench)
 
     def show(self, k: int) -> None:
-        """Show the time with this index."""
+        """Show the time of the scene with this index."""
         scene = self._scene
         items: list[Body | Frame] = [*scene.bodies, *scene.ghosts, *scene.frames]
-        for handle, item in zip(self._moving, items, strict=True):
-            seen = bool(np.isfinite(item.attitude[k]).all())
-            if handle.visible != seen:
-                handle.visible = seen
-            if seen:
-                handle.position, handle.wxyz = item.position[k], item.attitude[k]
+        self.place([_pose(item, k) for item in items])
         for handle, since in self._pieces:
             visible = since <= k
             if handle.visible != visible:
                 handle.visible = visible
-        if self._force is not None:
-            self._show_force(k)
+        if scene.wrench is not None:
+            self.push(scene.wrench.force[k] * scene.wrench.scale, float(scene.wrench.mu[k]))
 
-    def move_to(self, scene: Scene) -> None:
-        """Show the first time of another scene with the same bodies, ghosts and frames."""
-        if self._force is None and scene.wrench is not None and scene.frames:
-            self._add_wrench(self._server, scene.frames[0], scene.wrench)
-        self._scene = scene
-        self.show(0)
+    def place(self, poses: Sequence[Pose | None]) -> None:
+        """
+        Put bodies, ghosts and frames, in this order, where they are; send what moved.
+
+        Parameters
+        ----------
+        poses
+            In the world; None for one that is not seen.
+
+        """
+        for i, (handle, pose) in enumerate(zip(self._moving, poses, strict=True)):
+            if pose == self._placed[i]:
+                continue
+            self._placed[i] = pose
+            if handle.visible != (pose is not None):
+                handle.visible = pose is not None
+            if pose is not None:
+                handle.position, handle.wxyz = pose[:3], pose[3:]
+
+    def remove(self) -> None:
+        """Take everything away that is part of a body or a frame."""
+        for handle in self._moving:
+            handle.remove()
+
+    def push(self, arrow: Sequence[float] | Values, mu: float) -> None:
+        """
+        Show the contact force.
+
+        Parameters
+        ----------
+        arrow
+            From the contact, in the first frame of the scene, as long as it is to be drawn [m].
+        mu
+            Coefficient of friction: of the cone.
+
+        """
+        if not self._scene.frames:
+            return
+        if self._force is None:
+            self._add_wrench(self._scene.frames[0])
+        x, y, z = (float(v) for v in arrow)
+        pushes = math.isfinite(x + y + z) and z > 0
+        if self._force.visible != pushes:
+            self._force.visible = self._cone.visible = pushes
+        if pushes:
+            self._force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
+            self._cone.scale = (mu * z, mu * z, z)
 
     def _add_body(self, server: viser.ViserServer, path: str, body: Body, *, ghost: bool) -> None:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
@@ -110,9 +148,9 @@ class Stage:
                 )
                 self._pieces.append((handle, int(steps[part[0]])))
 
-    def _add_wrench(self, server: viser.ViserServer, frame: Frame, wrench: Wrench) -> None:
-        path = f'/frames/{frame.name}'
-        self._force = server.scene.add_arrows(
+    def _add_wrench(self, frame: Frame) -> None:
+        path, scene = f'/frames/{frame.name}', self._server.scene
+        self._force = scene.add_arrows(
             f'{path}/force',
             np.zeros((1, 2, 3)),
             rgb(FORCE),
@@ -120,9 +158,8 @@ class Stage:
             head_radius=0.02 * self.size,
             head_length=0.04 * self.size,
         )
-        mu = float(np.nanmedian(wrench.mu))
-        rim = np.column_stack([mu * np.cos(TURN), mu * np.sin(TURN), np.ones_like(TURN)])
-        self._cone = server.scene.add_mesh_simple(
+        rim = np.column_stack([np.cos(TURN), np.sin(TURN), np.ones_like(TURN)])
+        self._cone = scene.add_mesh_simple(
             f'{path}/cone',
             np.vstack([np.zeros(3), rim]),
             np.array([[0, i, i + 1] for i in range(1, len(TURN))]),
@@ -133,17 +170,11 @@ class Stage:
             receive_shadow=False,
         )
 
-    def _show_force(self, k: int) -> None:
-        wrench = self._scene.wrench
-        if wrench is None:
-            return
-        force = wrench.force[k] * wrench.scale
-        pushes = bool(np.isfinite(force).all() and force[2] > 0)
-        if self._force.visible != pushes:
-            self._force.visible = self._cone.visible = pushes
-        if pushes:
-            self._force.points = np.array([[np.zeros(3), force]])
-            self._cone.scale = float(force[2])
+
+def _pose(item: Body | Frame, k: int) -> Pose | None:
+    """Return the pose at the time with this index; None where there is none."""
+    attitude = item.attitude[k].tolist()
+    return (*item.position[k].tolist(), *attitude) if math.isfinite(sum(attitude)) else None
 
 
 def _size(scene: Scene) -> float:

@@ -1,11 +1,11 @@
 """The live viewer shows what is published: frames, surfaces, the contact force."""
 
 import threading
-import time
 
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 import numpy as np
 import pytest
+import rclpy
 from rolling_dynamics.nodes.markers import OBJECT_COLOURS, surface_marker
 from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_dynamics.surfaces import Sphere
@@ -16,7 +16,9 @@ from visualization_msgs.msg import MarkerArray
 
 pytest.importorskip('viser')
 
-from rolling_robotics.nodes.live_view import LiveScene
+from rolling_robotics.nodes.live_view import LiveOptions, LiveScene
+from rolling_robotics.nodes.newest_frames import NewestFrames
+from rolling_robotics.nodes.transforms import Transforms
 from rolling_robotics.viewer.serve import served
 
 pytestmark = pytest.mark.ros
@@ -29,7 +31,15 @@ def transform(parent, child, x):
     return t
 
 
-def test_what_is_published_is_shown(peer):
+@pytest.fixture
+def viewer(peer):
+    """A node that nobody spins: the viewer takes its messages itself."""
+    node = rclpy.create_node('viewer', context=peer.context)
+    yield node
+    node.destroy_node()
+
+
+def test_what_is_published_is_shown(peer, viewer):
     node, arrived = peer.node, threading.Event()
     publishers = {
         topic: node.create_publisher(kind, topic, qos)
@@ -52,32 +62,109 @@ def test_what_is_published_is_shown(peer):
     publishers['plan/object'].publish(plan)
     contact = RollingContact(mode='rolling', friction_utilisation=0.5, required_friction=0.25)
     with served('127.0.0.1', 0) as server:
-        live = LiveScene(node, server)
-        for k in range(2000):  # until all four came, however late a reader is found
+        live = LiveScene(viewer, server)
+        for k in range(2000):  # until all came, however late a reader is found
             moved = [transform('world', 'object', k), transform('object', 'contact_hand', 0.1)]
             publishers['/tf'].publish(TFMessage(transforms=moved))
             publishers['contact/wrench'].publish(wrench)
             publishers['contact/state'].publish(contact)
-            live.update()
+            live.update(k / 30)
             traced = live._traces and live._traces['object'].length
             if traced and live._stage._force is not None and len(live._stage._moving) == 3:
                 break
             arrived.wait(0.01)
         ball, ghost, frame = live._stage._moving
         assert ghost.position.tolist() == [7.0, 0.0, 0.0]  # where the plan ends
-        piece = np.asarray(live._traces['object']._pieces[0].points)
+        piece = np.asarray(live._traces['object']._pieces[0][0].points)
         assert piece[:, 0] == pytest.approx(np.tile([0.1, 0.0, 0.0], (len(piece), 1)))
-        assert live._curves['friction used'].data(time.monotonic())[1][-1] == 0.5
-        assert live._curves['normal force [N]'].data(time.monotonic())[1][-1] == 2.0
+        assert newest(live, 'friction used') == 0.5
+        assert newest(live, 'normal force [N]') == 2.0
         assert ball.position[0] > 0
         assert frame.position[0] == pytest.approx(ball.position[0] + 0.1)
         tip = np.asarray(live._stage._force.points)[0, 1]
         assert tip[0] / tip[2] == pytest.approx(0.25)
-        rim = np.asarray(live._stage._cone.vertices)[1]
+        rim = np.asarray(live._stage._cone.vertices)[1] * live._stage._cone.scale
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
-        way = live._curves['distance from the goal [m]'].data(time.monotonic())[1][-1]
-        assert way == pytest.approx(abs(ball.position[0] - 7.0))
+        assert newest(live, 'distance from the goal [m]') == abs(ball.position[0] - 7.0)
         live.tell(100.0, 30.0)
         assert '50 % of the friction used' in live._text.content
+        back_and_live_again(live, k / 30)
     for publisher in publishers.values():
         node.destroy_publisher(publisher)
+
+
+def newest(live, title):
+    return live._curves[title].data(live.history.end)[1][-1]
+
+
+def back_and_live_again(live, now):
+    """Hold, look half a second back, and go on."""
+    ball, at = live._stage._moving[0], live.history.end - 0.5
+    expected, kept = live.history.at(at).poses['object'][0], len(live.history)
+    live.panel.hold_at(-0.5)
+    sent = live.sent
+    for k in range(5):
+        live.update(now + (k + 1) / 30)
+    assert ball.position[0] == pytest.approx(expected)
+    assert (len(live.history), live.sent) == (kept, sent + 1)  # held, and sent once
+    live.panel.live.value = True
+    live.update(now + 0.2)
+    assert len(live.history) == kept + 1
+    assert live.history.end == now + 0.2
+
+
+def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(peer, viewer):
+    frames = peer.node.create_publisher(TFMessage, '/tf', STREAM_WRITER)
+    shapes = peer.node.create_publisher(MarkerArray, 'simulator/surfaces', LATCHED)
+    marker = surface_marker(Sphere(0.1), 'left/object', 0, OBJECT_COLOURS)
+    moved = [
+        transform('world', 'left/object', 3.0),
+        transform('left/object', 'left/contact_hand', 0.1),
+        transform('world', 'object', 8.0),  # of another robot
+        transform('world', 'right/object', 9.0),
+    ]
+    options = LiveOptions(frame_prefix='left/')
+    with served('127.0.0.1', 0) as server:
+        live = LiveScene(viewer, server, options)
+        for k in range(2000):
+            frames.publish(TFMessage(transforms=moved[2:]))
+            live.update(k / 30)
+            if live._topics.frames.others:
+                break
+            threading.Event().wait(0.01)
+        live.tell(0.0, 0.0)
+        assert 'others: object, right/object' in live._text.content
+        shapes.publish(MarkerArray(markers=[marker]))
+        for k in range(2000, 4000):
+            frames.publish(TFMessage(transforms=moved))
+            live.update(k / 30)
+            if live.sent and len(live._stage._moving) == 2:
+                break
+            threading.Event().wait(0.01)
+        ball, frame = live._stage._moving
+        assert ball.name == '/bodies/object'
+        assert ball.position.tolist() == [3.0, 0.0, 0.0]
+        assert frame.position[0] == pytest.approx(3.1)
+    for publisher in (frames, shapes):
+        peer.node.destroy_publisher(publisher)
+
+
+def test_poses_of_the_newest_frames_are_those_of_the_whole_tree():
+    random = np.random.default_rng(4)
+    newest, every = NewestFrames('a/'), Transforms('a/')
+    for _ in range(3):
+        tree = [('world', 'a/base'), ('a/base', 'a/link'), ('a/link', 'a/tip'), ('world', 'b/tip')]
+        message = [transform(parent, child, 0.0) for parent, child in tree]
+        for t in message:
+            q = random.normal(size=4)
+            p, r = t.transform.translation, t.transform.rotation
+            p.x, p.y, p.z = random.normal(size=3)
+            r.w, r.x, r.y, r.z = q / np.linalg.norm(q)
+            t.header.stamp.sec = len(every.stamps)
+        newest.take(message)
+        every.take(message)
+        newest.pose('tip')  # what was known before the next message must not stay
+    position, attitude = every.poses('tip', every.stamps[-1:])
+    assert newest.pose('tip') == pytest.approx((*position[0], *attitude[0]))
+    assert newest.pose('world') == (0, 0, 0, 1, 0, 0, 0)
+    assert newest.others == {'b/tip'}

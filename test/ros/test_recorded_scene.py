@@ -13,7 +13,6 @@ from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.nodes.recording import Recording, Topic
-from rolling_robotics.nodes.transforms import Transforms
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -117,10 +116,21 @@ def test_markers_become_shapes_of_their_size_and_place():
     assert marker_shapes(Marker(type=Marker.TEXT_VIEW_FACING)) == ((), ())
 
 
-def test_newest_transform_alone_is_kept_for_a_live_view():
-    frames = Transforms(keep=False)
+def test_frames_of_one_robot_are_chosen_by_their_prefix(tmp_path):
+    out = Recording(tmp_path / 'bag', (), longest_queue=100)
+    for name in ('/tf', '/simulator/surfaces'):
+        assert out.add(Topic(name, TOPICS[name], latched=False))
+    marker = surface_marker(Sphere(0.1), 'left/object', 0, OBJECT_COLOURS)
+    out.put('/simulator/surfaces', 1, serialize_message(MarkerArray(markers=[marker])))
     for k in range(3):
-        frames.take([transform('world', 'hand', k, (k, 0, 0))])
-    position, _ = frames.poses('hand', np.zeros(1))
-    assert position.tolist() == [[2, 0, 0]]
-    assert frames.poses('world', np.zeros(1))[0].tolist() == [[0, 0, 0]]
+        moved = [
+            transform('world', 'left/object', k * STEP, (k, 0, 0)),
+            transform('world', 'object', k * STEP, (-k, 0, 0)),
+        ]
+        out.put('/tf', k * STEP, serialize_message(TFMessage(transforms=moved)))
+    out.close()
+    with Recorded(tmp_path / 'bag') as recorded:
+        body = recorded_scene(recorded, 'left/').body('object')
+        assert body.position[-1] == pytest.approx([2, 0, 0])
+        with pytest.raises(ParameterError, match="no /tf with frames that begin with 'right/'"):
+            recorded_scene(recorded, 'right/')

@@ -14,6 +14,7 @@ pytest.importorskip('viser')
 
 from rolling_robotics.files import read_result
 from rolling_robotics.scene.build import scene_of
+from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import Player
 from rolling_robotics.viewer.serve import served
 from rolling_robotics.viewer.stage import Stage
@@ -44,8 +45,8 @@ def test_force_lies_in_its_cone_and_has_its_length(server, plate):
     stage.show(10)
     tip = np.asarray(stage._force.points)[0, 1]
     assert tip == pytest.approx(plate.wrench.force[10] * plate.wrench.scale)
-    assert stage._cone.scale == pytest.approx(tip[2])
-    rim = np.asarray(stage._cone.vertices)[1:]
+    rim = np.asarray(stage._cone.vertices)[1:] * stage._cone.scale
+    assert rim[:, 2] == pytest.approx(tip[2])
     assert np.hypot(*rim[:, :2].T) == pytest.approx(plate.wrench.mu[10] * rim[:, 2])
 
 
@@ -83,6 +84,31 @@ def test_curves_mark_the_present_once(server, plate):
         marked = times[spike > spike.min()]
         assert len(marked) == 1
         assert marked[0] == pytest.approx(0.25, abs=2 * np.diff(times)[0])
+
+
+class Clock:
+    """A clock that only waiting and work move; asks to stop after some ticks."""
+
+    def __init__(self, work):
+        self.now, self._work = 50.0, iter(work)
+
+    def wait(self, duration):
+        self.now += duration
+        return next(self._work, None) is None
+
+    def __call__(self):
+        return self.now
+
+
+def test_ticks_keep_to_their_times_whatever_the_work_takes():
+    work = [0.0, 0.005, 0.013, 0.0, 0.034, 0.0, 0.0]
+    clock, seen = Clock(work), []
+    for now in ticks(clock, 100.0, clock):
+        seen.append(round(1000 * (now - 50.0), 6))
+        clock.now += work[len(seen) - 1]
+    # one that was late by 3 ms comes at once and the next in time; three that were missed are not
+    # made up for
+    assert seen == [0, 10, 20, 33, 40, 74, 80]
 
 
 def test_port_in_use_is_told(rolling_ball, capsys):

@@ -1,0 +1,106 @@
+"""What the live viewer takes from the topics: the newest of each, when it wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
+from rolling_dynamics.nodes.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
+from rolling_interfaces.msg import RollingContact
+from rolling_robotics.nodes.marker_meshes import marker_shapes
+from rolling_robotics.nodes.newest_frames import NewestFrames
+from rolling_robotics.scene.scene import Line, Mesh
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+PARTS_PERIOD = 1.0  # between two looks at the markers, whose shapes do not change [s]
+Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
+
+
+class LiveTopics:
+    """
+    The newest messages.
+
+    They are taken by the one thread that shows them: a callback for each message of a fast stream
+    would cost more than all that is drawn.
+
+    Attributes
+    ----------
+    frames
+        The newest frames of the robot, named without their prefix.
+    shapes
+        Meshes and lines by frame, namespace and number of their marker.
+    version
+        Counts the changes of shapes and plan.
+    plan, wrench, contact
+        The newest of each; None before.
+    taken
+        Number of messages of /tf that were taken.
+
+    """
+
+    def __init__(self, node: Node, prefix: str = '') -> None:
+        """
+        Subscribe.
+
+        Parameters
+        ----------
+        node
+            Node that subscribes; must not be spun by another thread at this moment.
+        prefix
+            Put before the frames of the robot that is looked at.
+
+        """
+        self._prefix = prefix
+        self.frames = NewestFrames(prefix)
+        self.shapes: dict[tuple[str, str, int], Shapes] = {}
+        self.plan: MultiDOFJointTrajectory | None = None
+        self.wrench: WrenchStamped | None = None
+        self.contact: RollingContact | None = None
+        self.version, self.taken = 0, 0
+        self._looked = -PARTS_PERIOD
+
+        def reader(kind: type, topic: str, qos: QoSProfile) -> PolledSubscription:
+            return PolledSubscription(node, kind, topic, qos)
+
+        self._frames = reader(TFMessage, '/tf', FRAMES_POLLED)
+        self._surfaces = reader(MarkerArray, 'simulator/surfaces', LATCHED)
+        self._parts = reader(MarkerArray, 'simulator/markers', STREAM_READER)
+        self._wrenches = reader(WrenchStamped, 'contact/wrench', STREAM_READER)
+        self._contacts = reader(RollingContact, 'contact/state', EVENT)
+        self._plans = reader(MultiDOFJointTrajectory, 'plan/object', LATCHED)
+
+    def poll(self, now: float) -> None:
+        """Take what came, at a time of a steady clock [s]."""
+        for message in self._frames.take():
+            self.frames.take(message.transforms)
+            self.taken += 1
+        for message in self._surfaces.take():
+            self._draw(message, anew=True)
+        if now - self._looked >= PARTS_PERIOD or not self.shapes:
+            self._looked = now
+            for message in self._parts.take():
+                self._draw(message, anew=False)
+        self.wrench = _newest(self._wrenches, self.wrench)
+        self.contact = _newest(self._contacts, self.contact)
+        plan = _newest(self._plans, None)
+        if plan is not None:
+            self.plan = plan if len(plan.points) else None
+            self.version += 1
+
+    def _draw(self, message: MarkerArray, *, anew: bool) -> None:
+        """Take the shapes of markers that move with their frames, known ones too or not."""
+        for marker in message.markers:
+            key = (marker.header.frame_id.removeprefix(self._prefix), marker.ns, marker.id)
+            if marker.frame_locked and (anew or key not in self.shapes):
+                self.shapes[key] = marker_shapes(marker)
+                self.version += 1
+
+
+def _newest(subscription: PolledSubscription, before: Any) -> Any:
+    taken = subscription.take()
+    return taken[-1] if taken else before
