@@ -13,7 +13,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm_model import ArmModel, JOINTS
 
@@ -59,6 +59,41 @@ def kinematics_function() -> ca.Function:
 
 
 @cache
+def hand_function() -> ca.Function:
+    """
+    Return ``(q, qd, qdd, control, geometry) -> hand (13), acceleration (6), qdd (3)``, compiled.
+
+    Pose and twist of the hand, q_WH (w, x, y, z), p_WH, w_WH_H, v_WH_H; its accelerations
+    alpha_WH_H and a_WH_H of the joints' accelerations; and the accelerations of the joints that
+    give it those of a control.
+    """
+    q, qd, qdd = (ca.SX.sym(n, JOINTS) for n in ('q', 'qd', 'qdd'))
+    control, geometry = ca.SX.sym('control', 6), ca.SX.sym('geometry', 5)
+    known = kinematics_function()(q, qd, geometry)
+    x, z, pitch, vx, vz, w = (known[k] for k in range(6))
+    J, rest = ca.reshape(known[6:15], 3, 3), known[15:18]
+    c, s = ca.cos(pitch), ca.sin(pitch)
+    pose = (ca.cos(pitch / 2), 0, ca.sin(pitch / 2), 0, x, 0, z)
+    hand = ca.vertcat(*pose, 0, w, 0, c * vx - s * vz, 0, s * vx + c * vz)
+    a = J @ qdd + rest
+    acceleration = ca.vertcat(0, a[2], 0, c * a[0] - s * a[1], 0, s * a[0] + c * a[1])
+    wanted = joint_acceleration_expression(known, control)
+    out = ca.densify(ca.vertcat(hand, acceleration, wanted))
+    return compiled(ca.Function('arm_hand', [q, qd, qdd, control, geometry], [out]))[0]
+
+
+def joint_acceleration_expression(known: ca.SX, control: ca.SX) -> ca.SX:
+    """Return the joint accelerations of a control of the hand, from what the kinematics tell."""
+    c, s = ca.cos(known[2]), ca.sin(known[2])
+    a_x, a_z = (
+        c * control[3] + s * control[5],
+        -s * control[3] + c * control[5],
+    )
+    J = ca.reshape(known[6:15], 3, 3)
+    return ca.inv_minor(J) @ (ca.vertcat(a_x, a_z, control[1]) - known[15:18])
+
+
+@cache
 def dynamics_function() -> ca.Function:
     """
     Return ``(q, qd, qdd, geometry, inertial, gravity) -> M (9), h (3), tau (3)``.
@@ -93,7 +128,8 @@ class PlanarArm:
         self.model = model
         self._kinematics = FastFunction(kinematics_function())
         self._dynamics = FastFunction(dynamics_function())
-        self._kinematics.inputs[2][:] = model.geometry
+        self._hand = FastFunction(hand_function())
+        self._kinematics.inputs[2][:] = self._hand.inputs[4][:] = model.geometry
         for buffer, value in zip(
             self._dynamics.inputs[3:],
             (model.geometry, model.inertial, model.gravity),
@@ -129,11 +165,8 @@ class PlanarArm:
             q_WH (w, x, y, z), p_WH [m] in W, w_WH_H [rad/s], v_WH_H [m/s]; shape (13,).
 
         """
-        x, z, pitch, vx, vz, w = self._evaluate(q, qd)[:6].tolist()
-        c, s = math.cos(pitch), math.sin(pitch)
-        half = pitch / 2
-        pose = (math.cos(half), 0.0, math.sin(half), 0.0, x, 0.0, z)
-        return np.array((*pose, 0.0, w, 0.0, c * vx - s * vz, 0.0, s * vx + c * vz))
+        self._hand.inputs[0][:], self._hand.inputs[1][:] = q, qd
+        return self._hand.evaluate()[:13].copy()
 
     def joint_acceleration(
         self, q: ArrayLike, qd: ArrayLike, control: ArrayLike
@@ -160,27 +193,18 @@ class PlanarArm:
             The arm is singular there.
 
         """
-        out = self._evaluate(q, qd)
-        sine = abs(math.sin(float(np.asarray(q)[1])))
-        if sine < self.model.singular_sine:
-            raise ParameterError(
-                f'the arm is singular: |sin q2| is {sine:.3g}, at least '
-                f'{self.model.singular_sine:g} is needed'
-            )
-        alpha, ax, az = (float(np.asarray(control)[k]) for k in (1, 3, 5))
-        c, s = math.cos(out[2]), math.sin(out[2])
-        wanted = np.array((c * ax + s * az, -s * ax + c * az, alpha))
-        J = out[6:15].reshape(3, 3).T
-        return np.asarray(np.linalg.solve(J, wanted - out[15:18]), dtype=float)
+        inputs = self._hand.inputs
+        inputs[0][:], inputs[1][:], inputs[3][:] = q, qd, control
+        check_regular(self.model, float(inputs[0][1]))
+        return self._hand.evaluate()[19:22].copy()
 
     def hand_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
     ) -> NDArray[np.float64]:
         """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of joint accelerations; shape (6,)."""
-        out = self._evaluate(q, qd)
-        ax, az, alpha = out[6:15].reshape(3, 3).T @ np.asarray(qdd, dtype=float) + out[15:18]
-        c, s = math.cos(out[2]), math.sin(out[2])
-        return np.array((0.0, alpha, 0.0, c * ax - s * az, 0.0, s * ax + c * az))
+        inputs = self._hand.inputs
+        inputs[0][:], inputs[1][:], inputs[2][:] = q, qd, qdd
+        return self._hand.evaluate()[13:19].copy()
 
     def dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike = (0.0, 0.0, 0.0)
@@ -250,10 +274,19 @@ class PlanarArm:
         return q
 
 
-def out_of_plane(control: ArrayLike) -> float:
+def check_regular(model: ArmModel, q2: float) -> None:
+    """Raise ParameterError if the arm is singular at an angle of its second joint [rad]."""
+    sine = abs(math.sin(q2))
+    if sine < model.singular_sine:
+        raise ParameterError(
+            f'the arm is singular: |sin q2| is {sine:.3g}, at least {model.singular_sine:g} is '
+            'needed'
+        )
+
+
+def out_of_plane(control: NDArray[np.float64]) -> float:
     """Return the greatest component of a hand control that a planar arm cannot give."""
-    u = np.asarray(control, dtype=float)
-    return float(np.abs(u[[0, 2, 4]]).max())
+    return max(abs(float(control[0])), abs(float(control[2])), abs(float(control[4])))
 
 
 def planar_wrench(

@@ -8,6 +8,7 @@ arm one step later. The arm is heavy beside the object, so that this delay is no
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,6 @@ from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
 from rolling_hw_interface.arm import planar_wrench, PlanarArm
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
-from transforms3d.quaternions import quat2mat
 
 OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
 POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
@@ -115,6 +115,11 @@ class EmulatedPlant:
         self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
         self._plant = HybridPlant(system, p, self._placed(self._start))
         self._u = np.zeros(3)
+        layout = system.state
+        self._beta = layout.slice('beta_WH').start
+        self._hand_parts = np.r_[
+            layout.slice('p_WH'), layout.slice('w_WH_H'), layout.slice('v_WH_H')
+        ]
         self.time, self.ended, self.held = 0.0, '', False
         self.events: tuple[str, ...] = ()
         self._seen = self._look()
@@ -174,15 +179,11 @@ class EmulatedPlant:
 
     def _with_hand(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the state with the hand where the arm has it."""
-        layout = self._system.state
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        out = x.copy()
-        before = float(x[layout.slice('beta_WH')][0])
+        out, before = x.copy(), float(x[self._beta])
         turned = _planar_hand(hand)[2] - before
-        out[layout.slice('beta_WH')] = before + (turned + np.pi) % (2 * np.pi) - np.pi
-        out[layout.slice('p_WH')] = hand[[4, 6]]
-        out[layout.slice('w_WH_H')] = hand[8]
-        out[layout.slice('v_WH_H')] = hand[[10, 12]]
+        out[self._beta] = before + (turned + math.pi) % (2 * math.pi) - math.pi
+        out[self._hand_parts] = hand[[4, 6, 8, 10, 12]]
         return out
 
     def view(self) -> PlantView:
@@ -193,7 +194,10 @@ class EmulatedPlant:
         state = self._plant.state
         seen = self._views[state.mode](state.x, self._u, self._params)
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        p_WH, R_WH, on = hand[4:7], quat2mat(hand[:4]), not self.ended
+        p_WH, on = hand[4:7], not self.ended
+        (c, s), R_WH = hand[[0, 2]].tolist(), np.eye(3)
+        R_WH[0, 0] = R_WH[2, 2] = c * c - s * s
+        R_WH[0, 2], R_WH[2, 0] = 2 * c * s, -2 * c * s
         return PlantView(
             hand=hand,
             object_=seen[OBJECT],
@@ -206,4 +210,4 @@ class EmulatedPlant:
 
 
 def _planar_hand(hand: NDArray[np.float64]) -> tuple[float, float, float]:
-    return float(hand[4]), float(hand[6]), 2.0 * float(np.arctan2(hand[2], hand[0]))
+    return float(hand[4]), float(hand[6]), 2.0 * math.atan2(hand[2], hand[0])

@@ -7,6 +7,7 @@ an unknown acceleration, which wanders, is estimated with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import math
 from typing import NamedTuple
 
@@ -90,22 +91,22 @@ class EncoderFilter:
 
         """
         counts = np.asarray(resolution, dtype=float)
-        self._half, self._dt = counts / 2, dt
-        self._gain = np.array([steady_gain(dt, wander, c / math.sqrt(12)) for c in counts]).T
-        self._state: NDArray[np.float64] | None = None
-        self._missing = np.zeros(counts.size, dtype=int)
+        self._half, self._dt = (counts / 2).tolist(), dt
+        self._gain = [steady_gain(dt, wander, c / math.sqrt(12)).tolist() for c in counts]
+        self._state: list[tuple[float, float, float]] | None = None
+        self._missing = [0] * counts.size
 
     @property
     def missing(self) -> int:
         """Measurements in a row that the worst joint did not give."""
-        return int(self._missing.max())
+        return max(self._missing)
 
     def forget(self) -> None:
         """Start anew at the next measurement."""
         self._state = None
-        self._missing[:] = 0
+        self._missing = [0] * len(self._missing)
 
-    def step(self, measured: ArrayLike, commanded: ArrayLike) -> JointEstimate | None:
+    def step(self, measured: Iterable[float], commanded: Iterable[float]) -> JointEstimate | None:
         """
         Take one measurement of all joints.
 
@@ -123,19 +124,21 @@ class EncoderFilter:
             At the time of the measurement; None before the first complete one.
 
         """
-        seen = np.asarray(measured, dtype=float) + self._half
-        there = np.isfinite(seen)
-        self._missing = np.where(there, 0, self._missing + 1)
+        seen = [float(m) + h for m, h in zip(measured, self._half, strict=True)]
+        there = [math.isfinite(m) for m in seen]
+        self._missing = [0 if t else n + 1 for t, n in zip(there, self._missing, strict=True)]
         if self._state is None:
-            if not there.all():
+            if not all(there):
                 return None
-            self._state = np.array([seen, np.zeros_like(seen), np.zeros_like(seen)])
-        dt, known = self._dt, np.asarray(commanded, dtype=float)
-        q, qd, rest = self._state
-        qdd = known + rest
-        q = q + dt * qd + dt * dt / 2 * qdd
-        qd = qd + dt * qdd
-        off = np.where(there, seen - q, 0.0)
-        self._state = np.array([q, qd, rest]) + self._gain * off
-        q, qd, rest = self._state
-        return JointEstimate(q.copy(), qd.copy(), known + rest)
+            self._state = [(m, 0.0, 0.0) for m in seen]
+        dt, known = self._dt, [float(k) for k in commanded]
+        new = []  # joint by joint: so few numbers are faster without arrays
+        for (q, qd, rest), k, m, on, gain in zip(
+            self._state, known, seen, there, self._gain, strict=True
+        ):
+            ahead, rate = q + dt * qd + dt * dt / 2 * (k + rest), qd + dt * (k + rest)
+            off = m - ahead if on else 0.0
+            new.append((ahead + gain[0] * off, rate + gain[1] * off, rest + gain[2] * off))
+        self._state = new
+        q_, qd_, rest_ = (np.array(row) for row in zip(*new, strict=True))
+        return JointEstimate(q_, qd_, known + rest_)

@@ -13,14 +13,19 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import out_of_plane, PlanarArm
+from rolling_hw_interface.arm import check_regular, out_of_plane, PlanarArm
 from rolling_hw_interface.arm_model import JOINTS
+from rolling_hw_interface.bridge_equations import (
+    DRIVES,
+    LIMITS,
+    reference_function,
+    torque_function,
+)
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
-FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
-RESERVE = 0.95  # share of the deceleration with which a limit is approached
 PHASES = ('waiting', 'holding', 'driving', 'stopping', 'stopped')
 
 
@@ -108,8 +113,8 @@ class MotorBridge:
         self.arm, self.motors = arm, motors
         self.settings = settings or BridgeSettings()
         self._low, self._high = np.array(arm.model.low), np.array(arm.model.high)
-        self._speed, self._most = np.array(arm.model.speed), np.array(arm.model.acceleration)
         self._torque = np.minimum(arm.model.torque, motors.torque_limit)
+        self._reference, self._drive = self._equations()
         self._commands = Watchdog(self.settings.command_timeout)
         self._states = Watchdog(self.settings.state_timeout)
         self._ramp = StopRamp(self.settings.stop_time)
@@ -122,6 +127,25 @@ class MotorBridge:
         self.phase, self.reason, self.refused = 'waiting', '', ''
         self.enabled, self._broken, self._released = True, False, False
         self.clipped = 0
+
+    def _equations(self) -> tuple[FastFunction, FastFunction]:
+        """Return the compiled equations with the numbers of arm and motors."""
+        model, motors, settings = self.arm.model, self.motors, self.settings
+        reference, drive = FastFunction(reference_function()), FastFunction(torque_function())
+        reference.inputs[4][:] = model.geometry
+        reference.inputs[5][:] = LIMITS.pack(
+            low=model.low, high=model.high, speed=model.speed, acceleration=model.acceleration
+        )
+        drive.inputs[4][:] = settings.stiffness
+        drive.inputs[5][:] = [*model.geometry, *model.inertial, *model.gravity]
+        drive.inputs[6][:] = DRIVES.pack(
+            torque=self._torque,
+            most=settings.feedback_share * self._torque,
+            rotor=motors.reflected_inertia,
+            viscous=motors.viscous,
+            coulomb=motors.coulomb,
+        )
+        return reference, drive
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -257,29 +281,23 @@ class MotorBridge:
     def _move_reference(self, t: float, dt: float) -> None:
         if self.phase == 'driving':
             try:
-                wanted = self.arm.joint_acceleration(self.q, self.qd, self._control)
+                check_regular(self.arm.model, float(self.q[1]))
             except ParameterError as error:
                 self.stop(t, str(error))
         if self.phase == 'driving':
-            rate = self._limited(self.qd + dt * wanted, dt)
-        else:
-            rate = self._ramp.rate(t + dt) if self.phase == 'stopping' else np.zeros(JOINTS)
-            if self.phase == 'stopping' and self._ramp.over(t + dt):
-                self.phase = 'holding' if self.enabled else 'stopped'
+            inputs = self._reference.inputs
+            inputs[0][:], inputs[1][:], inputs[2][:] = self.q, self.qd, self._control
+            inputs[3][0] = dt
+            out = self._reference.evaluate().copy()
+            self.q, self.qd, self.qdd = out[0:3], out[3:6], out[6:9]
+            self.clipped += bool(out[9])
+            return
+        rate = self._ramp.rate(t + dt) if self.phase == 'stopping' else np.zeros(JOINTS)
+        if self.phase == 'stopping' and self._ramp.over(t + dt):
+            self.phase = 'holding' if self.enabled else 'stopped'
         self.qdd = (rate - self.qd) / dt
         self.q = np.minimum(np.maximum(self.q + dt * (self.qd + rate) / 2, self._low), self._high)
         self.qd = rate
-
-    def _limited(self, rate: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
-        """Return rates from which the joints can still stop before their limits."""
-        step = self._most * dt
-        ahead = self.q + dt / 2 * self.qd  # half of the way of this step is made already
-        low = -np.minimum(self._speed, _stoppable(ahead - self._low, self._most, dt))
-        high = np.minimum(self._speed, _stoppable(self._high - ahead, self._most, dt))
-        out = np.minimum(np.maximum(rate, self.qd - step), self.qd + step)
-        out = np.minimum(np.maximum(out, low), high)
-        self.clipped += bool(np.any(np.abs(out - rate) > 1e-9))
-        return np.asarray(out, dtype=float)
 
     def _released_output(self) -> NDArray[np.float64]:
         """Return what neither drives nor drops the arm: its weight, no rate, or where it is."""
@@ -292,32 +310,18 @@ class MotorBridge:
         return np.minimum(np.maximum(weight, -self._torque), self._torque)
 
     def _output(self, t: float) -> NDArray[np.float64]:
-        s = self.settings
-        trusted = np.isfinite(self._seen) & np.isfinite(self._rate)
-        trusted &= not self._states.expired(t)
-        if s.mode == 'position':
+        mode = self.settings.mode
+        if mode == 'position':
             return self.q.copy()
+        trusted = np.isfinite(self._seen) & np.isfinite(self._rate)
+        if self._states.expired(t):
+            trusted[:] = False
         q_then, qd_then = self._then  # an old reading does not pull the harder, the older it is
-        behind = np.where(trusted, q_then - self._seen, 0.0)
-        if s.mode == 'velocity':
-            return np.asarray(self.qd + s.stiffness * behind, dtype=float)
-        slower = np.where(trusted, qd_then - self._rate, 0.0)
-        pull = 2 * s.stiffness * slower + s.stiffness**2 * behind
-        M, h, _ = self.arm.dynamics(np.where(trusted, self._seen, self.q), self.qd)
-        M = M + np.diag(self.motors.reflected_inertia)
-        friction = np.asarray(self.motors.viscous) * self.qd
-        friction += np.asarray(self.motors.coulomb) * np.tanh(self.qd / FRICTION_RATE)
-        most = s.feedback_share * self._torque
-        pulling = np.minimum(np.maximum(M @ pull, -most), most)
-        torque = M @ self.qdd + pulling + h + friction
-        return np.minimum(np.maximum(torque, -self._torque), self._torque)
-
-
-def _stoppable(
-    room: NDArray[np.float64], deceleration: NDArray[np.float64], dt: float
-) -> NDArray[np.float64]:
-    """Return the greatest rate from which a joint stops within the room left, step by step."""
-    room = np.maximum(room, 0.0)
-    deceleration = RESERVE * deceleration
-    half = deceleration * dt / 2
-    return np.asarray(np.sqrt(half**2 + 2 * deceleration * room) - half)
+        if mode == 'velocity':
+            behind = np.where(trusted, q_then - self._seen, 0.0)
+            return np.asarray(self.qd + self.settings.stiffness * behind, dtype=float)
+        reading, on, then, reference = self._drive.inputs[:4]
+        reading[:3], reading[3:], on[:] = self._seen, self._rate, trusted
+        then[:3], then[3:] = q_then, qd_then
+        reference[:3], reference[3:6], reference[6:] = self.q, self.qd, self.qdd
+        return self._drive.evaluate().copy()
