@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
-from rolling_robotics.trials.experiment import Experiment, Judge
+from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import build
 
 Array = NDArray[np.float64]
@@ -109,7 +110,8 @@ def run_trial(
         truth = chain.truth
         happened = chain.plant.events
         events += [(t, name) for name in happened]
-        judge.look(t + PERIOD, float(truth[HAND] + truth[OBJECT]), happened)
+        judge.happened(t + PERIOD, *happened)
+        judge.look(t + PERIOD, float(truth[HAND] + truth[OBJECT]))
         if judge.failure and not to_the_end:
             break
     judge.close()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.trials.judge import Criterion
 from rolling_robotics.trials.prepare import setting
 from rolling_robotics.trials.run import Trial
 
@@ -52,8 +52,5 @@ def band(trials: Sequence[Trial], value: Callable[[Trial], Array] | None = None)
 def rest_time(trial: Trial, name: str = 'damping') -> float:
     """Return when the object has come to within the tolerance for good [s]; infinite if never."""
     known = setting(name)
-    away = np.flatnonzero(np.abs(trial.angles - known['goal']) > known['tolerance'])
-    if not away.size:
-        return 0.0
-    after = int(away[-1]) + 1
-    return float(trial.times[after]) if after < len(trial.times) else math.inf
+    criterion = Criterion(goal=known['goal'], tolerance=known['tolerance'])
+    return criterion.rest_time(trial.times, trial.angles)

@@ -7,8 +7,9 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_robotics.trials.chain import LaboratoryChain
-from rolling_robotics.trials.experiment import Experiment, Judge
+from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import build, setting
 from rolling_robotics.trials.run import run_many, run_trial, Trial
 from rolling_robotics.trials.summary import band, rest_time
@@ -44,7 +45,8 @@ def test_bad_imperfections_are_refused():
 def judged(experiment, *looks):
     judge = Judge(experiment)
     for t, angle, events in looks:
-        judge.look(t, angle, events)
+        judge.happened(t, *events)
+        judge.look(t, angle)
     judge.close()
     return judge.failure
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, UPRIGHT
 from rolling_robotics.demo.laboratory.seen import pitch, tilt
+from rolling_robotics.trials.judge import Criterion
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaboratoryDemo:
+@dataclass(frozen=True, kw_only=True)
+class LaboratoryDemo(Criterion):
     """
     Trials of an experiment.
 
@@ -28,18 +29,8 @@ class LaboratoryDemo:
         From attitudes of the object, shape (k, 4), to the angle that matters [rad], shape (k,).
     angle_text
         What that angle is.
-    goal, tolerance
-        Where it is to be in the end, and how far from there it may be [rad].
-    every
-        Turn after which the object looks the same, where any of these will do [rad].
-    duration, last
-        Length of a trial, and of its end in which the angle is judged [s].
     compared
         Laws beside ``closed_loop``, with the length of a trial [s].
-    flights
-        How often the object is to leave the plate.
-    may_slip
-        Whether the contact may slip.
     spatial
         Whether the object moves in space.
     faster
@@ -53,24 +44,10 @@ class LaboratoryDemo:
     experiment: str
     angle: Callable[[Array], Array]
     angle_text: str
-    goal: float
-    tolerance: float = 0.05
-    every: float = math.inf
-    duration: float = 7.0
-    last: float = 2.0
     compared: Mapping[str, float]
-    flights: int = 0
-    may_slip: bool = False
     spatial: bool = False
     faster: float = 0.0
     trials: int = 12
-
-    def error(self, angles: Array) -> Array:
-        """Return angles from the goal [rad]."""
-        away = np.asarray(angles, dtype=float) - self.goal
-        if not math.isfinite(self.every):
-            return away
-        return away - self.every * np.round(away / self.every)
 
     def lengths(self) -> dict[str, float]:
         """Return the length of a trial by law [s]."""

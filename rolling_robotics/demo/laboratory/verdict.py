@@ -1,12 +1,14 @@
-"""Whether a trial has succeeded, and if not, why."""
+"""Whether a trial that was seen through ROS has succeeded, and if not, why."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 
 import numpy as np
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.seen import TrialSeen
+from rolling_robotics.trials.judge import Judge
 
 SLACK = 0.05  # s by which the last sample may come before the end
 
@@ -15,29 +17,20 @@ def failure(demo: LaboratoryDemo, trial: TrialSeen) -> str:
     """Return what went wrong first; empty if nothing did."""
     if not trial.complete:
         return f'ended early: {trial.reason}'
-    happened = trial.happened()
-    flights = [t for t, name in happened if name == 'lift_off']
-    if len(flights) > demo.flights:
-        return f'contact lost at {flights[demo.flights]:.3f} s'
-    if len(flights) < demo.flights:
-        return f'{len(flights)} flights, {demo.flights} are wanted'
-    slips = [t for t, name in happened if name == 'slip']
-    if slips and not demo.may_slip:
-        return f'friction cone left at {slips[0]:.3f} s'
-    return _off_goal(demo, trial)
-
-
-def _off_goal(demo: LaboratoryDemo, trial: TrialSeen) -> str:
     end = demo.lengths()[trial.law]
-    if not len(trial.times) or trial.times[-1] < end - SLACK:
-        last = trial.times[-1] if len(trial.times) else 0.0
-        return f'seen up to {last:.3f} s only'
-    error = demo.error(demo.angle(trial.attitudes))
-    late = (trial.times > end - demo.last) & (np.abs(error) > demo.tolerance)
-    if not late.any():
-        return ''
-    k = int(np.argmax(late))
-    return f'{error[k]:+.3f} rad off the goal at {trial.times[k]:.3f} s'
+    judge = Judge(replace(demo, duration=end))
+    events = [(t, 0, name, 0.0) for t, name in trial.happened()]
+    angles = demo.angle(trial.attitudes).tolist() if len(trial.times) else []
+    looks = [(t, 1, '', angle) for t, angle in zip(trial.times.tolist(), angles, strict=True)]
+    for t, is_look, name, angle in sorted(events + looks):
+        if is_look:
+            judge.look(t, angle)
+        else:
+            judge.happened(t, name)
+    judge.close()
+    if not judge.failure and (not looks or looks[-1][0] < end - SLACK):
+        return f'seen up to {looks[-1][0] if looks else 0.0:.3f} s only'
+    return judge.failure
 
 
 def end_error(demo: LaboratoryDemo, trial: TrialSeen) -> float:
@@ -49,8 +42,4 @@ def end_error(demo: LaboratoryDemo, trial: TrialSeen) -> float:
 
 def rest_time(demo: LaboratoryDemo, trial: TrialSeen) -> float:
     """Return when the angle has come to within the tolerance for good [s]; infinite if never."""
-    away = np.flatnonzero(np.abs(demo.error(demo.angle(trial.attitudes))) > demo.tolerance)
-    if not away.size:
-        return 0.0
-    after = int(away[-1]) + 1
-    return float(trial.times[after]) if after < len(trial.times) else math.inf
+    return demo.rest_time(trial.times, demo.angle(trial.attitudes))
