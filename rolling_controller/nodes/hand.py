@@ -8,11 +8,11 @@ import numpy as np
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array
 from rolling_dynamics.layout import Layout
-from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
 from rolling_dynamics.nodes.measurements import Measurements, Source
 from rolling_dynamics.nodes.parameters import ParameterTable
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_dynamics.nodes.stamped_codec import ACCEL, accel_values, StampedEncoder
 from rolling_dynamics.nodes.suite_node import SuiteNode
 
 
@@ -47,7 +47,7 @@ class Hand:
         self._node, self._values, self._limits = node, values, limits
         self.measured = Measurements(source)
         self._velocity = np.r_[state.slice('w_WH_H'), state.slice('v_WH_H')]
-        self._frame = f'{values["frame_prefix"]}hand'
+        self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
         self._commands = node.create_publisher(
             AccelStamped, 'hand/accel_command', COMMAND, qos_overriding_options=overridable()
         )
@@ -70,7 +70,7 @@ class Hand:
 
     def send(self, u: Array, stamp: int) -> None:
         """Send the acceleration of the hand that is to act at a time [ns]."""
-        self._commands.publish(accel_command(u.tolist(), nanoseconds_to_time(stamp), self._frame))
+        self._commands.publish(self._encode(stamp, accel_values(u.tolist())))
 
     def await_acknowledgement(self, timeout: float) -> None:
         """Wait until the last command has arrived, at most this time [s]."""

@@ -161,7 +161,8 @@ class JointReader(JointStateDecoder):
         pieces = self._pieces
         if not pieces or any(data[where] != known for where, known in pieces):
             self._learn(data)
-        at, values = self._positions, []
+        at = self._positions
+        values: list[NDArray[np.float64] | None] = []
         for field in FIELDS:
             at = _aligned(at, 4)
             (count,) = _LENGTH.unpack_from(data, at)
@@ -184,7 +185,7 @@ class JointReader(JointStateDecoder):
             self._order = [names.index(name) for name in self._names]
         except ValueError:
             raise ParameterError(
-                f'joint states of {self._names} are needed, got {", ".join(names)[:200]}'
+                f'joint states of {self._names} are needed, got {str(names)[:200]}'
             ) from None
         self._all = len(names)
 

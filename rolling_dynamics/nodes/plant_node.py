@@ -22,12 +22,11 @@ from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import COMMAND, STREAM_WRITER
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
+from rolling_dynamics.nodes.turn_taking import TurnTaking
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.8  # for the loop of the plant to end [s]
-LOCKSTEP_POLL = 2e-4  # [s]
-LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
 
 
 class SimulatedPlant(Protocol):
@@ -122,7 +121,7 @@ class PlantNode(SuiteNode):
         self._refused = self._told = ''
         self._command: tuple[float, NDArray[np.float64]] | None = None
         self._stale = 0
-        self._answered = 0
+        self._turns = TurnTaking()
         self._interfaces: list = []
         self._commands: PolledSubscription | None = None
 
@@ -200,7 +199,12 @@ class PlantNode(SuiteNode):
             self._clock_publisher.publish(Clock(clock=nanoseconds_to_time(now)))
         self._topics.state(seen, now)
         if self._sim_time:
-            self._await_command(seen, now)
+            self._turns.wait(
+                now,
+                self._poll,
+                lambda: self._topics.state(seen, now),
+                timeout=self.values['lockstep_timeout'],
+            )
             self._loop.period = self._period()
         self._publish_slowly(seen, now, fault)
 
@@ -225,25 +229,6 @@ class PlantNode(SuiteNode):
             self.get_logger().warning(f'nothing moves until ~/reset: {fault}')
         self._told = fault
 
-    def _await_command(self, seen: Any, now: int) -> None:
-        """
-        In simulated time, wait for the answer to this state while a controller is at work.
-
-        A command without a stamp ends that: its sender will send no other for now. Readers take
-        states without acknowledging them, so one that is not answered is published again.
-        """
-        begin = time.monotonic()
-        end, again = begin + self.values['lockstep_timeout'], begin + LOCKSTEP_REPEAT
-        while self._answered < now:
-            self._poll()
-            if not self._answered or time.monotonic() > end:
-                self._answered = 0  # nobody answers: go on alone until a command comes
-                return
-            if time.monotonic() > again:
-                again = time.monotonic() + LOCKSTEP_REPEAT
-                self._topics.state(seen, now)
-            time.sleep(LOCKSTEP_POLL)
-
     def _poll(self) -> None:
         for message in self._commands.take():
             self._take_command(message)
@@ -253,7 +238,7 @@ class PlantNode(SuiteNode):
         command = self._command
         if command is not None and self._enabled:
             taken, u = command
-            answers = self._sim_time and self._answered  # this very step: fresh by definition
+            answers = self._sim_time and self._turns.answered  # this step: fresh by definition
             if answers or time.monotonic() - taken <= self.values['command_timeout']:
                 return u
             self._stale += 1
@@ -277,7 +262,7 @@ class PlantNode(SuiteNode):
             self._refused = f'command refused: {error}'
             return
         self._command = (time.monotonic(), u)
-        self._answered = time_to_nanoseconds(message.header.stamp)
+        self._turns.note(time_to_nanoseconds(message.header.stamp))
 
     def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         position = list(self.values['perturbation_position'])

@@ -30,6 +30,21 @@ ROLLING_RESISTANCE = Parameter(
     read_only=True,
     text='torque against rolling over normal force and rate',
 )
+RATE_FACTOR = Parameter(
+    name='rate_factor',
+    default=1.0,
+    low=0.01,
+    high=100.0,
+    text='simulated seconds in a second; only with use_sim_time',
+)
+LOCKSTEP_TIMEOUT = Parameter(
+    name='lockstep_timeout',
+    default=1.0,
+    low=0.01,
+    high=60.0,
+    unit='s',
+    text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
+)
 
 
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
@@ -69,13 +84,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             read_only=True,
             text='messages a second of markers and contact state',
         ),
-        Parameter(
-            name='rate_factor',
-            default=1.0,
-            low=0.01,
-            high=100.0,
-            text='simulated seconds in a second; only with use_sim_time',
-        ),
+        RATE_FACTOR,
         Parameter(
             name='command_timeout',
             default=0.05,
@@ -84,14 +93,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             unit='s',
             text=f'age of a command beyond which the {body} is braked',
         ),
-        Parameter(
-            name='lockstep_timeout',
-            default=1.0,
-            low=0.01,
-            high=60.0,
-            unit='s',
-            text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
-        ),
+        LOCKSTEP_TIMEOUT,
         Parameter(
             name='brake_time',
             default=0.1,

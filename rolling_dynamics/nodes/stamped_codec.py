@@ -50,16 +50,14 @@ def decode_stamped(data: bytes, count: int) -> Stamped:
         It is not such a message.
 
     """
+    if data[1:2] == b'\0':
+        raise ParameterError('big-endian messages are not read')
     try:
-        if data[1] != LITTLE_ENDIAN:
-            raise ParameterError('big-endian messages are not read')
         sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
         (length,) = _LENGTH.unpack_from(data, ENCAPSULATION + 8)
         end = ENCAPSULATION + 12 + length
         frame = bytes(data[end - length : end - 1]).decode()
         values = np.frombuffer(data, '<f8', count, _aligned(end)).astype(float)
-    except ParameterError:  # which is a ValueError too
-        raise
     except (struct.error, IndexError, ValueError):
         raise ParameterError('the message is too short') from None
     return Stamped(sec * NANOSECONDS + nanosec, frame, values)

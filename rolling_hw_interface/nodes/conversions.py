@@ -6,60 +6,19 @@ from collections.abc import Sequence
 import math
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, PoseWithCovarianceStamped
+from geometry_msgs.msg import Pose
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import (
-    list_to_point,
     nanoseconds_to_time,
     quaternion_to_wxyz,
     vector_to_list,
-    wxyz_to_quaternion,
 )
-from sensor_msgs.msg import JointState, PointCloud2, PointField
+from sensor_msgs.msg import PointCloud2, PointField
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 TYPES = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
-
-
-def joints_to_message(
-    names: Sequence[str],
-    stamp: int,
-    *,
-    position: NDArray[np.float64] | None = None,
-    velocity: NDArray[np.float64] | None = None,
-    effort: NDArray[np.float64] | None = None,
-) -> JointState:
-    """Return joint states or a command [rad], [rad/s], [N m] at a time [ns]."""
-    out = JointState(name=list(names))
-    out.header.stamp = nanoseconds_to_time(stamp)
-    for field, value in (('position', position), ('velocity', velocity), ('effort', effort)):
-        if value is not None:
-            setattr(out, field, value.tolist())
-    return out
-
-
-def message_to_joints(
-    message: JointState, names: Sequence[str], field: str
-) -> NDArray[np.float64]:
-    """
-    Return one field of the named joints, in their order.
-
-    Raises
-    ------
-    ParameterError
-        A joint or its value is missing.
-
-    """
-    values = getattr(message, field)
-    try:
-        return np.array([values[message.name.index(name)] for name in names])
-    except (ValueError, IndexError):
-        raise ParameterError(
-            f'joint states with {field} of {list(names)} are needed, got {len(values)} values of '
-            f'{list(message.name)}'
-        ) from None
 
 
 def joints_to_trajectory(
@@ -131,28 +90,26 @@ def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]
         Something is not finite, or the quaternion is far from a unit.
 
     """
-    p = np.array(vector_to_list(pose.position))
-    q = np.array(quaternion_to_wxyz(pose.orientation))
+    return checked_pose(
+        np.array(vector_to_list(pose.position)), np.array(quaternion_to_wxyz(pose.orientation))
+    )
+
+
+def checked_pose(
+    p: NDArray[np.float64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """
+    Return place [m] and quaternion (w, x, y, z), that of norm 1.
+
+    Raises
+    ------
+    ParameterError
+        Something is not finite, or the quaternion is far from a unit.
+
+    """
     norm = math.sqrt(float(q @ q))
     if not math.isfinite(p.sum() + norm) or abs(norm - 1.0) > 1e-2:
         raise ParameterError(
             f'a pose needs finite numbers and a unit quaternion, got norm {norm:.3g}'
         )
     return p, q / norm
-
-
-def arrays_to_pose(
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    stamp: Time,
-    frame: str,
-) -> PoseWithCovarianceStamped:
-    """Return place, attitude (w, x, y, z) and covariance (6, 6) as a message."""
-    out = PoseWithCovarianceStamped()
-    out.header.stamp, out.header.frame_id = stamp, frame
-    out.pose.pose = Pose(
-        position=list_to_point(p.tolist()), orientation=wxyz_to_quaternion(q.tolist())
-    )
-    out.pose.covariance = covariance.ravel().tolist()
-    return out

@@ -90,7 +90,7 @@ class EmulatedCameraNode(LoopNode):
             t = (stamp - self._epoch) * 1e-9
             if t <= self._time:
                 continue
-            self._time = t
+            self._time, self.stamped = t, stamp
             self._waiting += camera.step(body_matrix(body), t)
         while self._waiting and self._waiting[0].arrival <= (self.now() - self._epoch) * 1e-9:
             self._send(self._waiting.pop(0))

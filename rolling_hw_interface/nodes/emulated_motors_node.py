@@ -2,32 +2,44 @@
 Emulated motors: the arm with its amplifiers and an object on its plate, as hardware seen from ROS.
 
 It takes ``robot_joint_command`` and sends ``robot_joint_states``, as ros2_control's topic-based
-hardware does; the truth goes to topics of its own.
+hardware does; the truth goes to topics of its own. In simulated time it is the clock: it waits for
+the command that answers its state, where somebody answers.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 import math
 import sys
 import threading
 from typing import Any
 
+from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time
+from rolling_dynamics.nodes.joint_state_codec import JointReader, JointReading, JointStateEncoder
 from rolling_dynamics.nodes.model import load_model, Model
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
+from rolling_dynamics.nodes.plant_parameters import (
+    LOCKSTEP_TIMEOUT,
+    RATE_FACTOR,
+    ROLLING_RESISTANCE,
+    SLIP_SHARE,
+)
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_WRITER
+from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_dynamics.nodes.turn_taking import TurnTaking
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.emulated_motors import JointStates
+from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
 from rolling_hw_interface.faults import MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
-from rolling_hw_interface.nodes.conversions import joints_to_message, message_to_joints
 from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
@@ -38,10 +50,13 @@ from rolling_hw_interface.nodes.model_parameters import (
     SCENARIO,
     WORLD_FRAME,
 )
+from rolling_interfaces.msg import RollingContact
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+SIM_START = 100 * 10**9  # of simulated time [ns]: the camera's clock may lie behind
+BUSY = 100_000_000  # lag of the plant, after which its clock is put right [ns]
 RUBBING = ('coulomb', 'viscous')  # torques of friction in the drives
 TABLE = (
     SCENARIO,
@@ -81,6 +96,22 @@ TABLE = (
         text='hold the object on the plate, as a clamp would, so that it only moves with it',
     ),
     Parameter(
+        name='release_at_command',
+        default=False,
+        text='what is held is let go at the first hand/accel_command after ~/reset',
+    ),
+    Parameter(
+        name='truth_rate',
+        default=100.0,
+        low=1.0,
+        high=2000.0,
+        unit='Hz',
+        read_only=True,
+        text='messages a second of hand/ground_truth',
+    ),
+    RATE_FACTOR,
+    LOCKSTEP_TIMEOUT,
+    Parameter(
         name='inertia_factor',
         default=1.0,
         low=0.1,
@@ -109,6 +140,7 @@ class EmulatedMotorsNode(LoopNode):
         super().__init__('emulated_motors', TABLE)
         self._plant: EmulatedPlant | None = None
         self._lock = threading.Lock()
+        self._turns = TurnTaking()
         self._refused = ''
 
     def set_up(self) -> None:
@@ -117,15 +149,18 @@ class EmulatedMotorsNode(LoopNode):
         model = load_model(v['scenario_file'])
         self._plant, self._factors = self._made_of(model), self._asked_factors()
         self._model = model
-        self._names = list(v['joint_names'])
+        names = list(v['joint_names'])
+        self._encode_joints, self._read = JointStateEncoder(names).encode, JointReader(names).read
         world, prefix = v['world_frame'], v['frame_prefix']
         self._encode_hand = OdometryEncoder(world, f'{prefix}hand').encode
         self._encode_object = OdometryEncoder(world, f'{prefix}object').encode
         self._states = self.writer(JointState, 'robot_joint_states', STREAM_WRITER)
         self._object = self.writer(Odometry, 'object/ground_truth', STREAM_WRITER)
         self._hand = self.writer(Odometry, 'hand/ground_truth', STREAM_WRITER)
-        self._mode = self.writer(String, 'contact/ground_truth', EVENT)
-        self._commands = self.polled(JointState, 'robot_joint_command', COMMAND)
+        self._mode = self.writer(RollingContact, 'contact/ground_truth', EVENT)
+        self._time_told = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
+        self._commands = self.polled(JointState, 'robot_joint_command', COMMAND, raw=True)
+        self._releases = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
         self._made.append(
             (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset))
         )
@@ -157,7 +192,15 @@ class EmulatedMotorsNode(LoopNode):
     def begin(self, now: int) -> None:
         """Start the clock of the plant."""
         self._dt = 1.0 / self.values['rate']
+        self.stamped = SIM_START
+        now = SIM_START if self.sim_time else now
         self._epoch, self._ticks, self._told = now - round(self._plant.time * 1e9), 0, ''
+        self._placed, self._released = now, False
+        self._truth_every, self._clock_every = self.every('truth_rate'), round(0.01 / self._dt)
+
+    def period(self) -> float:
+        """Return the time between two steps [s]; the factor may change while they go on."""
+        return 1.0 / (self.values['rate'] * (self.values['rate_factor'] if self.sim_time else 1.0))
 
     def tick(self) -> None:
         """Take commands, step, and send what encoders and truth say."""
@@ -166,43 +209,66 @@ class EmulatedMotorsNode(LoopNode):
             fault, joint = self.values['fault'], self.values['fault_joint']
             if (fault, joint) != (motors.fault, motors.joint):
                 motors.inject(fault, joint)
-            for message in self._commands.take():
-                self._take(message)
-            self._plant.held = self.values['held']
+            self._poll()
+            self._plant.held = self._holds()
             view = self._plant.step(self._dt)
             seen, time = motors.read(), self._plant.time
-        stamp = self._epoch + round(time * 1e9)
-        behind = self.now() - stamp
-        if behind > 100_000_000:  # the machine was busy: the plant's clock is put right
-            self._epoch += behind
-        if seen is not None:
-            self._states.publish(
-                joints_to_message(
-                    self._names,
-                    stamp,
-                    position=seen.position,
-                    velocity=seen.velocity,
-                    effort=seen.effort,
-                )
+            stamp = self._epoch + round(time * 1e9)
+        if self.sim_time:
+            self.stamped = stamp
+        elif self.now() - stamp > BUSY:
+            self._epoch += self.now() - stamp
+        self._ticks += 1
+        self._publish(stamp, seen, view)
+        if self.sim_time:
+            self._turns.wait(
+                stamp,
+                self._poll,
+                lambda: self._publish(stamp, seen, view),
+                timeout=self.values['lockstep_timeout'],
             )
-        self._object.publish(self._encode_object(stamp, view.object_.tolist()))
-        self._hand.publish(self._encode_hand(stamp, view.hand.tolist()))
+            self._loop.period = self.period()
+
+    def _publish(self, stamp: int, seen: JointStates | None, view: PlantView) -> None:
+        """Publish what is seen; what others work with last, so that they have all of it."""
+        if self._time_told is not None and self._ticks % self._clock_every == 0:
+            self._time_told.publish(Clock(clock=nanoseconds_to_time(stamp)))
         if view.mode != self._told:
             self._told = view.mode
-            self._mode.publish(String(data=view.mode))
+            message = RollingContact(mode=view.mode, gap=max(view.gap, 0.0))
+            message.header.stamp = nanoseconds_to_time(stamp)
+            self._mode.publish(message)
+        if self._ticks % self._truth_every == 0:
+            self._hand.publish(self._encode_hand(stamp, view.hand.tolist()))
+        self._object.publish(self._encode_object(stamp, view.object_.tolist()))
+        if seen is not None:
+            self._states.publish(self._encode_joints(stamp, *(v.tolist() for v in seen)))
 
-    def _take(self, message: JointState) -> None:
-        given = [mode for mode in MODES if len(getattr(message, mode)) > 0]
+    def _poll(self) -> None:
+        for data in self._commands.take():
+            try:
+                self._take(self._read(data))
+            except ParameterError as error:
+                self._refused = f'command refused: {error}'
+
+    def _take(self, command: JointReading) -> None:
+        given = [mode for mode in MODES if getattr(command, mode) is not None]
         if len(given) != 1:
-            self._refused = f'a command has one of {", ".join(MODES)}, got {given or "none"}'
-            return
-        if not self.enabled:
-            return
-        try:
-            wanted = message_to_joints(message, self._names, given[0])
-            self._plant.motors.command(given[0], wanted, self._plant.time)
-        except ParameterError as error:
-            self._refused = str(error)
+            raise ParameterError(f'it has one of {", ".join(MODES)}, got {given or "none"}')
+        self._turns.note(command.stamp)
+        if self.enabled:
+            motors = self._plant.motors
+            motors.command(given[0], command.needed(given[0]), self._plant.time)
+
+    def _holds(self) -> bool:
+        """Tell whether the object is held; a first command may have let it go."""
+        if not self.values['held']:
+            return False
+        if self.values['release_at_command'] and not self._released:
+            for data in self._releases.take():
+                with contextlib.suppress(ParameterError):
+                    self._released |= decode_stamped(data, ACCEL).stamp >= self._placed
+        return not self._released
 
     def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         shift = self.values['perturbation_position']
@@ -213,6 +279,7 @@ class EmulatedMotorsNode(LoopNode):
                 self._plant, self._factors = self._made_of(self._model), self._asked_factors()
             self._plant.reset(shift=shift, turn=turn)
             self._epoch += round((at - self._plant.time) * 1e9)
+            self._placed, self._released = self.now(), False
         response.success = True
         response.message = f'at the start, shifted by {shift:g} m and turned by {turn:g} rad'
         return response

@@ -10,22 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import accel_to_control, time_to_nanoseconds
+from rolling_dynamics.nodes.joint_state_codec import JointReading
 from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.stamped_codec import hand_control, Stamped
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.nodes.conversions import message_to_joints, pose_to_arrays
+from rolling_hw_interface.nodes.conversions import checked_pose
 from rolling_hw_interface.nodes.model_parameters import model_of
 from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
-from sensor_msgs.msg import JointState
 
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
@@ -41,11 +40,23 @@ class Values(Protocol):
 
 
 class Inputs(NamedTuple):
-    """Messages that a step takes, oldest first."""
+    """
+    What a step takes, oldest first.
 
-    commands: Sequence[AccelStamped] = ()
-    joints: Sequence[JointState] = ()
-    images: Sequence[PoseWithCovarianceStamped] = ()
+    Attributes
+    ----------
+    commands
+        Numbers of ``AccelStamped``.
+    joints
+        Joint states.
+    images
+        Numbers of ``PoseWithCovarianceStamped``.
+
+    """
+
+    commands: Sequence[Stamped] = ()
+    joints: Sequence[JointReading] = ()
+    images: Sequence[Stamped] = ()
 
 
 class Estimated(NamedTuple):
@@ -115,7 +126,7 @@ class Estimation:
         self.stamp: int | None = None
         self._guess: JointEstimate | None = None
         self._control = np.zeros(6)
-        self._waiting: list[tuple[float, PoseWithCovarianceStamped]] = []
+        self._waiting: list[tuple[float, Stamped]] = []
         self._commands.forget()
         self.encoders.forget()
         self.estimator.forget()
@@ -145,13 +156,13 @@ class Estimation:
         """
         self._now = self._seconds(now)
         for command in inputs.commands:
-            self._control = accel_to_control(command.accel)
+            self._control = hand_control(command.values)
             self._commands.feed(self._now)
         out = [e for joints in inputs.joints if (e := self._take_joints(joints)) is not None]
         waiting = [*self._waiting, *((self._now, image) for image in inputs.images)]
         self._waiting = []
         for arrival, image in waiting:  # an image can be here before the joints of its time
-            stamp = self._seconds(time_to_nanoseconds(image.header.stamp))
+            stamp = self._seconds(image.stamp)
             if self.estimator.ahead(stamp) > 0.0 and self._now - arrival < PATIENCE:
                 self._waiting.append((arrival, image))
             elif enabled:
@@ -165,13 +176,13 @@ class Estimation:
     def _seconds(self, stamp: int) -> float:
         return (stamp - self._epoch) * 1e-9
 
-    def _take_joints(self, message: JointState) -> Estimated | None:
+    def _take_joints(self, joints: JointReading) -> Estimated | None:
         try:
-            measured = message_to_joints(message, self._values['joint_names'], 'position')
+            measured = joints.needed('position')
         except ParameterError as error:
             self.refused = str(error)
             return None
-        stamp = time_to_nanoseconds(message.header.stamp)
+        stamp = joints.stamp
         steps = 1
         if self.stamp is not None:
             if stamp <= self.stamp:
@@ -216,18 +227,16 @@ class Estimation:
         except ParameterError:
             return np.zeros(3)
 
-    def _take_image(
-        self, message: PoseWithCovarianceStamped, stamp: float, arrival: float
-    ) -> None:
-        frame, wanted = message.header.frame_id, self._values['world_frame']
+    def _take_image(self, image: Stamped, stamp: float, arrival: float) -> None:
+        frame, wanted = image.frame, self._values['world_frame']
         if frame != wanted:
             self.refused = f'pose in frame {frame!r}, {wanted!r} is needed'
             return
         try:
-            p, q = pose_to_arrays(message.pose.pose)
+            p, q = checked_pose(image.values[:3], image.values[[6, 3, 4, 5]])
         except ParameterError as error:
             self.refused = str(error)
             return
-        covariance = np.array(message.pose.covariance).reshape(6, 6)
+        covariance = image.values[7:].reshape(6, 6)
         if not self.estimator.take_image(stamp, arrival, p, q, covariance):
             self.refused = f'image refused: {self.estimator.reason}'

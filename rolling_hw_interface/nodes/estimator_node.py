@@ -2,7 +2,7 @@
 Estimator: states of hand, object and contact from encoders and delayed images.
 
 The states come out a thousand times a second, hand and object with equal stamps, as the controller
-takes them.
+takes them. In simulated time the newest joint state tells the time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.contact_view import ContactView, NAMES
 from rolling_dynamics.nodes.conversions import matrix_to_transform, nanoseconds_to_time
+from rolling_dynamics.nodes.joint_state_codec import JointReader, JointReading
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant_parameters import TF_RATE
 from rolling_dynamics.nodes.plant_topics import body_matrix
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import (
     COMMAND,
@@ -31,6 +34,7 @@ from rolling_dynamics.nodes.qos import (
     STREAM_POLLED,
     STREAM_WRITER,
 )
+from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE, Stamped
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
@@ -45,7 +49,7 @@ from rolling_hw_interface.nodes.model_parameters import (
     WORLD_FRAME,
 )
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, step_of
-from rolling_hw_interface.object_estimator import Estimate
+from rolling_hw_interface.object_estimator import Estimate, VISION_TIMEOUT
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Int64MultiArray, String
@@ -89,7 +93,7 @@ TABLE = (
     ),
     Parameter(
         name='vision_timeout',
-        default=0.15,
+        default=VISION_TIMEOUT,
         low=0.005,
         high=5.0,
         unit='s',
@@ -161,14 +165,17 @@ class EstimatorNode(LoopNode):
         self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
         self._steps = self.writer(Int64MultiArray, '~/steps', LOG)
         self._settings = self.writer(String, '~/settings', LATCHED)
-        self._joints = self.polled(JointState, self.values['state_topic'], STREAM_POLLED)
-        self._images = self.polled(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
-        self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND)
+        self._read = JointReader(self.values['joint_names']).read
+        v, pose = self.values, PoseWithCovarianceStamped
+        self._joints = self.polled(JointState, v['state_topic'], STREAM_POLLED, raw=True)
+        self._images = self.polled(pose, 'vision/object_pose', SENSOR_DATA, raw=True)
+        self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
 
     def begin(self, now: int) -> None:  # noqa: ARG002 - the first tick has its own time
         """Start anew."""
         self._ticks, self._flags = 0, BEGIN
         self._log: list[int] = []
+        self._told: list[Estimated] = []
         self._noted = 0
         self._every = {n: self.every(n) for n in ('contact_rate', 'state_rate', 'tf_rate')}
         self._settings.publish(String(data=json.dumps(self.values.as_dict())))
@@ -177,7 +184,12 @@ class EstimatorNode(LoopNode):
 
     def tick(self) -> None:
         """Take what came, and publish what follows from it."""
-        inputs = Inputs(self._accelerations.take(), self._joints.take(), self._images.take())
+        inputs = Inputs(
+            self._numbers(self._accelerations, ACCEL), self._joint_states(),
+            self._numbers(self._images, POSE),
+        )  # fmt: skip
+        if self.sim_time and not self.stamped:
+            return
         # taken before: an arrival may be noted too late, but a clock is found by the earliest
         flags, now, core = self._flags, self.now(), self._core
         self._flags = 0
@@ -188,8 +200,39 @@ class EstimatorNode(LoopNode):
         step = step_of(now, flags | (ENABLED if self.enabled else 0), inputs)
         if not (step.empty and core.idle):
             self._note(step.numbers())
-        for estimated in core.step(now, inputs, enabled=bool(step.flags & ENABLED)):
+        told = core.step(now, inputs, enabled=bool(step.flags & ENABLED))
+        for estimated in told:
             self._publish(estimated)
+        self._told = told or self._told
+
+    def _numbers(self, topic: PolledSubscription, count: int) -> list[Stamped]:
+        """Return the numbers of the messages that came."""
+        out = []
+        for data in topic.take():
+            try:
+                out.append(decode_stamped(data, count))
+            except ParameterError as error:
+                self._core.refused = str(error)
+        return out
+
+    def _joint_states(self) -> list[JointReading]:
+        """Return the joint states that came; one that came again has its estimates told again."""
+        out = []
+        for data in self._joints.take():
+            try:
+                joints = self._read(data)
+            except ParameterError as error:
+                self._core.refused = str(error)
+                continue
+            if not self.sim_time:
+                out.append(joints)
+            elif joints.stamp > self.stamped:
+                self.stamped = joints.stamp
+                out.append(joints)
+            else:
+                for estimated in self._told:
+                    self._publish_states(estimated)
+        return out
 
     def _note(self, numbers: list[int]) -> None:
         self._log += numbers
@@ -209,11 +252,10 @@ class EstimatorNode(LoopNode):
 
     def _publish(self, estimated: Estimated) -> None:
         stamp, hand, found = estimated
-        self._hand.publish(self._encode_hand(stamp, hand.tolist()))
+        self._publish_states(estimated)
         self._ticks += 1
         if found is None:
             return
-        self._object.publish(self._encode_object(stamp, found.object_.tolist()))
         n, every = self._ticks, self._every
         if n % every['contact_rate'] == 0:
             self._publish_coordinates(stamp, hand, found)
@@ -225,6 +267,13 @@ class EstimatorNode(LoopNode):
             world = self.values['world_frame']
             frame = matrix_to_transform(X, time, world, self._object_frame)
             self._tf.publish(TFMessage(transforms=[frame]))
+
+    def _publish_states(self, estimated: Estimated) -> None:
+        """Publish hand and object."""
+        stamp, hand, found = estimated
+        self._hand.publish(self._encode_hand(stamp, hand.tolist()))
+        if found is not None:
+            self._object.publish(self._encode_object(stamp, found.object_.tolist()))
 
     def _publish_coordinates(self, stamp: int, hand: NDArray[np.float64], found: Estimate) -> None:
         X_WH = body_matrix(hand)

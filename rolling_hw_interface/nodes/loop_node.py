@@ -14,6 +14,7 @@ from rolling_dynamics.nodes.suite_node import SuiteNode
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.5  # for the loop to end [s]
+LOOK_PERIOD = 2e-4  # between two looks for what came, in simulated time [s]
 RATE = Parameter(
     name='rate',
     default=1000.0,
@@ -30,8 +31,17 @@ class LoopNode(SuiteNode):
     Lifecycle node with a loop.
 
     Subclasses override :meth:`set_up`, :meth:`begin`, :meth:`tick`, :meth:`switch` and
-    :meth:`wind_down`; what :meth:`writer`, :meth:`reader` and :meth:`polled` make is destroyed at
-    cleanup.
+    :meth:`wind_down`; what :meth:`writer` and :meth:`polled` make is destroyed at cleanup.
+
+    Attributes
+    ----------
+    enabled
+        Whether it is to do its work.
+    sim_time
+        Whether the nodes take turns in simulated time; known from configure on.
+    stamped
+        In simulated time the newest stamp that came, which is the time [ns]; 0 before.
+
     """
 
     def __init__(self, name: str, table: Sequence[Parameter], **options: Any) -> None:
@@ -40,7 +50,7 @@ class LoopNode(SuiteNode):
         self._loop: PeriodicLoop | None = None
         self._made: list[tuple[Any, Any]] = []
         self._fault = ''
-        self.enabled = True
+        self.enabled, self.sim_time, self.stamped = True, False, 0
 
     # -- what a subclass fills in -----------------------------------------------------------
 
@@ -67,6 +77,7 @@ class LoopNode(SuiteNode):
 
     def configure(self) -> None:
         """Create services and what the subclass needs."""
+        self.sim_time = bool(self.get_parameter('use_sim_time').value)
         self.set_up()
         for kind, name, callback in (
             (SetBool, '~/enable', self._enable),
@@ -76,12 +87,14 @@ class LoopNode(SuiteNode):
 
     def activate(self) -> None:
         """Start the loop."""
-        self._fault = ''
+        self._fault, self.stamped = '', 0
         self.begin(self.now())
-        self._loop = PeriodicLoop(
-            self.tick, 1.0 / self.values['rate'], name='loop', on_fault=self._fail
-        )
+        self._loop = PeriodicLoop(self.tick, self.period(), name='loop', on_fault=self._fail)
         self._loop.start()
+
+    def period(self) -> float:
+        """Return the time between two turns of the loop [s]."""
+        return LOOK_PERIOD if self.sim_time else 1.0 / float(self.values['rate'])
 
     def deactivate(self) -> None:
         """Leave everything safe, then stop the loop."""
@@ -111,7 +124,7 @@ class LoopNode(SuiteNode):
 
     def now(self) -> int:
         """Return the time of the node [ns]."""
-        return int(self.get_clock().now().nanoseconds)
+        return self.stamped if self.sim_time else int(self.get_clock().now().nanoseconds)
 
     def writer(self, kind: type, name: str, qos: Any) -> Any:
         """Create a publisher."""

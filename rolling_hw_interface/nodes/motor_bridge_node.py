@@ -2,11 +2,13 @@
 Motor bridge: from accelerations of the hand to joint commands, with limits and watchdogs.
 
 It drives motors through ros2_control's topic-based hardware pair or through the command topic of a
-controller, whether they are real or emulated.
+controller, whether they are real or emulated. In simulated time it answers each joint state once,
+after the controller has, where one is at work.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -15,23 +17,27 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import accel_to_control, nanoseconds_to_time
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time
+from rolling_dynamics.nodes.joint_state_codec import JointReader, JointStateEncoder
 from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import TF_RATE
+from rolling_dynamics.nodes.plant_parameters import LOCKSTEP_TIMEOUT, TF_RATE
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
+from rolling_dynamics.nodes.stamped_codec import (
+    ACCEL,
+    decode_stamped,
+    hand_control,
+    Stamped,
+)
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_dynamics.nodes.turn_taking import TurnTaking
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.arm_frames import arm_frames
-from rolling_hw_interface.nodes.conversions import (
-    joints_to_message,
-    joints_to_trajectory,
-    message_to_joints,
-)
+from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
@@ -77,12 +83,22 @@ TABLE = (
         text='publish joint_states; off beside joint_state_broadcaster',
     ),
     Parameter(
+        name='joint_states_rate',
+        default=100.0,
+        low=1.0,
+        high=2000.0,
+        unit='Hz',
+        read_only=True,
+        text='messages a second of joint_states',
+    ),
+    Parameter(
         name='publish_frames',
         default=True,
         read_only=True,
         text='publish frames of the links; off beside robot_state_publisher',
     ),
     TF_RATE,
+    LOCKSTEP_TIMEOUT,
     WORLD_FRAME,
     FRAME_PREFIX,
     *BRIDGE_TABLE,
@@ -99,6 +115,7 @@ class MotorBridgeNode(LoopNode):
         super().__init__('motor_bridge', TABLE)
         self._bridge: MotorBridge | None = None
         self._lock = threading.Lock()
+        self._turns = TurnTaking()
         self._refused = ''
         self._position: NDArray[np.float64] | None = None
 
@@ -114,6 +131,8 @@ class MotorBridgeNode(LoopNode):
             )
         self._bridge = MotorBridge(arm, motors, settings)
         self._names = list(self.values['joint_names'])
+        self._read = JointReader(self._names).read
+        self._encode = JointStateEncoder(self._names, (settings.mode,)).encode
         kind, usual = OUTPUTS[self._output]
         self._commands = self.writer(kind, self.values['command_topic'] or usual, COMMAND)
         self._joint_states = (
@@ -125,8 +144,8 @@ class MotorBridgeNode(LoopNode):
         if self.values['publish_frames']:
             self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
             self._describe(arm.model)
-        self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND)
-        self._states = self.polled(JointState, self.values['state_topic'], STREAM_POLLED)
+        self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
+        self._states = self.polled(JointState, self.values['state_topic'], STREAM_POLLED, raw=True)
         self._frame = f'{self.values["frame_prefix"]}hand'
         self.get_logger().info(
             f'driving {", ".join(self._names)} by {settings.mode}, stops within '
@@ -142,7 +161,9 @@ class MotorBridgeNode(LoopNode):
     def begin(self, now: int) -> None:
         """Start from where the arm is."""
         self._epoch, self._ticks, self._dt = now, 0, 1.0 / self.values['rate']
-        self._tf_every = self.every('tf_rate')
+        self._tf_every, self._joints_every = self.every('tf_rate'), self.every('joint_states_rate')
+        self._newest = b''
+        self._answer: tuple[int, NDArray[np.float64] | None] = (-1, None)
         self.enabled = True
         if self._bridge.phase != 'waiting':
             self._bridge.enable(0.0)
@@ -150,21 +171,33 @@ class MotorBridgeNode(LoopNode):
     def tick(self) -> None:
         """Take states and commands, and send what follows from them."""
         now = self.now()
-        t = (now - self._epoch) * 1e-9
         with self._lock:
-            for message in self._states.take():
-                self._take_state(message, t)
-            for message in self._accelerations.take():
-                self._take_command(message, t)
-            out = self._bridge.step(t, self._dt)
-        if out is not None:
-            self._send(out, now)
+            came = self._take_states(now)
+            if self.sim_time:
+                now = self.stamped
+                if not came:
+                    return
+                if now == self._answer[0]:  # it came again: so does the answer
+                    self._send(*self._answer)
+                    return
+                self._turns.wait(now, self._take_commands, timeout=self.values['lockstep_timeout'])
+            self._take_commands()
+            out = self._bridge.step(self._seconds(now), self._dt)
+        self._answer = (now, out)
+        self._send(now, out)
         self._ticks += 1
-        if (
-            self._tf is not None
-            and self._position is not None
-            and not self._ticks % self._tf_every
-        ):
+        self._publish_slowly(now)
+
+    def _seconds(self, now: int) -> float:
+        return (now - self._epoch) * 1e-9
+
+    def _publish_slowly(self, now: int) -> None:
+        """Publish what is due for those who only watch."""
+        joints, self._newest = self._newest, b''
+        if joints and self._joint_states is not None and self._ticks % self._joints_every == 0:
+            self._joint_states.publish(joints)
+        due = self._ticks % self._tf_every == 1 % self._tf_every
+        if due and self._tf is not None and self._position is not None:
             self._tf.publish(
                 arm_frames(
                     self._bridge.arm.model,
@@ -175,29 +208,46 @@ class MotorBridgeNode(LoopNode):
                 )
             )
 
-    def _take_state(self, message: JointState, t: float) -> None:
-        try:
-            position = message_to_joints(message, self._names, 'position')
-            velocity = message_to_joints(message, self._names, 'velocity')
-        except ParameterError as error:
-            self._refused = str(error)
-            return
-        self._bridge.take_state(position, velocity, t)
-        if np.all(np.isfinite(position)):
-            self._position = position
-        if self._joint_states is not None:
-            self._joint_states.publish(message)
+    def _take_states(self, now: int) -> bool:
+        """Take joint states; tell whether any came, in simulated time a new one."""
+        came = False
+        for data in self._states.take():
+            try:
+                read = self._read(data)
+                position, velocity = read.needed('position'), read.needed('velocity')
+            except ParameterError as error:
+                self._refused = str(error)
+                continue
+            came = True
+            if self.sim_time:  # one without an answer comes again
+                self.stamped = now = read.stamp
+            self._newest = data
+            self._bridge.take_state(position, velocity, self._seconds(now))
+            if math.isfinite(position.sum()):
+                self._position = position
+        return came
 
-    def _take_command(self, message: AccelStamped, t: float) -> None:
-        if message.header.frame_id not in ('', self._frame):
-            self._refused = (
-                f'command in frame {message.header.frame_id!r} refused, {self._frame!r} is needed'
+    def _take_commands(self) -> None:
+        t = self._seconds(self.now())
+        for data in self._accelerations.take():
+            try:
+                stamp, _, values = self._in_our_frame(decode_stamped(data, ACCEL))
+            except ParameterError as error:
+                self._refused = str(error)
+                continue
+            self._turns.note(stamp)
+            self._bridge.take_command(hand_control(values), t)
+
+    def _in_our_frame(self, command: Stamped) -> Stamped:
+        if command.frame not in ('', self._frame):
+            raise ParameterError(
+                f'command in frame {command.frame!r} refused, {self._frame!r} is needed'
             )
-            return
-        self._bridge.take_command(accel_to_control(message.accel), t)
+        return command
 
-    def _send(self, out: NDArray[np.float64], now: int) -> None:
-        mode = self._bridge.settings.mode
+    def _send(self, now: int, out: NDArray[np.float64] | None) -> None:
+        if out is None:
+            return
         if self._output == 'array':
             self._commands.publish(Float64MultiArray(data=out.tolist()))
         elif self._output == 'trajectory':
@@ -207,14 +257,14 @@ class MotorBridgeNode(LoopNode):
                 joints_to_trajectory(self._names, now, q, self._bridge.qd, ahead)
             )
         else:
-            self._commands.publish(joints_to_message(self._names, now, **{mode: out}))
+            self._commands.publish(self._encode(now, out.tolist()))
 
     def switch(self, *, on: bool) -> str:
         """Enable, or stop in the stated time."""
         if self._bridge is None or self._loop is None:
             return 'the node is not active'
-        t = (self.now() - self._epoch) * 1e-9
         with self._lock:
+            t = self._seconds(self.now())
             if on:
                 self._bridge.enable(t)
                 return 'commands are taken'

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
 from rolling_hw_interface.nodes.estimation import Inputs
 
 BEGIN, ENABLED, FORGET = 1, 2, 4  # flags: starts anew, takes images, waits for an image first
@@ -54,7 +53,7 @@ class Step:
 
 def step_of(now: int, flags: int, inputs: Inputs) -> Step:
     """Return the step that took these inputs."""
-    return Step(now, flags, *(tuple(map(_stamp, messages)) for messages in inputs))
+    return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in inputs))
 
 
 def steps_in(data: Iterable[int]) -> Iterator[Step]:
@@ -70,7 +69,3 @@ def steps_in(data: Iterable[int]) -> Iterator[Step]:
             at += count
         yield Step(now, flags, *kinds)
         numbers = numbers[at:]
-
-
-def _stamp(message: object) -> int:
-    return time_to_nanoseconds(message.header.stamp)

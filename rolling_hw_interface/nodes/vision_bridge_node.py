@@ -13,18 +13,15 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import matrix_to_transform
+from rolling_dynamics.nodes.conversions import matrix_to_transform, time_to_nanoseconds
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.process import events_executor, run_node
 from rolling_dynamics.nodes.qos import overridable, SENSOR_DATA, STREAM_WRITER
+from rolling_dynamics.nodes.stamped_codec import POSE, StampedEncoder
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
-from rolling_hw_interface.nodes.conversions import (
-    arrays_to_pose,
-    cloud_to_markers,
-    pose_to_arrays,
-)
+from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arrays
 from rolling_hw_interface.nodes.model_parameters import FRAME_PREFIX, WORLD_FRAME
 from rolling_hw_interface.vision import PoseMeasurement, Vision
 from rolling_hw_interface.watchdog import Watchdog
@@ -146,6 +143,7 @@ class VisionBridgeNode(SuiteNode):
         self._tf = self.create_publisher(
             TFMessage, '/tf', STREAM_WRITER, qos_overriding_options=qos
         )
+        self._encode = StampedEncoder(v['world_frame'], POSE).encode
         self._last: tuple[PoseMeasurement, Any] | None = None
         reader = self.create_subscription(
             INPUTS[v['input']],
@@ -191,9 +189,9 @@ class VisionBridgeNode(SuiteNode):
             return
         self._fresh.feed(self._seconds())
         self._last = (found, message.header.stamp)
-        self._poses.publish(
-            arrays_to_pose(*found, message.header.stamp, self.values['world_frame'])
-        )
+        (x, y, z), (qw, qx, qy, qz) = found.p.tolist(), found.q.tolist()
+        numbers = (x, y, z, qx, qy, qz, qw, *found.covariance.ravel().tolist())
+        self._poses.publish(self._encode(time_to_nanoseconds(message.header.stamp), numbers))
 
     def _measure(self, message: Any) -> PoseMeasurement | None:
         kind = self.values['input']

@@ -9,22 +9,20 @@ bit.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 import json
 from typing import Any
 
-from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.joint_state_codec import JointReader
 from rolling_dynamics.nodes.odometry_codec import decode_odometry
+from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_robotics.nodes.recorded import Recorded
-from sensor_msgs.msg import JointState
 
 Array = NDArray[np.float64]
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
@@ -54,10 +52,12 @@ class ReplayedEstimates:
 class _Queue:
     """The recorded messages of a topic, taken in their order by their stamps."""
 
-    def __init__(self, recorded: Recorded, topic: str, kind: type) -> None:
+    def __init__(
+        self, recorded: Recorded, topic: str, read: Callable[[bytes], Any | None]
+    ) -> None:
         self._path, self._topic = recorded.path, topic
         self._waiting = deque(
-            deserialize_message(data, kind) for _, _, data in recorded.raw([topic])
+            taken for _, _, data in recorded.raw([topic]) if (taken := read(data)) is not None
         )
 
     def take(self, stamps: Sequence[int]) -> list[Any]:
@@ -65,9 +65,9 @@ class _Queue:
         out = []
         for stamp in stamps:
             while self._waiting:
-                message = self._waiting.popleft()
-                if time_to_nanoseconds(message.header.stamp) == stamp:
-                    out.append(message)
+                taken = self._waiting.popleft()
+                if taken.stamp == stamp:
+                    out.append(taken)
                     break
             else:
                 raise ParameterError(
@@ -117,11 +117,11 @@ def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
 def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]) -> Iterator[Any]:
     core = Estimation(values)
     queues = [
-        _Queue(recorded, topic, kind)
-        for topic, kind in (
-            (COMMANDS, AccelStamped),
-            (values['state_topic'], JointState),
-            (IMAGES, PoseWithCovarianceStamped),
+        _Queue(recorded, topic, _unless_refused(read))
+        for topic, read in (
+            (COMMANDS, lambda data: decode_stamped(data, ACCEL)),
+            (values['state_topic'], JointReader(values['joint_names']).read),
+            (IMAGES, lambda data: decode_stamped(data, POSE)),
         )
     ]
     for step in steps:
@@ -132,6 +132,18 @@ def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]
         stamps = (step.commands, step.joints, step.images)
         inputs = Inputs(*(q.take(s) for q, s in zip(queues, stamps, strict=True)))
         yield from core.step(step.now, inputs, enabled=bool(step.flags & ENABLED))
+
+
+def _unless_refused(read: Callable[[bytes], Any]) -> Callable[[bytes], Any | None]:
+    """Return a reader of messages that gives None for one that the estimator refused."""
+
+    def reader(data: bytes) -> Any | None:
+        try:
+            return read(data)
+        except ParameterError:
+            return None
+
+    return reader
 
 
 def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> ReplayedEstimates:

@@ -58,13 +58,8 @@ class TrialClient(DemoClient):
         self._status: list[dict[str, Any]] = []
         self._modes: list[tuple[float, str]] = []
         self._node.create_subscription(String, 'controller/trial', self._take_status, LATCHED)
-        if hardware == 'emulated':
-            self._node.create_subscription(String, 'contact/ground_truth', self._take_mode, EVENT)
-        else:
-            self._node.create_subscription(
-                RollingContact, 'contact/state', self._take_contact, EVENT
-            )
-
+        modes = 'contact/ground_truth' if hardware == 'emulated' else 'contact/state'
+        self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
 
     def __enter__(self) -> TrialClient:  # noqa: PYI034  Self needs Python 3.11
@@ -90,9 +85,6 @@ class TrialClient(DemoClient):
     def _take_contact(self, message: RollingContact) -> None:
         stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
         self._modes.append((stamp, message.mode))
-
-    def _take_mode(self, message: String) -> None:
-        self._modes.append((self._node.get_clock().now().nanoseconds * 1e-9, message.data))
 
     def _told(self, phase: str, run: int | None = None) -> dict[str, Any] | None:
         """Return what the controller told of a phase, or None."""
@@ -162,6 +154,7 @@ class TrialClient(DemoClient):
                 'inertia_factor': off.inertia,
                 'resistance_factor': off.resistance,
                 'held': True,
+                'release_at_command': True,
             },
         )
         self._trigger('emulated_motors/reset')
@@ -213,8 +206,6 @@ class TrialClient(DemoClient):
         before = self._modes[-1:]
         self._modes, self._running = before, record
         run = int(self._trigger('controller/start').split()[1].rstrip(':'))
-        if self._hardware == 'emulated':
-            self.set_parameters('emulated_motors', {'held': False})
         on_start()
         self._wait(
             'the trial did not end',

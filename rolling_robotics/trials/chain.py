@@ -27,7 +27,7 @@ from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.object_estimator import ObjectEstimator
+from rolling_hw_interface.object_estimator import ObjectEstimator, VISION_TIMEOUT
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import camera_pose, Vision
 from rolling_robotics.trials.imperfections import Draw, Imperfections
@@ -36,7 +36,6 @@ from transforms3d.quaternions import quat2mat
 Array = NDArray[np.float64]
 PERIOD = 1e-3  # s
 CAMERA = camera_pose((0.0, -1.0, 0.1), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))  # looks along +y
-VISION_TIMEOUT = 0.3  # s: with older images there is no state of the object
 FRESH = 0.02  # s: the estimator does not count on older commands
 FULL = {'q_WH': (1, 0, 0, 0), 'w_WH_H': (0, 0, 0), 'v_WH_H': (0, 0, 0), 'w_HO_H': (0, 0, 0)}
 

@@ -137,8 +137,6 @@ def test_processes_are_those_of_the_hardware():
 def test_real_hardware_is_not_driven_by_a_demonstration(tmp_path):
     with pytest.raises(ParameterError, match='hardware:=real'):
         run_laboratory('flip_up', tmp_path, hardware=REAL)
-    with pytest.raises(ParameterError, match='goes by the clock'):
-        run_laboratory('flip_up', tmp_path, hardware=EMULATED, use_sim_time=True)
 
 
 def test_options_of_the_laboratory_go_with_its_experiments(tmp_path):

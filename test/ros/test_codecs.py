@@ -20,13 +20,18 @@ from rolling_dynamics.nodes.stamped_codec import (
     POSE,
     StampedEncoder,
 )
-from rolling_hw_interface.nodes.conversions import arrays_to_pose, joints_to_message
 from sensor_msgs.msg import JointState
 
 STAMP = 12_345_678_901
 NAMES = ['joint_1', 'j2', 'shoulder']
 FRAMES = [k * 'h' for k in range(9)]
 RNG = np.random.default_rng(3)
+
+
+def joints_to_message(names, **fields):
+    out = JointState(name=names, **{k: v.tolist() for k, v in fields.items()})
+    out.header.stamp = nanoseconds_to_time(STAMP)
+    return out
 
 
 @pytest.mark.parametrize('frame', FRAMES)
@@ -43,7 +48,12 @@ def test_accelerations(frame):
 @pytest.mark.parametrize('frame', FRAMES)
 def test_poses_with_covariance(frame):
     p, q, C = RNG.normal(size=3), np.array([0.5, -0.5, 0.5, 0.5]), RNG.normal(size=(6, 6))
-    message = arrays_to_pose(p, q, C, nanoseconds_to_time(STAMP), frame)
+    message = PoseWithCovarianceStamped()
+    message.header.stamp, message.header.frame_id = nanoseconds_to_time(STAMP), frame
+    position, orientation = message.pose.pose.position, message.pose.pose.orientation
+    position.x, position.y, position.z = p.tolist()
+    orientation.w, orientation.x, orientation.y, orientation.z = q.tolist()
+    message.pose.covariance = C.ravel().tolist()
     stamp, name, values = decode_stamped(bytes(serialize_message(message)), POSE)
     assert (stamp, name) == (STAMP, frame)
     assert_array_equal(values, [*p, *q[[1, 2, 3, 0]], *C.ravel()])
@@ -64,7 +74,7 @@ def test_what_is_no_such_message_is_refused(data):
 def test_joints_written_are_read_by_rclpy(names, fields):
     given = {f: RNG.normal(size=len(names)) for f in fields}
     data = JointStateEncoder(names, fields).encode(STAMP, *(v.tolist() for v in given.values()))
-    assert deserialize_message(data, JointState) == joints_to_message(names, STAMP, **given)
+    assert deserialize_message(data, JointState) == joints_to_message(names, **given)
 
 
 @pytest.mark.parametrize('frame', FRAMES)
@@ -74,7 +84,7 @@ def test_joints_are_read_in_any_order_and_beside_others(frame, fields):
     reader = JointReader(NAMES)
     for _ in range(2):
         given = {f: RNG.normal(size=5) for f in fields}
-        message = joints_to_message(names, STAMP, **given)
+        message = joints_to_message(names, **given)
         message.header.frame_id = frame
         found = reader.read(bytes(serialize_message(message)))
         assert found.stamp == STAMP
@@ -92,6 +102,6 @@ def test_joints_that_are_missing_are_named():
         reader.read(JointStateEncoder(NAMES, ()).encode(STAMP)).needed('position')
     with pytest.raises(ParameterError, match=r"of \['joint_1', 'j2', 'shoulder'\] are needed"):
         reader.read(JointStateEncoder(NAMES[:2], ()).encode(STAMP))
-    short = joints_to_message(NAMES, STAMP, position=np.zeros(2))
+    short = joints_to_message(NAMES, position=np.zeros(2))
     with pytest.raises(ParameterError, match='got 2 values of 3 joints'):
         reader.read(bytes(serialize_message(short)))

@@ -18,7 +18,7 @@ from rolling_dynamics.nodes.qos import (
     STREAM_READER,
     STREAM_WRITER,
 )
-from rolling_hw_interface.nodes.conversions import arrays_to_pose
+from rolling_dynamics.nodes.stamped_codec import POSE, StampedEncoder
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, steps_in
 from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
@@ -57,15 +57,10 @@ class FakeSensors:
         if self.blind:
             return
         half = -math.pi / 4
-        stamp = nanoseconds_to_time(now - 10_000_000 + round(AHEAD * 1e9))
-        pose = arrays_to_pose(
-            np.array([0.0, 0.0, 0.0252]),
-            np.array([math.cos(half), 0.0, math.sin(half), 0.0]),
-            np.diag([1e-8] * 3 + [1e-5] * 3),
-            stamp,
-            self.frame,
-        )
-        self._poses.publish(pose)
+        covariance = np.diag([1e-8] * 3 + [1e-5] * 3).ravel()
+        numbers = (0.0, 0.0, 0.0252, 0.0, math.sin(half), 0.0, math.cos(half), *covariance)
+        encode = StampedEncoder(self.frame, POSE).encode
+        self._poses.publish(encode(now - 10_000_000 + round(AHEAD * 1e9), numbers))
 
 
 @pytest.fixture(scope='module')

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
+from rolling_dynamics.nodes.joint_state_codec import JointReader, JointStateEncoder
 from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_hw_interface.nodes.conversions import arrays_to_pose, joints_to_message
+from rolling_dynamics.nodes.stamped_codec import (
+    ACCEL,
+    accel_values,
+    decode_stamped,
+    POSE,
+    StampedEncoder,
+)
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
@@ -38,6 +44,15 @@ VALUES = {entry.name: entry.default for entry in TABLE} | {
     'filter.planar': True,
     'least_latency': 0.01,
 }
+WRITE_COMMAND, WRITE_POSE = (
+    StampedEncoder(*kind).encode for kind in (('hand', ACCEL), ('world', POSE))
+)
+WRITE_JOINTS = JointStateEncoder(NAMES, ('position', 'velocity')).encode
+READ = (
+    lambda data: decode_stamped(data, ACCEL),
+    JointReader(NAMES).read,
+    lambda data: decode_stamped(data, POSE),
+)
 EPOCH, PERIOD, STEPS = 10**18, 10_000_000, 120  # ns, ns
 
 
@@ -47,18 +62,17 @@ def sensed(k, random):
     commands, joints, images = [], [], []
     if k % 3 == 0:
         u = random.normal(0.0, 1e-3, 6).tolist()
-        commands.append(accel_command(u, nanoseconds_to_time(now), 'hand'))
+        commands.append(WRITE_COMMAND(now, accel_values(u)))
     for late in {7: (), 8: (1, 0)}.get(k % 20, (0,)):  # none, then two at once
         stamp = now - late * PERIOD
-        joints.append(joints_to_message(NAMES, stamp, position=START, velocity=np.zeros(3)))
+        joints.append(WRITE_JOINTS(stamp, START.tolist(), [0.0, 0.0, 0.0]))
     if k % 10 != 4:
         half = -math.pi / 4 + random.normal(0.0, 2e-4)
         p = np.array([0.0, 0.0, 0.0252]) + random.normal(0.0, 2e-5, 3)
-        q = np.array([math.cos(half), 0.0, math.sin(half), 0.0])
         covariance = np.diag([1e-8] * 3 + [1e-5] * 3)
-        stamp = nanoseconds_to_time(now - PERIOD)
-        images.append(arrays_to_pose(p, q, covariance, stamp, 'world'))
-    return now, Inputs(commands, joints, images)
+        numbers = (*p, 0.0, math.sin(half), 0.0, math.cos(half), *covariance.ravel())
+        images.append(WRITE_POSE(now - PERIOD, numbers))
+    return now, (commands, joints, images)
 
 
 def flags_of(k):
@@ -67,8 +81,8 @@ def flags_of(k):
     return switched | (0 if 60 <= k < 70 else ENABLED)
 
 
-def messages_of(inputs):
-    return [(t, m) for t, kind in zip(INPUTS, inputs, strict=True) for m in kind]
+def messages_of(came):
+    return [(t, m) for t, kind in zip(INPUTS, came, strict=True) for m in kind]
 
 
 @pytest.fixture(scope='module')
@@ -88,10 +102,11 @@ def recording(tmp_path_factory):
     put('estimator/settings', serialize_message(String(data=json.dumps(VALUES))))
     core.begin(EPOCH)
     for k in range(STEPS):
-        now, inputs = sensed(k, random)
+        now, came = sensed(k, random)
+        inputs = Inputs(*([read(m) for m in kind] for read, kind in zip(READ, came, strict=True)))
         flags = flags_of(k)
-        for topic, message in messages_of(inputs):
-            put(topic, serialize_message(message))
+        for topic, message in messages_of(came):
+            put(topic, message)
         if flags & FORGET:
             core.forget()
         log += step_of(now, flags, inputs).numbers()

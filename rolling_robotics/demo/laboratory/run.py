@@ -25,20 +25,14 @@ from rolling_robotics.experiments import EMULATED, find_experiment, REAL, SIMULA
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient
 
-IDLE_PACE, PACE = 0.05, 10.0  # simulated seconds in a second at most, between trials and in them
+PLANT: Mapping[str, str] = {SIMULATED: 'simulator', EMULATED: 'emulated_motors'}
+# Simulated seconds in a second at most, between trials and in them. The estimator has to see the
+# object for some time before a trial.
+IDLE_PACE: Mapping[str, float] = {SIMULATED: 0.05, EMULATED: 1.0}
+PACE = 10.0
 SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
-CORES, SLOW_RATE = 4, 250.0  # processors that the loops of emulated hardware need at 1000 Hz; else
-SLOW: Mapping[str, Mapping[str, object]] = {  # ... they are slower, and more patient
-    'emulated_motors': {'rate': SLOW_RATE, 'motors.command_timeout': 0.2},
-    'emulated_camera': {'rate': SLOW_RATE, 'camera.rate': SLOW_RATE / 2},
-    'motor_bridge': {
-        'rate': SLOW_RATE,
-        'drive.command_timeout': 0.2,
-        'drive.state_timeout': 0.2,
-    },
-    'estimator': {'rate': SLOW_RATE, 'vision_timeout': 0.5},
-    'controller': {'rate': SLOW_RATE, 'state_timeout': 0.3},
-}
+LOCKSTEP_TIMEOUT = 30.0  # s
+CORES = 4  # processors that the loops of emulated hardware need by the clock
 PER_COMPARED = 4  # trials under feedback for each one of those that are compared
 
 
@@ -65,8 +59,8 @@ def run_laboratory(
         Trials under feedback; 0 for the usual number.
     use_sim_time
         True: plant and controller take turns. False: by the clock. None: by the clock where
-        real-time priority is allowed and the machine is not busy. Emulated hardware goes by the
-        clock.
+        real-time priority is allowed, the machine is not busy, and for emulated hardware has
+        processors enough.
 
     Returns
     -------
@@ -88,14 +82,10 @@ def run_laboratory(
             f'`ros2 launch rolling_robotics {name}.launch.py hardware:=real` and the service '
             'controller/start'
         )
-    if use_sim_time and hardware == EMULATED:
-        raise ParameterError('emulated hardware goes by the clock; leave --simulated-time out')
     need_nodes()
     if use_sim_time is None:
         punctual = realtime_allowed() and not is_busy()
-        use_sim_time = hardware == SIMULATED and not punctual
-    if hardware == EMULATED and is_busy():
-        say('the machine is busy; seven nodes that go by the clock will feel it')
+        use_sim_time = not punctual or (hardware == EMULATED and (os.cpu_count() or 1) < CORES)
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     recording = fresh_folder(out / 'recording')
@@ -130,7 +120,7 @@ def _perform(
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
         say(
             f'hardware: {hardware}; time: '
-            + ('simulated, plant and controller in lockstep' if sim else 'that of the clock')
+            + ('simulated, the nodes take turns' if sim else 'that of the clock')
         )
         with bringup:
             with TrialClient(
@@ -141,7 +131,7 @@ def _perform(
                 say(f'nodes are up after {time.monotonic() - begin:.1f} s')
                 if client.preparation():
                     say(client.preparation())
-                seen = _trials(client, demo, trials, sim=sim)
+                seen = _trials(client, demo, trials, hardware, sim=sim)
             failed = {n: s for n, s in bringup.stop().items() if s != 0}
             if failed:
                 say(f'nodes that did not stop cleanly, by exit status: {failed}')
@@ -150,26 +140,26 @@ def _perform(
 
 def _overrides(hardware: str, *, sim: bool) -> dict[str, dict[str, object]]:
     """Return the parameters that go over those of the experiment's file, by node."""
-    if hardware == EMULATED and (os.cpu_count() or 1) < CORES:
-        say(f'fewer than {CORES} processors: loops at {SLOW_RATE:g} Hz, half as many images')
-        return {name: dict(values) for name, values in SLOW.items()}
     if not sim:
         return {}
+    patient: dict[str, object] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
+    turns = {'emulated_motors', 'motor_bridge'} if hardware == EMULATED else {'simulator'}
     return {
-        'simulator': {'rate_factor': IDLE_PACE, 'lockstep_timeout': 30.0},
+        **{name: dict(patient) for name in turns},
+        PLANT[hardware]: {'rate_factor': IDLE_PACE[hardware], **patient},
         'controller': {'state_timeout': STATE_TIMEOUT},
     }
 
 
 def _trials(
-    client: TrialClient, demo: LaboratoryDemo, trials: int, *, sim: bool
+    client: TrialClient, demo: LaboratoryDemo, trials: int, hardware: str, *, sim: bool
 ) -> list[TrialSeen]:
     """Run the trials of every law, those under feedback first."""
     from rolling_robotics.demo.laboratory.verdict import failure  # noqa: PLC0415
 
     def set_pace(pace: float) -> None:
         if sim:
-            client.set_parameters('simulator', {'rate_factor': pace})
+            client.set_parameters(PLANT[hardware], {'rate_factor': pace})
 
     seen = []
     for law, length in demo.lengths().items():
@@ -185,7 +175,7 @@ def _trials(
                 slower=SLOWEST if sim else 1.0,
                 on_start=lambda: set_pace(PACE),
             )
-            set_pace(IDLE_PACE)
+            set_pace(IDLE_PACE[hardware])
             say(trial_text(demo, trial, failure(demo, trial)))
             seen.append(trial)
     return seen

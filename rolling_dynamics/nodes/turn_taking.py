@@ -1,0 +1,71 @@
+"""
+Turns in simulated time: who sends a state waits for its answer while somebody answers.
+
+An answer carries the stamp of the state that it is to. One without a stamp is the last: its sender
+will send no other for now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+
+LOCKSTEP_POLL = 2e-4  # [s]
+LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
+
+
+class TurnTaking:
+    """
+    Waits for answers.
+
+    Attributes
+    ----------
+    answered
+        Stamp of the newest state that was answered [ns]; 0 while nobody answers.
+
+    """
+
+    def __init__(self) -> None:
+        """Wait for nobody until a first answer has come."""
+        self.answered = 0
+
+    def note(self, stamp: int) -> None:
+        """Take an answer to the state of this stamp [ns]."""
+        self.answered = stamp
+
+    def wait(
+        self,
+        stamp: int,
+        poll: Callable[[], None],
+        repeat: Callable[[], None] = lambda: None,
+        *,
+        timeout: float,
+    ) -> None:
+        """
+        Wait for the answer to a state, if somebody is at work.
+
+        Parameters
+        ----------
+        stamp
+            Of the state [ns].
+        poll
+            Takes what came, and tells :meth:`note`.
+        repeat
+            Publishes the state again: readers take states without acknowledging them.
+        timeout
+            After which nobody is waited for until an answer comes [s].
+
+        """
+        begin = time.monotonic()
+        end, again = begin + timeout, begin + LOCKSTEP_REPEAT
+        while self.answered < stamp:
+            poll()
+            if not self.answered or time.monotonic() > end:
+                self.answered = 0
+                return
+            if self.answered >= stamp:
+                return
+            if time.monotonic() > again:
+                again = time.monotonic() + LOCKSTEP_REPEAT
+                repeat()
+            time.sleep(LOCKSTEP_POLL)
