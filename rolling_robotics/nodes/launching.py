@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from rolling_dynamics.configuration import find_config, PACKAGE
 from rolling_robotics.experiments import (
     Experiment,
@@ -16,6 +19,7 @@ from rolling_robotics.experiments import (
     OWN_CLOCK,
     RECORDER,
 )
+from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription
 
@@ -36,6 +40,12 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
             'params_file',
             default_value=str(find_config(experiment.params_file)),
             description='parameters of the nodes',
+        ),
+        DeclareLaunchArgument(
+            'frame_prefix',
+            default_value='',
+            description='put before every frame but that of the world, as "left/"; empty for that '
+            'of params_file',
         ),
         DeclareLaunchArgument(
             'rviz', default_value='false', choices=['true', 'false'], description='start RViz too'
@@ -64,7 +74,7 @@ def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
     ]
 
 
-def _node(entry: NodeEntry, extra: list[dict[str, object]] | None = None) -> Node:
+def _node(entry: NodeEntry, extra: Sequence[Mapping[str, object]] = ()) -> Node:
     return Node(
         package=PACKAGE,
         executable=entry.executable,
@@ -75,7 +85,7 @@ def _node(entry: NodeEntry, extra: list[dict[str, object]] | None = None) -> Nod
         parameters=[
             LaunchConfiguration('params_file'),
             {'use_sim_time': LaunchConfiguration('use_sim_time')},
-            *(extra or []),
+            *extra,
         ],
     )
 
@@ -87,17 +97,23 @@ def _recorder(context: LaunchContext, experiment: Experiment) -> list[Node]:
     return [_node(RECORDER, [{'folder': folder, 'topics': list(experiment.recorded)}])]
 
 
-def _rviz(experiment: Experiment) -> Node:
-    return Node(
-        package='rviz2',
-        executable='rviz2',
-        name='rviz2',
-        namespace=LaunchConfiguration('namespace'),
-        arguments=['-d', str(find_config(experiment.rviz_file))],
-        remappings=list(OWN_CLOCK.items()),
-        parameters=[{'use_sim_time': LaunchConfiguration('use_sim_time')}],
-        condition=IfCondition(LaunchConfiguration('rviz')),
-    )
+def _prefix(context: LaunchContext) -> str:
+    return LaunchConfiguration('frame_prefix').perform(context)
+
+
+def _rviz(context: LaunchContext, experiment: Experiment) -> list[Node]:
+    view = view_file(find_config(experiment.rviz_file), _prefix(context))
+    return [
+        Node(
+            package='rviz2',
+            executable='rviz2',
+            name='rviz2',
+            namespace=LaunchConfiguration('namespace'),
+            arguments=['-d', str(view)],
+            remappings=list(OWN_CLOCK.items()),
+            parameters=[{'use_sim_time': LaunchConfiguration('use_sim_time')}],
+        )
+    ]
 
 
 def launch_description(name: str) -> LaunchDescription:
@@ -112,8 +128,9 @@ def launch_description(name: str) -> LaunchDescription:
     Returns
     -------
     LaunchDescription
-        Arguments ``namespace``, ``use_sim_time``, ``params_file``, ``rviz`` and ``record``, in the
-        laboratory ``hardware`` too; the nodes of the table; everything ends when one of them does.
+        Arguments ``namespace``, ``frame_prefix``, ``use_sim_time``, ``params_file``, ``rviz`` and
+        ``record``, in the laboratory ``hardware`` too; the nodes of the table; everything ends
+        when one of them does.
 
     """
     experiment = find_experiment(name)
@@ -122,7 +139,10 @@ def launch_description(name: str) -> LaunchDescription:
             *_arguments(experiment),
             OpaqueFunction(function=lambda context: _recorder(context, experiment)),
             OpaqueFunction(function=lambda context: _nodes(context, experiment)),
-            _rviz(experiment),
+            OpaqueFunction(
+                function=lambda context: _rviz(context, experiment),
+                condition=IfCondition(LaunchConfiguration('rviz')),
+            ),
         ]
     )
 
@@ -131,7 +151,9 @@ def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | Regist
     """Return the nodes, and that everything ends when one of them does."""
     chosen = LaunchConfiguration('hardware').perform(context) if experiment.hardware else ''
     entries = experiment.nodes_on(chosen)
-    nodes = [_node(entry) for entry in entries]
+    prefix = _prefix(context)
+    named = [{'frame_prefix': ParameterValue(prefix, value_type=str)}] if prefix else []
+    nodes = [_node(entry, named) for entry in entries]
     ends = [
         RegisterEventHandler(
             OnProcessExit(

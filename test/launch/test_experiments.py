@@ -17,6 +17,7 @@ from rolling_robotics.bringup import (
     node_command,
 )
 from rolling_robotics.experiments import Experiment, EXPERIMENTS, find_experiment, NodeEntry
+from rolling_robotics.rviz_view import view_file
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,20 @@ class TestEveryExperiment:
         assert [m['Value'] for m in models] == ['robot_description'] * described
         assert all(m['Durability Policy'] == 'Transient Local' for m in models)
 
+    def test_view_of_a_robot_with_a_prefix_names_its_frames(self, name):
+        path = find_config(EXPERIMENTS[name].rviz_file)
+        assert view_file(path, '') == path
+        copy = view_file(path, 'left/')
+        before, after = (yaml.safe_load(p.read_text()) for p in (path, copy))
+        copy.unlink()
+        plain, prefixed = (
+            (v['Global Options']['Fixed Frame'], v['Views']['Current']['Target Frame'])
+            for v in (before['Visualization Manager'], after['Visualization Manager'])
+        )
+        own = ['left/base_footprint' if f == 'base_footprint' else f for f in plain]
+        assert list(prefixed) == own
+        assert set(own) <= {'world', 'odom', 'left/base_footprint'}
+
     def test_launch_file_names_the_experiment(self, name):
         source = (ROOT / 'launch' / f'{name}.launch.py').read_text()
         tree = ast.parse(source)
@@ -119,7 +134,8 @@ class TestEveryExperiment:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         arguments = {a.name for a in module.generate_launch_description().get_launch_arguments()}
-        assert arguments >= {'namespace', 'use_sim_time', 'params_file', 'rviz', 'record'}
+        usual = {'namespace', 'use_sim_time', 'params_file', 'rviz', 'record'}
+        assert arguments >= usual | {'frame_prefix'}
 
 
 def test_unknown_experiment_names_those_that_exist():
