@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import hashlib
+from itertools import accumulate, pairwise
 import os
 from pathlib import Path
 import shutil
@@ -161,9 +162,10 @@ class FastFunction:
         """
         self.function = function
         self._buffer, self.call = function.buffer()
-        self._ends = np.cumsum([0, *(function.nnz_in(k) for k in range(function.n_in()))])
+        sizes = (function.nnz_in(k) for k in range(function.n_in()))
+        self._ends = list(accumulate(sizes, initial=0))
         self._given = np.zeros(self._ends[-1])
-        self.inputs = np.split(self._given, self._ends[1:-1])
+        self.inputs = [self._given[a:b] for a, b in pairwise(self._ends)]
         for k, array in enumerate(self.inputs):
             self._buffer.set_arg(k, memoryview(array.data))
         sparsity = function.sparsity_out(0)

@@ -105,7 +105,8 @@ class CompiledSolver:
         self._evaluate, self._out, self._item = step.call, step.output, step.output.item
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
-        step.inputs[6][:], step.inputs[7][:], self._levels[:] = p, tolerance, levels
+        self._kept_if = step.inputs[7]
+        step.inputs[6][:], self._kept_if[:], self._levels[:] = p, tolerance, levels
         self._p, self._control, self._curves = p, control, control.curved
         where = StepOutputs(n, len(system.state.entries)).slices
         self._where, self._state_part = where, where['state']
@@ -224,7 +225,9 @@ class CompiledSolver:
         if h <= 0:
             self.t, self.h, self._state = self._t_old, 0.0, self._start.copy()
             return
+        self._kept_if[:] = 0, math.inf  # a part of a step that was kept is kept
         self._try(h)
+        self._kept_if[:] = self._tolerance
         self._accept(h, t)
 
     def keep(self) -> None:

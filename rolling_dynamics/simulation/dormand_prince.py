@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.simulation.combinations import combination, moved
 from rolling_dynamics.simulation.projection import projection
 from scipy.integrate import DOP853
 
 POWER = 7  # terms of the dense output
 SAMPLES = 8  # parts of a step at whose borders the guards are looked at
 _STAGES = len(DOP853.C)
+_WEIGHED = np.flatnonzero((DOP853.E5 != 0) | (DOP853.E3 != 0))  # rates that tell the error
 _GUARDED = np.linspace(0, 1, SAMPLES + 1)
 # parts of a step at which the control is needed: the stages, dense output, guards
 INSTANTS = np.concatenate([DOP853.C[1:], [1.0], DOP853.C_EXTRA, _GUARDED])
@@ -78,65 +81,115 @@ def step_function(
         of ``curved``; ``tolerance`` is (rtol, atol), ``levels`` what the guards fall through.
 
     """
-    n, m = system.state.size, system.control.size
-    state = ca.MX.sym('state', 2 * n)
+    n = system.state.size
+    state, h = ca.MX.sym('state', 2 * n), ca.MX.sym('h')
     x, rate = state[:n], state[n:]
-    u, slope = ca.MX.sym('u', m), ca.MX.sym('slope', m)
-    curved = ca.MX.sym('curved', m, INSTANTS.size)
-    t, h = ca.MX.sym('t'), ca.MX.sym('h')
-    p, tolerance = ca.MX.sym('p', system.parameters.size), ca.MX.sym('tolerance', 2)
+    tolerance = ca.MX.sym('tolerance', 2)
     levels = ca.MX.sym('levels', guards.numel_out(0) if guards is not None else 0)
-    columns, instants = iter(ca.horzsplit(curved)), iter(INSTANTS)
-
-    def at_next(function: ca.Function, state: ca.MX) -> ca.MX:
-        s = next(instants) * h
-        return function(state, u + slope * s + next(columns), t + s, p)
-
+    driven = _Driven.over(system, h)
     K = [rate]
     for s in range(1, _STAGES):
-        K.append(at_next(dynamics, x + h * _combine(DOP853.A[s][:s], K)))
-    free = x + h * _combine(DOP853.B, K)
-    y = projection(system)(free, p)
-    K.append(at_next(dynamics, y))
-    error = _error_norm(x, y, K, h, tolerance)
-    for a in DOP853.A_EXTRA:
-        K.append(at_next(dynamics, x + h * _combine(a[: len(K)], K)))
-    delta = y - x
-    F = [delta, h * K[0] - delta, 2 * delta - h * (K[_STAGES] + K[0])]
-    F += [h * f for f in _combinations(DOP853.D, K)]
-    least = ca.MX(math.inf)
-    if guards is not None:
-        moves = _combinations(interpolation_weights(_GUARDED), F)
-        samples = [at_next(guards, x + move if k else x) for k, move in enumerate(moves)]
-        least = ca.mmin(_bound_below()(ca.horzcat(*samples).T).T - levels)
-    parts = [y, K[_STAGES], error, least, _corrections(system, y - free), *F]
+        K.append(driven(dynamics, moved(DOP853.A[s][:s], x, h, K), s - 1))
+    free = moved(DOP853.B, x, h, K)
+    y = projection(system)(free, driven.p)
+    K.append(driven(dynamics, y, _STAGES - 1))
+    error = _error_norm(n)(x, y, h, tolerance, *(K[k] for k in _WEIGHED))
+    kept = _kept(system, dynamics, guards)
+    least, dense = kept(error < 1, x, y, h, levels, *driven.given, *K)
+    parts = [y, K[_STAGES], error, least, _corrections(system, y - free), dense]
     return ca.Function(
         'dop853_step',
-        [state, u, slope, curved, t, h, p, tolerance, levels],
+        [state, *driven.given[:4], h, driven.p, tolerance, levels],
         [ca.vertcat(*parts)],
     )
 
 
-def _combine(weights: Sequence[float], vectors: Sequence[ca.MX]) -> ca.MX:
-    used = [k for k, w in enumerate(weights) if w != 0]
-    return ca.horzcat(*(vectors[k] for k in used)) @ ca.DM([float(weights[k]) for k in used])
+class _Driven(NamedTuple):
+    """
+    What drives the equations over a step.
+
+    Attributes
+    ----------
+    u, slope, curved
+        The control, as in :func:`step_function`.
+    t, p
+        Time at the start, and parameters.
+    h
+        Length of the step.
+
+    """
+
+    u: ca.MX
+    slope: ca.MX
+    curved: ca.MX
+    t: ca.MX
+    p: ca.MX
+    h: ca.MX
+
+    @classmethod
+    def over(cls, system: RollingSystem, h: ca.MX) -> _Driven:
+        """Return symbols for what is given besides the length of the step."""
+        m = system.control.size
+        return cls(
+            u=ca.MX.sym('u', m),
+            slope=ca.MX.sym('slope', m),
+            curved=ca.MX.sym('curved', m, INSTANTS.size),
+            t=ca.MX.sym('t'),
+            p=ca.MX.sym('p', system.parameters.size),
+            h=h,
+        )
+
+    @property
+    def given(self) -> tuple[ca.MX, ...]:
+        """All but the length of the step."""
+        return self[:-1]
+
+    def __call__(self, function: ca.Function, state: ca.MX, k: int) -> ca.MX:
+        """Return ``function(x, u, t, p)`` at a state at an instant of the step."""
+        s = float(INSTANTS[k]) * self.h
+        u = self.u + self.slope * s + self.curved[:, k]
+        return function(state, u, self.t + s, self.p)
 
 
-def _combinations(weights: NDArray[np.float64], vectors: Sequence[ca.MX]) -> list[ca.MX]:
-    """Return one combination of the vectors for each row of weights, by one product."""
-    used = np.flatnonzero(np.any(weights != 0, axis=0))
-    product = ca.horzcat(*(vectors[k] for k in used.tolist())) @ ca.DM(weights[:, used].T)
-    return list(ca.horzsplit(product))
+def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | None) -> ca.Function:
+    """Return what only a step that is kept needs, evaluated on a condition: (least, dense)."""
+    n = system.state.size
+    x, y, h = ca.MX.sym('x', n), ca.MX.sym('y', n), ca.MX.sym('h')
+    levels = ca.MX.sym('levels', guards.numel_out(0) if guards is not None else 0)
+    driven = _Driven.over(system, h)
+    K = [ca.MX.sym(f'K_{k}', n) for k in range(_STAGES + 1)]
+    inputs = [x, y, h, levels, *driven.given, *K]
+    for k, a in enumerate(DOP853.A_EXTRA):
+        K.append(driven(dynamics, moved(a[: len(K)], x, h, K), _STAGES + k))
+    F = _dense_output(x, y, h, K)
+    least = ca.MX(math.inf)
+    if guards is not None:
+        moves = ca.horzsplit(F @ ca.DM(interpolation_weights(_GUARDED[1:]).T))
+        points = [x, *(x + move for move in moves)]
+        first = INSTANTS.size - _GUARDED.size
+        samples = [driven(guards, point, first + k) for k, point in enumerate(points)]
+        least = ca.mmin(_bound_below()(ca.horzcat(*samples).T).T - levels)
+    whole = ca.Function('kept', inputs, [least, ca.vec(F)])
+    nothing = ca.Function('rejected', inputs, [ca.MX(math.inf), ca.MX.zeros(POWER * n)])
+    return ca.Function.if_else('kept_if', whole, nothing)
 
 
-def _error_norm(x: ca.MX, y: ca.MX, K: Sequence[ca.MX], h: ca.MX, tolerance: ca.MX) -> ca.MX:
-    """Return the error against the tolerance, at most 1 for a step to keep."""
-    scale = tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y))
-    five, three = (
-        ca.sumsqr(e / scale) for e in _combinations(np.array([DOP853.E5, DOP853.E3]), K)
-    )
-    denominator = ca.sqrt((five + 0.01 * three) * x.numel())
-    return ca.fabs(h) * five / ca.fmax(denominator, 1e-300)
+def _error_norm(n: int) -> ca.Function:
+    """Return ``(x, y, h, tolerance, *K) -> error``, below 1 for a step to keep."""
+    x, y, h, tolerance = (ca.SX.sym('xyht'[k], size) for k, size in enumerate((n, n, 1, 2)))
+    K = [ca.SX.sym(f'K_{k}', n) for k in _WEIGHED]
+    share = 1 / (tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y)))
+    five, three = (ca.sumsqr(share * combination(e[_WEIGHED], K)) for e in (DOP853.E5, DOP853.E3))
+    error = ca.fabs(h) * five / ca.fmax(ca.sqrt((five + 0.01 * three) * n), 1e-300)
+    return ca.Function('error_norm', [x, y, h, tolerance, *K], [error])
+
+
+def _dense_output(x: ca.MX, y: ca.MX, h: ca.MX, K: Sequence[ca.MX]) -> ca.MX:
+    """Return the terms of the dense output as columns, shape (n, POWER)."""
+    used = np.flatnonzero(np.any(DOP853.D != 0, axis=0)).tolist()
+    delta = y - x
+    late = h * (ca.horzcat(*(K[k] for k in used)) @ ca.DM(DOP853.D[:, used].T))
+    return ca.horzcat(delta, h * K[0] - delta, 2 * delta - h * (K[_STAGES] + K[0]), late)
 
 
 def _corrections(system: RollingSystem, change: ca.MX) -> ca.MX:
