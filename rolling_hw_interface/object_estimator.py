@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import RollingError
 from rolling_hw_interface.clock_offset import ClockOffset
-from rolling_hw_interface.pose_filter import FilterModel, odometry_of, PoseFilter
+from rolling_hw_interface.pose_filter import FilterModel, odometry_of, plausible, PoseFilter
 from transforms3d.quaternions import quat2mat
 
 # Age of the last image up to which the estimate is told [s]. Where images are hidden a tenth of
@@ -72,8 +72,10 @@ class ObjectEstimator:
         The camera's clock.
     taken, refused
         Numbers of images used and refused.
+    restarts
+        How often the estimate had gone astray and started anew.
     reason
-        Why the last one was refused.
+        Why the last image was refused.
 
     """
 
@@ -110,7 +112,7 @@ class ObjectEstimator:
         self._now: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._doubts = self._votes = 0
         self._rolling = True
-        self.taken = self.refused = 0
+        self.taken = self.refused = self.restarts = 0
         self.reason = ''
 
     @property
@@ -157,6 +159,8 @@ class ObjectEstimator:
             before, hand_0, u_0 = self._hands[-1]
             body, near, _ = self.filter.mean_after(*self._now, hand_0, u_0, 0.0, t - before)
             self._now = (body, near)
+            if not plausible(body):
+                self._astray('no object moves like this')
         hand, u = np.array(hand, dtype=float), np.array(u, dtype=float)
         self._hands.append((t, hand, u))
         while self._hands[0][0] < t - HISTORY:
@@ -277,6 +281,8 @@ class ObjectEstimator:
             _, self._rolling = self.filter.take_contact(hand, u, lead)
         if self.filter.model.planar:
             self.filter.take_plane()
+        if not self.filter.sound():
+            return self._start_anew(t, p, q, 'no object moves like this')
         self._move_clock()
         self._follow()
         if accepted:
@@ -285,9 +291,22 @@ class ObjectEstimator:
             return True
         self._doubts += 1
         if self._doubts >= REFUSALS:
-            self.forget()
-            self._start(t, p, q)
+            return self._start_anew(t, p, q, f'{REFUSALS} images in a row did not fit')
         return self._refuse(f'it lies {math.sqrt(distance):.1f} standard deviations off')
+
+    def _start_anew(
+        self, t: float, p: NDArray[np.float64], q: NDArray[np.float64], why: str
+    ) -> bool:
+        """Give the estimate up for the pose of an image."""
+        self._astray(why)
+        self._start(t, p, q)
+        return False
+
+    def _astray(self, why: str) -> None:
+        self.forget()
+        self.clock.correction = self.filter.clock_error = 0.0  # it went the same way
+        self.restarts += 1
+        self._refuse(f'the estimate had gone astray and starts anew: {why}')
 
     def _watch_contact(
         self,

@@ -28,6 +28,8 @@ from rolling_hw_interface.object_prediction import (
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 GATE = {2: 13.8, 3: 16.3, 4: 18.5, 6: 22.5}  # 99.9 % of chi squared, by degrees of freedom
+LONGEST_STEP = 5e-3  # of the prediction [s]
+FASTEST, FASTEST_TURN = 30.0, 1e3  # m/s, rad/s: beyond that an estimate has gone astray
 P, R, V, W, T = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w', 'd_t'))
 
 
@@ -153,13 +155,17 @@ class PoseFilter:
 
         """
         f = self._predict
-        f.inputs[0][:], f.inputs[1][:] = body, near
-        f.inputs[2][:], f.inputs[3][:] = np.asarray(hand), np.asarray(u)
-        f.inputs[4][0], f.inputs[5][0], f.inputs[6][0] = lead, dt, self.touching
-        out = f.evaluate()
-        if not math.isfinite(out.sum()):  # no closest point here: a free body
-            return _coasted(body, dt), near, math.inf
-        return out[:13].copy(), out[13:15].copy(), float(out[15])
+        f.inputs[2][:], f.inputs[3][:], f.inputs[6][0] = hand, u, self.touching
+        steps = max(1, math.ceil(dt / LONGEST_STEP)) if math.isfinite(dt) else 1
+        gap = math.inf
+        for k in range(steps):
+            f.inputs[0][:], f.inputs[1][:] = body, near
+            f.inputs[4][0], f.inputs[5][0] = lead + k * dt / steps, dt / steps
+            out = f.evaluate()
+            if not math.isfinite(out.sum()):  # no closest point here: a free body
+                return _coasted(body, dt - k * dt / steps), near, math.inf
+            body, near, gap = out[:13].copy(), out[13:15].copy(), float(out[15])
+        return body, near, gap
 
     def move(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
         """Move the mean on by dt [s]; arguments as of :meth:`mean_after`."""
@@ -249,6 +255,10 @@ class PoseFilter:
         H[range(6), (1, 3, 5, 7, 9, 11)] = 1.0
         self._update(rest, H, np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3))), gated=False)
 
+    def sound(self) -> bool:
+        """Tell whether mean and covariance can be believed at all."""
+        return plausible(self.body) and bool(np.all(np.isfinite(self.covariance)))
+
     def contact(
         self, body: ArrayLike, near: ArrayLike, hand: ArrayLike, u: ArrayLike, lead: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -305,6 +315,14 @@ class PoseFilter:
         self.body[7:10] += d[W]
         self.body[10:13] += d[V]
         self.clock_error += float(d[12])
+
+
+def plausible(body: NDArray[np.float64]) -> bool:
+    """Tell whether a body (``object_prediction.BODY``) is finite and of a speed that occurs."""
+    if not math.isfinite(body.sum()):
+        return False
+    w, v = body[7:10], body[10:13]
+    return float(v @ v) < FASTEST**2 and float(w @ w) < FASTEST_TURN**2
 
 
 def _coasted(body: NDArray[np.float64], dt: float) -> NDArray[np.float64]:

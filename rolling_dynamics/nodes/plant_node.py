@@ -145,6 +145,7 @@ class PlantNode(SuiteNode):
 
     def activate(self) -> None:
         """Start to step."""
+        self._turns.over = False
         self._ticks = 0
         self._epoch = 0 if self._sim_time else self.get_clock().now().nanoseconds
         self._every = {
@@ -166,6 +167,7 @@ class PlantNode(SuiteNode):
 
     def deactivate(self) -> None:
         """Stop to step; nothing moves."""
+        self._turns.over = True
         if self._loop is not None:
             if not self._loop.stop(STOP_TIMEOUT):
                 raise SimulationError('the loop of the plant has not ended yet')

@@ -22,12 +22,14 @@ class TurnTaking:
     ----------
     answered
         Stamp of the newest state that was answered [ns]; 0 while nobody answers.
+    over
+        Whether nothing is waited for any more: the node is to stop.
 
     """
 
     def __init__(self) -> None:
         """Wait for nobody until a first answer has come."""
-        self.answered = 0
+        self.answered, self.over = 0, False
 
     def note(self, stamp: int) -> None:
         """Take an answer to the state of this stamp [ns]."""
@@ -60,7 +62,7 @@ class TurnTaking:
         end, again = begin + timeout, begin + LOCKSTEP_REPEAT
         while self.answered < stamp:
             poll()
-            if not self.answered or time.monotonic() > end:
+            if not self.answered or self.over or time.monotonic() > end:
                 self.answered = 0
                 return
             if self.answered >= stamp:

@@ -33,7 +33,6 @@ from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
-from rolling_dynamics.nodes.turn_taking import TurnTaking
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import JointStates
@@ -140,7 +139,6 @@ class EmulatedMotorsNode(LoopNode):
         super().__init__('emulated_motors', TABLE)
         self._plant: EmulatedPlant | None = None
         self._lock = threading.Lock()
-        self._turns = TurnTaking()
         self._refused = ''
 
     def set_up(self) -> None:
@@ -221,7 +219,7 @@ class EmulatedMotorsNode(LoopNode):
         self._ticks += 1
         self._publish(stamp, seen, view)
         if self.sim_time:
-            self._turns.wait(
+            self.turns.wait(
                 stamp,
                 self._poll,
                 lambda: self._publish(stamp, seen, view),
@@ -255,7 +253,7 @@ class EmulatedMotorsNode(LoopNode):
         given = [mode for mode in MODES if getattr(command, mode) is not None]
         if len(given) != 1:
             raise ParameterError(f'it has one of {", ".join(MODES)}, got {given or "none"}')
-        self._turns.note(command.stamp)
+        self.turns.note(command.stamp)
         if self.enabled:
             motors = self._plant.motors
             motors.command(given[0], command.needed(given[0]), self._plant.time)

@@ -203,18 +203,17 @@ class Estimation:
         self._guess = found
         hand = self._arm.hand_state(found.q, found.qd)
         u = self._arm.hand_acceleration(found.q, found.qd, found.qdd)
+        starts = self.estimator.restarts
         self.last = self.estimator.step(hand, u, self._seconds(stamp))
+        if self.estimator.restarts > starts:
+            self.refused = self.estimator.reason
         return Estimated(stamp, hand, self._checked(self.last))
 
     def _checked(self, found: Estimate | None) -> Estimate | None:
         """Return an estimate that may be told, or None."""
         if found is None or found.age > self._values['vision_timeout']:
             return None
-        if np.all(np.isfinite(found.object_)):
-            return found
-        self.estimator.forget()
-        self.refused = 'the estimate was lost and starts anew'
-        return None
+        return found
 
     def _commanded(self) -> NDArray[np.float64]:
         """Return the joint accelerations that the newest command asks for, if it is fresh."""

@@ -317,6 +317,7 @@ class EstimatorNode(LoopNode):
             'images refused': estimator.refused,
             'camera ahead [s]': estimator.clock_offset,
             'clock restarts': estimator.clock.restarts,
+            'estimate started anew': estimator.restarts,
             **self.punctuality(),
         }
         if found is not None:

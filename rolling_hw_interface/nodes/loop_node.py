@@ -11,6 +11,7 @@ from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import overridable
 from rolling_dynamics.nodes.suite_node import SuiteNode
+from rolling_dynamics.nodes.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.5  # for the loop to end [s]
@@ -41,6 +42,8 @@ class LoopNode(SuiteNode):
         Whether the nodes take turns in simulated time; known from configure on.
     stamped
         In simulated time the newest stamp that came, which is the time [ns]; 0 before.
+    turns
+        Who waits for whom in simulated time.
 
     """
 
@@ -51,6 +54,7 @@ class LoopNode(SuiteNode):
         self._made: list[tuple[Any, Any]] = []
         self._fault = ''
         self.enabled, self.sim_time, self.stamped = True, False, 0
+        self.turns = TurnTaking()
 
     # -- what a subclass fills in -----------------------------------------------------------
 
@@ -87,7 +91,7 @@ class LoopNode(SuiteNode):
 
     def activate(self) -> None:
         """Start the loop."""
-        self._fault, self.stamped = '', 0
+        self._fault, self.stamped, self.turns.over = '', 0, False
         self.begin(self.now())
         self._loop = PeriodicLoop(self.tick, self.period(), name='loop', on_fault=self._fail)
         self._loop.start()
@@ -102,6 +106,7 @@ class LoopNode(SuiteNode):
             return
         if self._loop.running:
             self.wind_down()
+        self.turns.over = True
         if not self._loop.stop(STOP_TIMEOUT):
             raise SimulationError('the loop has not ended yet')
         self._loop = None

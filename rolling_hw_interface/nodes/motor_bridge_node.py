@@ -30,7 +30,6 @@ from rolling_dynamics.nodes.stamped_codec import (
     Stamped,
 )
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
-from rolling_dynamics.nodes.turn_taking import TurnTaking
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
@@ -115,7 +114,6 @@ class MotorBridgeNode(LoopNode):
         super().__init__('motor_bridge', TABLE)
         self._bridge: MotorBridge | None = None
         self._lock = threading.Lock()
-        self._turns = TurnTaking()
         self._refused = ''
         self._position: NDArray[np.float64] | None = None
 
@@ -180,7 +178,7 @@ class MotorBridgeNode(LoopNode):
                 if now == self._answer[0]:  # it came again: so does the answer
                     self._send(*self._answer)
                     return
-                self._turns.wait(now, self._take_commands, timeout=self.values['lockstep_timeout'])
+                self.turns.wait(now, self._take_commands, timeout=self.values['lockstep_timeout'])
             self._take_commands()
             out = self._bridge.step(self._seconds(now), self._dt)
         self._answer = (now, out)
@@ -235,7 +233,7 @@ class MotorBridgeNode(LoopNode):
             except ParameterError as error:
                 self._refused = str(error)
                 continue
-            self._turns.note(stamp)
+            self.turns.note(stamp)
             self._bridge.take_command(hand_control(values), t)
 
     def _in_our_frame(self, command: Stamped) -> Stamped:

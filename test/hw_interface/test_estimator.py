@@ -87,6 +87,42 @@ def test_blind_time_is_bridged_and_told():
     assert abs(run.rows[-1][1]) < 2e-3
 
 
+def test_an_estimate_gone_astray_starts_anew_and_says_so():
+    run = Run(camera=replace(LABORATORY, occlusion=0.0), seed=11).go(0.6)
+    run.estimator.filter.body[10:13] = 1e3  # m/s
+    run.go(0.02)
+    assert run.estimator.restarts == 1
+    assert 'gone astray and starts anew: no object moves like this' in run.estimator.reason
+    run.estimator.filter.body[4] += 0.1  # m: no image fits
+    run.go(0.08)
+    assert run.estimator.restarts == 2
+    assert 'starts anew: 12 images in a row did not fit' in run.estimator.reason
+    run.go(0.4)
+    contact, angle, _ = run.errors(after=run.t - 0.2)
+    assert (contact < 0.5e-3, math.degrees(angle) < 0.3) == (True, True)
+    assert abs(run.offsets[-1][1]) < 2e-3
+    assert run.estimator.restarts == 2
+
+
+def test_stamps_that_jump_leave_no_estimate_astray():
+    """A machine that stands still for a while: time goes on, and nothing else does."""
+    run = Run(camera=replace(LABORATORY, occlusion=0.0), seed=12).go(0.6)
+    fastest = 0.0
+    for pause in (0.03, 0.15, 0.19):
+        run.t += pause
+        for _ in range(150):
+            run.step()
+            fastest = max(fastest, float(np.linalg.norm(run.last.object_[7:13])))
+    assert fastest < 40.0  # rad/s; the object turns at up to 12
+    restarts = run.estimator.restarts
+    run.go(0.2)
+    contact, angle, _ = run.errors(after=run.t - 0.2)
+    assert contact < 0.5e-3
+    assert math.degrees(angle) < 0.3
+    assert abs(run.offsets[-1][1]) < 1e-3
+    assert run.estimator.restarts == restarts
+
+
 def test_same_seed_same_estimate():
     one, two = (Run(camera=LABORATORY, seed=9).go(0.3) for _ in range(2))
     assert one.rows == two.rows
