@@ -159,9 +159,11 @@ class Layout:
                 raise ParameterError(f'{e.name} is missing ({e.size} numbers: {e.text})')
             if given.size != e.size:
                 raise ParameterError(f'{e.name} takes {e.size} numbers, got {given.size}')
-            if not np.all(np.isfinite(given)):
-                raise ParameterError(f'{e.name} must be finite, got {given.tolist()}')
             out[self._slices[e.name]] = given
+        if not np.isfinite(out).all():
+            for name, given in self.unpack(out).items():
+                if not np.isfinite(given).all():
+                    raise ParameterError(f'{name} must be finite, got {given.tolist()}')
         return out
 
     def unpack(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:

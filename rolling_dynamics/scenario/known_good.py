@@ -10,7 +10,9 @@ check has passed is remembered.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 import json
+import math
 from typing import Any
 
 from rolling_dynamics.scenario.formulas import LARGEST
@@ -30,6 +32,7 @@ class KnownGood:
     def __init__(self, schema: Mapping[str, Any]) -> None:
         """Begin with nothing."""
         self.schema = schema
+        self._rules: dict[int, _Rule] = {}
         self._passed: set[tuple[int, str]] = set()
         self._new: list[tuple[int, str]] = []
 
@@ -55,31 +58,69 @@ class KnownGood:
 
     def _good(self, schema: Mapping[str, Any], value: Any) -> bool:
         """Tell whether a part may be good; note what is to be remembered if it is."""
-        if isinstance(value, dict) and schema.get('type') == 'object' and schema.keys() <= MAPPING:
-            parts = schema.get('properties', {})
-            closed = schema.get('additionalProperties') is False
-            complete = all(name in value for name in schema.get('required', ()))
-            return (
-                closed
-                and complete
-                and all(k in parts and self._good(parts[k], v) for k, v in value.items())
+        rule = self._rules.get(id(schema))
+        if rule is None:
+            rule = self._rules[id(schema)] = _Rule.of(schema)
+        kind = type(value)
+        if rule.parts is not None and kind is dict:
+            return rule.required <= value.keys() and all(
+                k in rule.parts and self._good(rule.parts[k], v) for k, v in value.items()
             )
-        if isinstance(value, list) and schema.get('type') == 'array' and schema.keys() <= LIST:
-            low, high = schema.get('minItems', 0), schema.get('maxItems', len(value))
-            item = schema.get('items', {})
-            return low <= len(value) <= high and all(self._good(item, v) for v in value)
-        if type(value) in {int, float} and 'number' in schema.get('type', ()):
-            return schema.keys() <= NUMBER and _in_bounds(schema, value)
+        if rule.item is not None and kind is list:
+            fits = rule.least <= len(value) <= rule.most
+            return fits and all(self._good(rule.item, v) for v in value)
+        if rule.bounds is not None and (kind is float or kind is int):
+            low, above, high = rule.bounds
+            return bool(low <= value <= high and value > above)
         key = id(schema), json.dumps(value)
         if key not in self._passed:
             self._new.append(key)
         return True
 
 
-def _in_bounds(schema: Mapping[str, Any], value: float) -> bool:
-    return bool(
-        abs(value) <= LARGEST
-        and value >= schema.get('minimum', value)
-        and value <= schema.get('maximum', value)
-        and ('exclusiveMinimum' not in schema or value > schema['exclusiveMinimum'])
-    )
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Rule:
+    """
+    What a schema asks for, as far as it is judged here; None where it is not.
+
+    Attributes
+    ----------
+    parts, required
+        Schemas of a mapping's entries, and names of those that must not be missing.
+    item, least, most
+        Schema of a list's items, and how many there may be.
+    bounds
+        Of a number: the least, what it must exceed, the greatest.
+
+    """
+
+    parts: Mapping[str, Any] | None = None
+    required: frozenset[str] = frozenset()
+    item: Mapping[str, Any] | None = None
+    least: int = 0
+    most: float = math.inf
+    bounds: tuple[float, float, float] | None = None
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> _Rule:
+        """Return the rule of a schema."""
+        kind, keys = schema.get('type', ()), schema.keys()
+        if kind == 'object' and keys <= MAPPING and schema.get('additionalProperties') is False:
+            return cls(
+                parts=schema.get('properties', {}), required=frozenset(schema.get('required', ()))
+            )
+        if kind == 'array' and keys <= LIST:
+            return cls(
+                item=schema.get('items', {}),
+                least=schema.get('minItems', 0),
+                most=schema.get('maxItems', math.inf),
+            )
+        if 'number' in kind and keys <= NUMBER:
+            return cls(
+                bounds=(
+                    max(schema.get('minimum', -LARGEST), -LARGEST),
+                    schema.get('exclusiveMinimum', -math.inf),
+                    min(schema.get('maximum', LARGEST), LARGEST),
+                )
+            )
+        return cls()

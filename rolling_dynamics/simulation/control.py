@@ -62,9 +62,9 @@ class PiecewiseLinear:
                 f'control samples: {n} times need values of shape ({n}, {size}), got '
                 f'{self.values.shape}'
             )
-        if not (np.all(np.isfinite(self.times)) and np.all(np.isfinite(self.values))):
+        if not (np.isfinite(self.times).all() and np.isfinite(self.values).all()):
             raise ParameterError('control samples: times and values must be finite')
-        if np.any(np.diff(self.times) < 0):
+        if (self.times[1:] < self.times[:-1]).any():
             raise ParameterError('control samples: times must not decrease')
 
     def __call__(self, t: float, _x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,12 +73,16 @@ def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function
     guards |= chart_guards(system)
     if not guards:
         return GuardSet((), None)
-    x = ca.SX.sym('x', sizes[0])
-    u, t, p = ca.SX.sym('u', sizes[1]), ca.SX.sym('t'), ca.SX.sym('p', sizes[3])
-    values = _joined([x, u, t, p], list(guards.values()))
-    return GuardSet(tuple(guards), ca.Function('guards', [x, u, t, p], [values]))
+    return GuardSet(tuple(guards), joined('guards', system, list(guards.values())))
 
 
-def _joined(symbols: list[ca.SX], functions: list[ca.Function]) -> ca.SX:
-    """Return the values of functions one below the other, what they have in common once."""
-    return ca.cse(ca.densify(ca.vertcat(*(f(*symbols) for f in functions))))
+def joined(name: str, system: RollingSystem, functions: Sequence[ca.Function]) -> ca.Function:
+    """
+    Return functions ``(x, u, t, p)`` of a system as one, with a name.
+
+    Their values stand one below the other; what they have in common is worked out once.
+    """
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    values = ca.cse(ca.densify(ca.vertcat(*(f(x, u, t, p) for f in functions))))
+    return ca.Function(name, [x, u, t, p], [values])

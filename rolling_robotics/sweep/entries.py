@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
+from functools import lru_cache
 import re
 from typing import Any
 
@@ -17,13 +18,14 @@ _NAME = re.compile(r'\$[A-Za-z_]\w*')
 _ALONE = re.compile(r'(-?)(\$[A-Za-z_]\w*)')
 
 
-def steps_of(path: str) -> list[str | int]:
+@lru_cache(maxsize=1024)
+def steps_of(path: str) -> tuple[str | int, ...]:
     """Return the keys and places that a path goes through."""
     if not _PATH.fullmatch(path):
         raise ScenarioError(
             f'sweep: {path!r} is no path of an entry such as friction.mu or masses[0].theta'
         )
-    return [int(s) if s.isdigit() else s for s in _STEP.findall(path)]
+    return tuple(int(s) if s.isdigit() else s for s in _STEP.findall(path))
 
 
 def with_entry(document: dict[str, Any], path: str, value: Any) -> None:
@@ -33,11 +35,12 @@ def with_entry(document: dict[str, Any], path: str, value: Any) -> None:
     Mappings and lists on the way are copied first, so that they may belong to other documents
     too; those that are missing are made.
     """
-    *way, last = steps_of(path)
+    steps = steps_of(path)
+    *way, last = steps
     place: Any = document
     for k, step in enumerate(way):
         if isinstance(step, str) and isinstance(place, dict) and step not in place:
-            place[step] = [] if isinstance([*way, last][k + 1], int) else {}
+            place[step] = [] if isinstance(steps[k + 1], int) else {}
         place[step] = copy.copy(_inside(place, step, path))
         place = place[step]
     if isinstance(last, str) and isinstance(place, dict):

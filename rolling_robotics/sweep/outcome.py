@@ -16,6 +16,7 @@ from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
 from rolling_dynamics.simulation import Trajectory
+from rolling_dynamics.simulation.guards import joined
 from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at
@@ -109,7 +110,8 @@ def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
         row['energy_change'] = float(rest[-1, 0] - rest[0, 0])
         rest = rest[:, 1:]
     if mode.wrench is not None:
-        normal, friction = rest[:, 2], np.hypot(rest[:, 0], rest[:, 1])
+        force = rest[:, 3:]
+        normal, friction = force[:, 2], np.hypot(force[:, 0], force[:, 1])
         ratio = friction_ratio(normal, friction, np.where(friction > 0, np.inf, 0.0))
         k = int(np.argmax(ratio))
         row |= {'mu_needed': float(ratio[k]), 'mu_needed_time': float(times[k])}
@@ -129,15 +131,13 @@ def _outputs(guards: list[str], system: RollingSystem, *, compile_it: bool) -> c
     """Return margins, energy and contact force of a system as one function."""
     if system in _functions:
         return _functions[system]
-    x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
-    t, p = ca.MX.sym('t'), ca.MX.sym('p', system.parameters.size)
     mode = next(iter(system.modes.values()))
-    parts = [mode.guards[name](x, u, t, p) for name in guards]
+    parts = [mode.guards[name] for name in guards]
     if 'energy' in system.invariants:
-        parts.append(system.invariants['energy'](x, u, t, p))
+        parts.append(system.invariants['energy'])
     if mode.wrench is not None:
-        parts.append(mode.wrench(x, u, t, p)[3:])
-    function = ca.Function('sweep_outputs', [x, u, t, p], [ca.densify(ca.vertcat(*parts))])
+        parts.append(mode.wrench)
+    function = joined('sweep_outputs', system, parts)
     if compile_it:
         (function,) = compiled(function)
         _functions[system] = function

@@ -65,7 +65,7 @@ def test_missing_mappings_are_made():
     document = {'system': 'x'}
     with_entry(document, 'friction.mu', 0.3)
     assert document == {'system': 'x', 'friction': {'mu': 0.3}}
-    assert steps_of('masses[12].drive.values[0]') == ['masses', 12, 'drive', 'values', 0]
+    assert steps_of('masses[12].drive.values[0]') == ('masses', 12, 'drive', 'values', 0)
 
 
 CASES = [
