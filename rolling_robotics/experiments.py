@@ -191,6 +191,8 @@ def _in_laboratory(
         recorded=(
             *HAND_AND_OBJECT,
             'controller/trial',
+            'controller/steps',
+            'controller/settings',
             'simulator/surfaces',
             'simulator/markers',
             *recorded,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from rclpy.node import Node
@@ -45,6 +46,14 @@ class Ending:
     text: str
     x: Array
     error: float
+
+
+class Braked(NamedTuple):
+    """The safe command: stamp of the state that it answers, None of none; the state; its stamp."""
+
+    seen: int | None
+    x: Array
+    stamp: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -88,22 +97,29 @@ class LoopEquipment:
             f'{self.values["state_timeout"]:g} s'
         )
 
+    def acts(self, node: Node, stamp: int) -> int:
+        """Return when a command acts that is sent now [ns]; in simulated time with its state."""
+        return (
+            stamp if self.sim_time else node.get_clock().now().nanoseconds + self.predictor.delay
+        )
+
     def acting_state(self, node: Node, stamp: int, x: Array) -> tuple[int, Array]:
         """Return time [ns] and state in which a command sent now will act."""
-        if self.sim_time:
-            return stamp, x
-        acts = node.get_clock().now().nanoseconds + self.predictor.delay
-        return self.predictor.predict(stamp, x, acts)
+        return self.predictor.predict(stamp, x, self.acts(node, stamp))
 
     def send_safe_command(self, node: Node) -> Array:
         """Command the machine to rest; return the present state."""
+        return self.brought_to_rest(node).x
+
+    def brought_to_rest(self, node: Node) -> Braked:
+        """Command the machine to rest."""
         now = self.machine.measured.state()
-        present = now[1] if now is not None else self.start
+        seen, x = now if now is not None else (None, self.start)
         # in simulated time the plant waits for answers; one without a stamp is the last
         stamp = 0 if self.sim_time else node.get_clock().now().nanoseconds
-        self.machine.send(self.machine.safe(present), stamp)
+        self.machine.send(self.machine.safe(x), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
-        return present
+        return Braked(seen, x, stamp)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array
 from rolling_dynamics.layout import Layout
@@ -46,7 +47,7 @@ class Hand:
         """
         self._node, self._values, self._limits = node, values, limits
         self.measured = Measurements(source)
-        self._velocity = np.r_[state.slice('w_WH_H'), state.slice('v_WH_H')]
+        self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
         self._commands = node.create_publisher(
             AccelStamped, 'hand/accel_command', COMMAND, qos_overriding_options=overridable()
@@ -78,5 +79,15 @@ class Hand:
 
     def safe(self, x: Array) -> Array:
         """Return the control that brings the hand to rest."""
-        u = -x[self._velocity] / self._values['brake_time']
-        return u if self._limits is None else np.clip(u, -self._limits, self._limits)
+        return braking(x[self._velocity], self._values['brake_time'], self._limits)
+
+
+def hand_velocity(state: Layout) -> NDArray[np.intp]:
+    """Return where a state has the velocities of the hand, in the order of its accelerations."""
+    return np.r_[state.slice('w_WH_H'), state.slice('v_WH_H')]
+
+
+def braking(velocity: Array, brake_time: float, limits: Array | None) -> Array:
+    """Return the accelerations that bring velocities to rest in a time constant [s]."""
+    u = -velocity / brake_time
+    return u if limits is None else np.clip(u, -limits, limits)

@@ -20,15 +20,16 @@ from rolling_controller.nodes.hand import Hand
 from rolling_controller.nodes.laboratory_subject import Subject, subject_of
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.nodes.run_log import RunLog
 from rolling_controller.nodes.trial import Trial, TrialState
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable
+from rolling_dynamics.nodes.qos import EVENT, JOURNAL, LATCHED, overridable
 from rolling_dynamics.nodes.suite_node import drop_priority, ERROR, Health, OK, SuiteNode, WARN
 from rolling_interfaces.msg import RollingContact
-from std_msgs.msg import String
+from std_msgs.msg import Int64MultiArray, String
 from std_srvs.srv import Trigger
 
 SHARED = (
@@ -101,13 +102,12 @@ class LaboratoryControllerNode(SuiteNode):
             raise ParameterError(f'experiment must be one of {", ".join(EXPERIMENTS)}, got none')
         model = load_model(v['scenario_file'])
         subject = subject_of(v['experiment'], model)
-        limits = model.control_limits
         self._hand = LaboratoryHand(
             self,
             v,
             subject.source,
             subject.system.state,
-            None if limits is None else limits[list(subject.used)],
+            subject.limits(model.control_limits),
         )
         self._hand.subject = subject
         self._equipment = LoopEquipment(
@@ -135,9 +135,13 @@ class LaboratoryControllerNode(SuiteNode):
         self._status = self.create_publisher(
             String, '~/trial', LATCHED, qos_overriding_options=qos
         )
+        self._steps = self.create_publisher(Int64MultiArray, '~/steps', JOURNAL)
+        self._settings = self.create_publisher(String, '~/settings', JOURNAL)
         self._made = [
             (self.destroy_subscription, contact),
             (self.destroy_publisher, self._status),
+            (self.destroy_publisher, self._steps),
+            (self.destroy_publisher, self._settings),
             (self.destroy_service, self.create_service(Trigger, '~/start', self._start)),
             (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
         ]
@@ -233,7 +237,10 @@ class LaboratoryControllerNode(SuiteNode):
 
         self._hand.poll()
         self._hand.measured.restart()  # states from before, when the object was elsewhere
-        self._trial = Trial(self, self._equipment, law, self.values['duration'], changed)
+        settings = {**self.values.as_dict(), 'use_sim_time': self._equipment.sim_time}
+        self._settings.publish(String(data=json.dumps(settings)))
+        log = RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers)))
+        self._trial = Trial(self, self._equipment, law, self.values['duration'], changed, log)
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._end('asked to stop')

@@ -47,6 +47,10 @@ class Subject:
     used: tuple[int, ...]
     prepare: Callable[[], Prepared]
 
+    def limits(self, limits: Array | None) -> Array | None:
+        """Return the greatest magnitudes of its controls, of those of the six accelerations."""
+        return None if limits is None else limits[list(self.used)]
+
     def widened(self, u: Array) -> Array:
         """Return the six accelerations of the hand of a control of the model."""
         out = np.zeros(6)

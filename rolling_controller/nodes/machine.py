@@ -18,12 +18,15 @@ class States(Protocol):
     ----------
     count
         Number of states that came.
+    restarts
+        Number of times that one could not be read, and the reading began anew.
     refused
         Why the last bad message was refused, or the empty string.
 
     """
 
     count: int
+    restarts: int
     refused: str
 
     @property

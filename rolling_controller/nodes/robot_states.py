@@ -24,6 +24,8 @@ class RobotStates:
     ----------
     count
         Number of states that came.
+    restarts
+        None of them depends on those before: 0.
     refused
         Why the last bad message was refused, or the empty string.
 
@@ -40,7 +42,7 @@ class RobotStates:
         self._recent: deque[tuple[int, Array]] = deque(maxlen=KEPT)
         self._received = -math.inf
         self.refused = ''
-        self.count = 0
+        self.count = self.restarts = 0
 
     def take(self, data: bytes) -> None:
         """Take one serialized message."""

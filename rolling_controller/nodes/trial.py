@@ -13,8 +13,10 @@ import threading
 import numpy as np
 from rclpy.node import Node
 from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_controller.nodes.answers import Answers
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop, Punctuality
 from rolling_interfaces.msg import RollingContact
 
@@ -71,6 +73,7 @@ class Trial:
         law: ExperimentLaw,
         duration: float,
         on_change: Callable[[TrialState], None],
+        log: RunLog,
     ) -> None:
         """
         Start to run.
@@ -85,6 +88,8 @@ class Trial:
             After which it ends [s]; 0 for no end.
         on_change
             Told the state at its start and at its end.
+        log
+            Takes what a replay needs to know of each command.
 
         """
         self._node, self._equipment, self.law = node, equipment, law
@@ -94,7 +99,8 @@ class Trial:
         self._once, self._turn = threading.Lock(), threading.Lock()
         self._ended = False
         self._answered, self._held = -1, 0
-        equipment.predictor.forget()
+        self._answers, self._log = Answers(law, equipment.predictor), log
+        self._restarts = equipment.machine.measured.restarts
         equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
             self._tick, equipment.period, name='control', on_fault=lambda e: self.end(str(e))
@@ -108,7 +114,9 @@ class Trial:
                 return
             self._ended = True
         self.loop.stop()
-        self._equipment.send_safe_command(self._node)
+        rest = self._equipment.brought_to_rest(self._node)
+        self._log.note(SAFE, NO_STATE if rest.seen is None else rest.seen, rest.stamp)
+        self._log.flush()
         self.state.ended, self.state.complete = reason, complete
         self.state.last = self.loop.read_punctuality()
         self._on_change(self.state)
@@ -127,6 +135,9 @@ class Trial:
             if now is None or (equipment.sim_time and now[0] == self._answered):
                 return True
             self._answered = now[0]
+            if machine.measured.restarts != self._restarts:
+                self._restarts = machine.measured.restarts
+                self._log.restarted()
             return self._answer(*now)
 
     def _answer(self, stamp: int, x: Array) -> bool:
@@ -136,6 +147,7 @@ class Trial:
             if equipment.sim_time and self._held < HELD:
                 self._held += 1
                 machine.send(machine.safe(x), stamp)
+                self._log.note(SAFE, stamp, stamp)
                 return True
             self.state.started = stamp
             self._on_change(self.state)
@@ -144,14 +156,13 @@ class Trial:
             self.end('the time is over', complete=True)
             return False
         touching = self.contact_mode != RollingContact.MODE_SEPARATED
-        # in flight the model of rolling says nothing about what comes
-        at, x = equipment.acting_state(self._node, stamp, x) if touching else (stamp, x)
-        u = self.law.command(max((at - self.state.started) * 1e-9, 0.0), x, touching=touching)
+        acts = equipment.acts(self._node, stamp)
+        at, u = self._answers.command(stamp, x, acts, touching=touching)
         if not np.all(np.isfinite(u)):
             self.end('the law gave no finite acceleration')
             return False
         if self._ended:  # while this step was computed: the safe command is the last one
             return False
-        equipment.predictor.note(at, u)
         machine.send(u, at)
+        self._log.note(TOUCHING if touching else 0, stamp, acts)
         return True

@@ -43,6 +43,7 @@ class Measurements:
         self._received = -np.inf
         self.refused = ''
         self.count = 0
+        self.restarts = 0  # times that a pair gave no state, and the source began anew
 
     def take(self, data: bytes, *, is_hand: bool) -> bool:
         """Take one serialized message; tell whether it completed a pair."""
@@ -95,6 +96,7 @@ class Measurements:
             x, _ = self._source.state(pair[1], pair[2])
             if not np.all(np.isfinite(x)):
                 self._source.restart()
+                self.restarts += 1
                 self.refused = 'poses of hand and object give no contact'
                 return self._converted
             self._converted = (pair[0], x)

@@ -11,7 +11,8 @@ Read a recording, design the feedback of each execution from the plan and the pa
 recorded, give it the recorded states one after the other, and compare its commands with those that
 were sent: an experiment in simulated time gives them again bit by bit. Where an estimator was
 recorded with its inputs and its log (estimator/steps, estimator/settings), its estimates are
-computed again too; those come out bit by bit by the clock as well.
+computed again too, and so are the commands of the laboratory from the log of its controller
+(controller/steps, controller/settings); those come out bit by bit by the clock as well.
 
 Exit status 1 tells that a command or an estimate differs."""
 EXAMPLE = """\
@@ -33,13 +34,22 @@ def run(args: Namespace) -> int:
     from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
     from rolling_robotics.nodes.replaying import PLAN, replay  # noqa: PLC0415
     from rolling_robotics.nodes.replaying_estimates import replay_estimates  # noqa: PLC0415
+    from rolling_robotics.nodes.replaying_runs import replay_runs  # noqa: PLC0415
 
     with Recorded(args.recording) as recorded, Progress('replaying') as progress:
         progress.say('estimates')
         estimates = replay_estimates(recorded)
-        runs = [] if estimates and not recorded.topic(PLAN) else replay(recorded, progress.say)
+        trials = replay_runs(recorded, progress.say)
+        other = (estimates or trials) and not recorded.topic(PLAN)
+        runs = [] if other else replay(recorded, progress.say)
     for stream in estimates:
         print(f'{stream.topic}: {stream.equal} of {stream.recorded} estimates equal bit by bit')
+    for k, trial in enumerate(trials, 1):
+        print(
+            f'run {k}, {trial.law}: {trial.equal} of {trial.recorded} commands equal bit by bit, '
+            f'greatest difference {trial.difference:.3g}; {trial.steps - trial.recorded} sent and '
+            'not recorded'
+        )
     for k, run in enumerate(runs, 1):
         kind = 'open loop' if run.open_loop else 'closed loop'
         print(
@@ -47,4 +57,5 @@ def run(args: Namespace) -> int:
             f'bit, greatest difference {run.difference:.3g}'
         )
     same = all(run.replayed and run.equal == len(run.replayed) for run in runs)
+    same = same and all(trial.recorded and trial.equal == trial.recorded for trial in trials)
     return 0 if same and all(s.equal == s.recorded for s in estimates) else 1

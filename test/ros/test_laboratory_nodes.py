@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
@@ -37,13 +38,14 @@ def nodes(run_process):
     }
 
 
-def told(peer, phase):
-    """Return what the controller tells of a phase."""
+def told(peer, phase, **wanted):
+    """Return what the controller tells of a phase, perhaps that of a certain run."""
+    wanted = {'phase': phase, **wanted}
     found = peer.collect(
         String,
         'controller/trial',
         LATCHED,
-        accept=lambda m: json.loads(m.data)['phase'] == phase,
+        accept=lambda m: wanted.items() <= json.loads(m.data).items(),
         timeout=LONG,
     )
     return json.loads(found[0].data)
@@ -108,6 +110,48 @@ def test_a_run_damps_the_rocking(peer, ready):
     assert ended['duration'] == pytest.approx(3.0, abs=0.01)
     found = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, 20, timeout=LONG)
     assert max(abs(lean(m)) for m in found) < 0.2 * TURN
+
+
+@pytest.fixture
+def recorder(peer, run_process, tmp_path):
+    """A recorder that listens to all that a replay needs; yields it, and the folder."""
+    topics = {  # how many listen then
+        'controller/steps': 1,
+        'controller/settings': 1,
+        'hand/odometry': 2,
+        'object/odometry': 2,
+        'hand/accel_command': 2,
+    }
+    process = run_process(
+        'rolling_robotics.nodes.recorder_node',
+        params={
+            'folder': tmp_path / 'bag',
+            'topics': json.dumps(list(topics)),
+            'scan_period': 0.05,
+        },
+    ).wait_for('recording into')
+    end = time.monotonic() + LONG
+    while any(peer.node.count_subscribers(t) < n for t, n in topics.items()):
+        assert time.monotonic() < end, 'the recorder does not listen'
+        process._reader.join(0.05)
+    return process, tmp_path / 'bag'
+
+
+def test_a_recorded_run_gives_its_commands_again(peer, ready, recorder):
+    from rolling_robotics.nodes.recorded import Recorded
+    from rolling_robotics.nodes.replaying_runs import replay_runs
+
+    process, folder = recorder
+    set_parameters(peer, 'controller', duration=1.0)
+    assert trigger(peer, 'simulator/reset').success
+    number = int(trigger(peer, 'controller/start').message.split()[1].rstrip(':'))
+    assert told(peer, 'ended', run=number)['complete']
+    process._reader.join(0.3)
+    assert process.stop() == 0
+    with Recorded(folder) as recorded:
+        (run,) = replay_runs(recorded)
+    assert run.steps > 400
+    assert run.equal == run.recorded > 0.9 * run.steps
 
 
 def test_stop_ends_a_run(peer, ready):

@@ -1,0 +1,47 @@
+"""A run of a law, from states to commands: node and replay step the same object; no ROS."""
+
+from __future__ import annotations
+
+from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.predictor import Predictor
+
+
+class Answers:
+    """
+    The commands of one run.
+
+    Attributes
+    ----------
+    started
+        Stamp of the first state that the law answered [ns]; None before.
+
+    """
+
+    def __init__(self, law: ExperimentLaw, predictor: Predictor) -> None:
+        """Begin a run of a law that was begun anew."""
+        self._law, self._predictor = law, predictor
+        predictor.forget()
+        self.started: int | None = None
+
+    def command(self, stamp: int, x: Array, acts: int, *, touching: bool) -> tuple[int, Array]:
+        """
+        Return the time [ns] at which a command acts, and the command.
+
+        Parameters
+        ----------
+        stamp, x
+            The state and its time [ns].
+        acts
+            When a command would act that is sent now [ns].
+        touching
+            Whether the object touches, as far as is known. In flight the model of rolling says
+            nothing about what comes: the state is taken as it is.
+
+        """
+        if self.started is None:
+            self.started = stamp
+        at, x = self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
+        u = self._law.command(max((at - self.started) * 1e-9, 0.0), x, touching=touching)
+        self._predictor.note(at, u)
+        return at, u

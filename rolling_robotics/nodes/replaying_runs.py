@@ -1,0 +1,199 @@
+"""
+Replay of the runs of the laboratory: the same states through the same laws, in one process.
+
+The controller logs which state each command answered and when it was to act. Recorded with the
+states and with its parameters, that is all on which its commands depend: they come out bit by bit,
+by the clock as well as in simulated time. Plans and laws are computed anew.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.nodes.answers import Answers
+from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.laboratory_subject import subject_of
+from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.nodes.run_log import (
+    BEGIN,
+    NO_STATE,
+    RESTARTED,
+    SAFE,
+    Step,
+    steps_in,
+    TOUCHING,
+)
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.odometry_codec import decode_odometry
+from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, hand_control
+from rolling_robotics.nodes.recorded import Recorded
+
+Array = NDArray[np.float64]
+STEPS, SETTINGS = 'controller/steps', 'controller/settings'
+COMMANDS, HAND, OBJECT = 'hand/accel_command', 'hand/odometry', 'object/odometry'
+
+
+@dataclass
+class ReplayedRun:
+    """
+    One run of an experiment.
+
+    Attributes
+    ----------
+    law
+        Name of its law.
+    steps
+        Number of commands that were sent.
+    recorded, equal
+        Number of those that are recorded, and of those that came out bit by bit.
+    difference
+        Greatest difference of a component.
+
+    """
+
+    law: str
+    steps: int = 0
+    recorded: int = 0
+    equal: int = 0
+    difference: float = 0.0
+
+    def compare(self, command: Array, recorded: Array | None) -> None:
+        """Count a command, and compare it with what is recorded of it."""
+        self.steps += 1
+        if recorded is not None:
+            self.recorded += 1
+            self.equal += command.tobytes() == recorded.tobytes()
+            self.difference = max(self.difference, float(np.abs(command - recorded).max()))
+
+
+def replay_runs(
+    recorded: Recorded, say: Callable[[str], None] = lambda _: None
+) -> list[ReplayedRun]:
+    """
+    Compute the commands of every run anew and compare.
+
+    Parameters
+    ----------
+    recorded
+        With the log, the parameters and the states of the controller.
+    say
+        Told what is at work.
+
+    Returns
+    -------
+    list of ReplayedRun
+        Those that begin in the recording; empty if there was no run of the laboratory.
+
+    Raises
+    ------
+    ParameterError
+        A state is missing, or the log does not begin with the controller.
+
+    """
+    settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
+    steps = [s for _, _, m in recorded.messages([STEPS]) for s in steps_in(m.data)]
+    if not settings or not steps:
+        return []
+    first = next((k for k, step in enumerate(steps) if step.flags & BEGIN), len(steps))
+    steps = steps[first:]  # those before are of a run that began before the recording
+    if not steps or sum(step.flags & BEGIN for step in steps) != len(settings):
+        raise ParameterError(
+            f'{recorded.path}: the log of the controller lacks the beginning of a run; start the '
+            'recorder before the run'
+        )
+    say('laws of the laboratory')
+    laboratory = _Laboratory(recorded, settings[0])
+    commands = _recorded_commands(recorded)
+    say('commands')
+    runs: list[ReplayedRun] = []
+    for step, at, u in laboratory.commands(steps, settings):
+        if step.flags & BEGIN:
+            runs.append(ReplayedRun(settings[len(runs)]['law']))
+        waiting = commands[at]
+        runs[-1].compare(u, waiting.popleft() if waiting else None)
+    return runs
+
+
+class _Laboratory:
+    """What the controller was made of, and what it read."""
+
+    def __init__(self, recorded: Recorded, values: Mapping[str, Any]) -> None:
+        """Load the scenario, plan and design, and read the states."""
+        model = load_model(values['scenario_file'])
+        self._subject = subject_of(values['experiment'], model)
+        self._limits = self._subject.limits(model.control_limits)
+        self._velocity = hand_velocity(self._subject.system.state)
+        self._prepared = self._subject.prepare()
+        self._path = recorded.path
+        self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
+        for topic, _, data in recorded.raw([HAND, OBJECT]):
+            stamp, values_of_body = decode_odometry(data)
+            self._bodies[topic][stamp] = values_of_body
+        self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
+
+    def commands(
+        self, steps: Iterable[Step], settings: Iterable[Mapping[str, Any]]
+    ) -> Iterator[tuple[Step, int, Array]]:
+        """Yield each step, and stamp [ns] and six accelerations of its command."""
+        subject, runs = self._subject, iter(settings)
+        for step in steps:
+            if step.flags & BEGIN:
+                values = next(runs)
+                answers = self._begin(values)
+            if step.flags & RESTARTED:
+                subject.source.restart()
+            x = self._state(step.stamp)
+            if step.flags & SAFE:
+                at, u = step.acts, braking(x[self._velocity], values['brake_time'], self._limits)
+            else:
+                touching = bool(step.flags & TOUCHING)
+                at, u = answers.command(step.stamp, x, step.acts, touching=touching)
+            yield step, at, subject.widened(u)
+
+    def _begin(self, values: Mapping[str, Any]) -> Answers:
+        """Return the answers of a run."""
+        subject = self._subject
+        subject.source.restart()
+        self._read = None
+        predictor = Predictor(
+            subject.system,
+            subject.params,
+            delay=values['command_delay'],
+            horizon=values['prediction_horizon'],
+        )
+        return Answers(chosen_law(self._prepared, values['law']), predictor)
+
+    def _state(self, stamp: int) -> Array:
+        """Return the state at a stamp [ns], read once as the controller did."""
+        if stamp == NO_STATE:
+            return self._subject.start
+        if self._read is None or self._read[0] != stamp:
+            x, _ = self._subject.source.state(self._body(HAND, stamp), self._body(OBJECT, stamp))
+            self._read = stamp, x
+        return self._read[1]
+
+    def _body(self, topic: str, stamp: int) -> Array:
+        try:
+            return self._bodies[topic][stamp]
+        except KeyError:
+            raise ParameterError(
+                f'{self._path}: a message of {topic} that the controller took is not in it; start '
+                'the recorder before the run'
+            ) from None
+
+
+def _recorded_commands(recorded: Recorded) -> dict[int, deque[Array]]:
+    """Return the recorded accelerations of the hand by their stamps [ns], in their order."""
+    out: dict[int, deque[Array]] = defaultdict(deque)
+    for _, _, data in recorded.raw([COMMANDS]):
+        taken = decode_stamped(data, ACCEL)
+        out[taken.stamp].append(hand_control(taken.values))
+    return out

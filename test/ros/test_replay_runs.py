@@ -1,0 +1,292 @@
+"""The commands of the laboratory come out bit by bit, by the clock and in simulated time."""
+
+from array import array
+import itertools
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.nodes import trial as trial_module
+from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.laboratory_controller_node import TABLE
+from rolling_controller.nodes.laboratory_subject import subject_of
+from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.nodes.run_log import BEGIN, KEPT, RESTARTED, RunLog, SAFE, Step, steps_in
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
+from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
+from rolling_dynamics.nodes.periodic_loop import Punctuality
+from rolling_dynamics.nodes.stamped_codec import ACCEL, accel_values, StampedEncoder
+from rolling_interfaces.msg import RollingContact
+from rolling_robotics.cli import main
+from rolling_robotics.nodes import replaying_runs
+from rolling_robotics.nodes.lockstep_trials import HAND, OBJECT, parameters_of
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.recording import Recording, Topic
+from rolling_robotics.nodes.replaying_runs import replay_runs
+from std_msgs.msg import Int64MultiArray, String
+
+EPOCH, PERIOD, STEPS = 10**18, 1_000_000, 160  # ns, ns
+UNREAD = 41  # number of the state that is found to be none
+TOPICS = {
+    'hand/odometry': 'nav_msgs/msg/Odometry',
+    'object/odometry': 'nav_msgs/msg/Odometry',
+    'hand/accel_command': 'geometry_msgs/msg/AccelStamped',
+    'controller/steps': 'std_msgs/msg/Int64MultiArray',
+    'controller/settings': 'std_msgs/msg/String',
+}
+
+
+class StandingLoop:
+    """A loop that the test turns by hand."""
+
+    def __init__(self, *_args, **_options):
+        self.start = self.stop = lambda: None
+        self.read_punctuality = Punctuality
+
+
+class Machine:
+    """The hand of a controller; what it sends goes into the recording and to the plant."""
+
+    def __init__(self, subject, model, brake_time, put):
+        self.subject, self.measured = subject, Measurements(subject.source)
+        self._velocity = hand_velocity(subject.system.state)
+        self._limits = subject.limits(model.control_limits)
+        self._brake_time, self._put = brake_time, put
+        self._encode = StampedEncoder('hand', ACCEL).encode
+        self.poll = lambda: None
+        self.await_acknowledgement = lambda _: None
+        self.sent = np.zeros(6)
+
+    def send(self, u, stamp):
+        self.sent = self.subject.widened(u)
+        self._put('hand/accel_command', self._encode(stamp, accel_values(self.sent.tolist())))
+
+    def safe(self, x):
+        return braking(x[self._velocity], self._brake_time, self._limits)
+
+
+class Rehearsal:
+    """An experiment in this process, recorded as its nodes would be."""
+
+    def __init__(self, experiment, folder, *, sim_time):
+        given = parameters_of(experiment, 'simulator')
+        model = load_model(given['scenario_file'])
+        self.plant = SimulatedHybridPlant(
+            model.system, model.params, model.start, planar=True, limits=model.control_limits
+        )
+        self.subject = subject_of(experiment, model)
+        self.prepared = self.subject.prepare()
+        self.sim_time, self.random = sim_time, np.random.default_rng(5)
+        self.values = {e.name: e.default for e in TABLE} | {
+            'scenario_file': given['scenario_file'],
+            'experiment': experiment,
+            'use_sim_time': sim_time,
+            'state_timeout': 1e9,
+        }
+        self.recording = Recording(folder, ('rolling_interfaces',), longest_queue=100_000)
+        for name, kind in TOPICS.items():
+            assert self.recording.add(Topic(f'/{name}', kind, latched=False))
+        self._arrivals = iter(range(1, 10**6))
+        self.machine = Machine(self.subject, model, self.values['brake_time'], self.put)
+        self.equipment = LoopEquipment(
+            machine=self.machine,
+            predictor=Predictor(
+                self.subject.system,
+                self.subject.params,
+                delay=self.values['command_delay'],
+                horizon=self.values['prediction_horizon'],
+            ),
+            start=self.subject.start,
+            values=self.values,
+            sim_time=sim_time,
+        )
+        self.now = EPOCH
+        clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.now))
+        self.node = SimpleNamespace(get_clock=lambda: clock)
+        self.encode = {n: OdometryEncoder('world', n).encode for n in ('hand', 'object')}
+
+    def put(self, topic, data):
+        self.recording.put(f'/{topic}', next(self._arrivals), data)
+
+    def run(self, law):
+        """Run a law over some steps of the plant, with what goes wrong by the clock."""
+        self.plant.reset()
+        self.plant.release()
+        self.machine.measured.restart()
+        values = {**self.values, 'law': law}
+        self.put('controller/settings', serialize_message(String(data=json.dumps(values))))
+        log = RunLog(
+            lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))
+        )
+        chosen = chosen_law(self.prepared, law)
+        trial = trial_module.Trial(self.node, self.equipment, chosen, 0.0, lambda _: None, log)
+        for k in range(STEPS):
+            self.measure(dropped=not self.sim_time and k % 13 == 5, unread=k == UNREAD)
+            flies = 60 <= k < 90
+            trial.contact_mode = 'separated' if flies else RollingContact.MODE_ROLLING
+            for _ in range(1 if self.sim_time else 1 + (k % 7 == 3)):  # some states twice
+                trial._tick()
+                self.now += int(self.random.integers(0, PERIOD))
+            self.plant.step(self.machine.sent, PERIOD * 1e-9)
+        trial.end('asked to stop')
+
+    def measure(self, *, dropped, unread):
+        """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""
+        stamp = self.now - self.now % PERIOD + PERIOD
+        self.now = stamp + int(self.random.integers(100_000, 3_000_000))
+        view = self.plant.view()
+        for name, where in (('hand', HAND), ('object', OBJECT)):
+            data = bytes(self.encode[name](stamp, view[where].tolist()))
+            self.put(f'{name}/odometry', data)
+            if not dropped:
+                self.machine.measured.take(data, is_hand=name == 'hand')
+        if unread:
+            source = self.subject.source
+            read, source.state = source.state, lambda *_: (np.full(9, np.nan), 0.0)
+            self.machine.measured.state()
+            source.state = read
+
+
+def rehearsed(folder, experiment, laws, *, sim_time=False):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial_module, 'PeriodicLoop', StandingLoop)
+        rehearsal = Rehearsal(experiment, folder, sim_time=sim_time)
+        for law in laws:
+            rehearsal.run(law)
+    rehearsal.recording.close()
+    assert not rehearsal.recording.fault
+    return folder
+
+
+@pytest.fixture(scope='module')
+def damping(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('runs') / 'damping'
+    return rehearsed(folder, 'damping', ('closed_loop', 'open_loop', 'closed_loop'))
+
+
+def check(folder, laws):
+    with Recorded(folder) as recorded:
+        runs = replay_runs(recorded)
+        steps = [
+            s for _, _, m in recorded.messages(['controller/steps']) for s in steps_in(m.data)
+        ]
+    assert [run.law for run in runs] == list(laws)
+    for run in runs:
+        assert run.equal == run.recorded == run.steps > 0.9 * STEPS
+        assert run.difference == 0.0
+    assert sum(run.steps for run in runs) == len(steps)
+    return steps
+
+
+def test_every_command_by_the_clock_is_found_bit_by_bit(damping):
+    steps = check(damping, ('closed_loop', 'open_loop', 'closed_loop'))
+    assert sum(bool(s.flags & BEGIN) for s in steps) == 3
+    assert sum(bool(s.flags & RESTARTED) for s in steps) == 3
+    assert sum(bool(s.flags & SAFE) for s in steps) == 3
+    twice = [a for a, b in itertools.pairwise(steps) if a.stamp == b.stamp]
+    assert len(twice) > 20
+
+
+def test_every_command_of_simulated_time_is_found_bit_by_bit(tmp_path):
+    folder = rehearsed(tmp_path / 'bag', 'damping', ('closed_loop',) * 2, sim_time=True)
+    steps = check(folder, ('closed_loop',) * 2)
+    assert sum(bool(s.flags & SAFE) for s in steps) == 2 * (trial_module.HELD + 1)
+    assert all(s.acts in {s.stamp, 0} for s in steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('experiment', 'laws'),
+    [
+        ('throw_catch', ('closed_loop', 'open_loop')),
+        ('flip_up', ('closed_loop', 'replay_balance', 'open_loop')),
+    ],
+)
+def test_planned_experiments_too(tmp_path, experiment, laws):
+    check(rehearsed(tmp_path / 'bag', experiment, laws), laws)
+
+
+def test_command_line_tells(damping, capsys):
+    assert main(['replay', str(damping)]) == 0
+    out = capsys.readouterr().out
+    assert 'run 3, closed_loop: ' in out
+    assert 'greatest difference 0; 0 sent and not recorded' in out
+
+
+def changed_log(monkeypatch, change):
+    """Have the log read otherwise."""
+    whole = steps_in
+    monkeypatch.setattr(replaying_runs, 'steps_in', lambda data: map(change, whole(data)))
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda s: s._replace(acts=s.acts + 100_000 * (not s.flags & SAFE)),  # predicted further
+        lambda s: s._replace(flags=s.flags ^ 2),  # believed to fly while it touches
+    ],
+)
+def test_another_log_gives_other_commands(damping, monkeypatch, change):
+    changed_log(monkeypatch, change)
+    with Recorded(damping) as recorded:
+        runs = replay_runs(recorded)
+    assert any(run.equal < run.steps for run in runs)
+
+
+def test_a_run_that_began_before_the_recording_is_left_out(damping, monkeypatch):
+    with Recorded(damping) as recorded:
+        steps = [
+            s for _, _, m in recorded.messages(['controller/steps']) for s in steps_in(m.data)
+        ]
+        cut = iter([steps[20:]])
+        monkeypatch.setattr(replaying_runs, 'steps_in', lambda _: next(cut, ()))
+        complete = recorded.messages
+
+        def without_the_first(names):
+            return itertools.islice(complete(names), int(names == ['controller/settings']), None)
+
+        monkeypatch.setattr(recorded, 'messages', without_the_first)
+        runs = replay_runs(recorded)
+    assert [run.law for run in runs] == ['open_loop', 'closed_loop']
+    assert all(run.equal == run.steps for run in runs)
+
+
+def test_what_cannot_be_replayed_is_told(damping, monkeypatch):
+    with Recorded(damping) as recorded:
+        with monkeypatch.context() as patch:
+            changed_log(patch, lambda s: s._replace(flags=s.flags & ~BEGIN))
+            with pytest.raises(ParameterError, match='lacks the beginning of a run'):
+                replay_runs(recorded)
+        complete = recorded.raw
+
+        def without_some(names):
+            lossy = names == ['hand/odometry', 'object/odometry']
+            return (m for k, m in enumerate(complete(names)) if not (lossy and k == 100))
+
+        monkeypatch.setattr(recorded, 'raw', without_some)
+        with pytest.raises(ParameterError, match=r'hand/odometry that the controller took is not'):
+            replay_runs(recorded)
+
+
+def test_steps_pass_through_the_log_in_whole_messages():
+    messages, steps = [], [Step(0, 5 * k, 2**60 + k) for k in range(2 * KEPT + 3)]
+    log = RunLog(messages.append)
+    for step in steps:
+        log.note(*step)
+    log.restarted()
+    log.note(SAFE, -1, 0)
+    log.flush()
+    log.flush()
+    assert [len(m) for m in messages] == [3 * KEPT, 3 * KEPT, 12]
+    assert all(isinstance(m, array) for m in messages)
+    found = [s for m in messages for s in steps_in(m)]
+    assert found == [steps[0]._replace(flags=BEGIN), *steps[1:], Step(SAFE | RESTARTED, -1, 0)]
+    with pytest.raises(ParameterError, match='damaged'):
+        list(steps_in(messages[0][:-1]))
