@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.internal_masses.materials import pairs_that_hold, SOURCE, STATIC_FRICTION
+from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import friction_ratio
 
 SYSTEMS = ('point_mass_ball', 'point_mass_disk')
+
+
+def needs_friction(scenario: Scenario) -> bool:
+    """Tell whether a scenario's results state the friction that is needed."""
+    return scenario.system.name in SYSTEMS
 
 
 def friction_need(
@@ -32,15 +38,21 @@ def friction_need(
     -------
     dict
         ``mu``, the smallest coefficient of static friction that rolling needs, Eq. (1.3) of
-        Putkaradze & Rogers (normal force), over the output times in which it rolls, and its
-        ``time`` [s]; ``least_normal_force`` [N] and ``least_time``; ``materials``, for each pair
-        its coefficient and whether it holds; ``source`` of these. Infinite where the normal
-        force is not positive, as long as friction is needed.
+        Putkaradze & Rogers (normal force), and its ``time`` [s]; ``least_normal_force`` [N] and
+        ``least_time``; ``materials``, for each pair its coefficient and whether it holds;
+        ``source`` of these. Infinite where the normal force is not positive, as long as friction
+        is needed. Of a run with dense output that does nothing but roll, the extremes are those
+        of the whole run; of any other, those at the output times in which it rolls.
 
     """
-    if scenario.system.name not in SYSTEMS or not trajectory.times.size:
+    if not needs_friction(scenario) or not trajectory.times.size:
         return {}
-    mu, time, least, least_time = _while_rolling(result)
+    if scenario.runner is None and trajectory.is_dense:
+        whole = required_friction(trajectory)
+        mu, time = whole.mu, whole.time
+        least, least_time = whole.least_normal_force, whole.least_time
+    else:
+        mu, time, least, least_time = _while_rolling(result)
     holds = pairs_that_hold(mu)
     return {
         'required_friction': {

@@ -7,8 +7,10 @@ from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.progress import Progress
 
 
-def simulate_scenario(scenario: Scenario, progress: Progress | None = None) -> Trajectory:
-    """Return the motion that a scenario describes."""
+def simulate_scenario(
+    scenario: Scenario, progress: Progress | None = None, *, dense: bool = False
+) -> Trajectory:
+    """Return the motion that a scenario describes; ``dense``, to be asked for any time after."""
 
     def on_progress(t: float) -> None:
         if progress is not None:
@@ -26,6 +28,6 @@ def simulate_scenario(scenario: Scenario, progress: Progress | None = None) -> T
         rtol=scenario.tolerances.relative,
         atol=scenario.tolerances.absolute,
         events=scenario.events,
-        dense=False,
+        dense=dense,
         on_progress=on_progress,
     )

@@ -167,6 +167,11 @@ class Trajectory:
             out[owner == k] = interpolate(times[owner == k])
         return out[0] if np.ndim(t) == 0 else out
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether it can be asked for any time."""
+        return all(segment.interpolate is not None for segment in self.segments)
+
     def _owner(self, times: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the segment of each time; at a border, the later one."""
         starts = [s.start for s in self.segments]

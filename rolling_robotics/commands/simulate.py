@@ -28,6 +28,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.friction_report import needs_friction  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.result import simulation_result, summary, violations  # noqa: PLC0415
     from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
@@ -35,7 +36,7 @@ def run(args: Namespace) -> int:
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
     with Progress(f'simulating {scenario.name}') as progress:
-        trajectory = simulate_scenario(scenario, progress)
+        trajectory = simulate_scenario(scenario, progress, dense=needs_friction(scenario))
         progress.say('writing')
         result = simulation_result(scenario, trajectory)
         write_json(out, result)

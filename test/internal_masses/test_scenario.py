@@ -15,6 +15,7 @@ from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
+import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 
@@ -67,7 +68,7 @@ def test_simulate_tells_the_friction_needed_and_the_materials_that_hold(tmp_path
     out = tmp_path / 'disk.json'
     assert main(['simulate', str(SCENARIOS / 'point_mass_disk.yaml'), '--out', str(out)]) == 0
     need = json.loads(out.read_text())['required_friction']
-    assert need['mu'] == pytest.approx(0.2951, abs=5e-4)  # at the output times
+    assert need['mu'] == pytest.approx(0.2951, abs=5e-5)
     assert need['least_normal_force'] > 0
     holds = {tuple(m['pair']): m['holds'] for m in need['materials']}
     assert sum(holds.values()) == 4
@@ -76,6 +77,19 @@ def test_simulate_tells_the_friction_needed_and_the_materials_that_hold(tmp_path
     assert 'ASM Handbook' in need['source']
     said = capsys.readouterr().out
     assert 'materials that hold 4 of 8 pairs: aluminium on aluminium, aluminium on steel' in said
+
+
+def test_needed_friction_does_not_depend_on_the_output_times(tmp_path):
+    """Of a run that only rolls, the greatest ratio is found between two output times as well."""
+    found = []
+    for rate in (1, 200):
+        document = yaml.safe_load((SCENARIOS / 'point_mass_disk.yaml').read_text())
+        path, out = tmp_path / f'at_{rate}.yaml', tmp_path / f'at_{rate}.json'
+        path.write_text(yaml.safe_dump(document | {'output': {'rate': rate}}))
+        assert main(['simulate', str(path), '--out', str(out)]) == 0
+        found.append(json.loads(out.read_text())['required_friction'])
+    for name in ('mu', 'time', 'least_normal_force'):
+        assert found[0][name] == pytest.approx(found[1][name], rel=1e-6)
 
 
 def test_hybrid_run_needs_friction_only_while_it_rolls(tmp_path):
