@@ -9,6 +9,7 @@ differ; a marker that fits nowhere is left out where enough remain.
 from __future__ import annotations
 
 from itertools import combinations, permutations
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from rolling_dynamics.errors import ParameterError
 
 FEWEST = 3
 MOST = 7  # more make the search for swapped labels slow
+DIAGONAL = np.arange(3)
 APART = 1.5e-3  # least difference between distances of the pattern [m]
 
 
@@ -65,12 +67,20 @@ def rigid_fit(
         ``seen = R model + p`` in the least-squares sense, and what remains [m].
 
     """
-    a, b = model.mean(axis=0), seen.mean(axis=0)
-    U, _, Vt = np.linalg.svd((seen - b).T @ (model - a))
-    R = U @ np.diag((1.0, 1.0, np.sign(np.linalg.det(U @ Vt)))) @ Vt
-    p = b - R @ a
-    rest = seen - model @ R.T - p
-    return R, p, float(np.sqrt(np.mean(np.sum(rest * rest, axis=1))))
+    count = len(model)
+    a, b = model.sum(axis=0) / count, seen.sum(axis=0) / count
+    arms, seen_arms = model - a, seen - b
+    U, _, Vt = np.linalg.svd(seen_arms.T @ arms)
+    if _determinant(U @ Vt) < 0.0:
+        U[:, 2] *= -1.0
+    R = U @ Vt
+    rest = seen_arms - arms @ R.T
+    return R, b - R @ a, math.sqrt(float(np.vdot(rest, rest)) / count)
+
+
+def _determinant(A: NDArray[np.float64]) -> float:
+    (a, b, c), (d, e, f), (g, h, i) = A.tolist()
+    return float(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
 
 
 class MarkerPattern:
@@ -104,6 +114,7 @@ class MarkerPattern:
         if spread[1] < 0.05 * spread[0]:
             raise ParameterError('markers: they stand on a line; move one aside')
         self.positions, self.tolerance = P, float(tolerance)
+        self._stiffness: dict[tuple[int, ...], Stiffness] = {}  # by the markers that are used
         self._check_distances()
 
     def _check_distances(self) -> None:
@@ -156,8 +167,10 @@ class MarkerPattern:
         R, p, rms = rigid_fit(model, seen)
         if rms > self.tolerance:
             return rms
-        used = tuple(int(k) for k in places)
-        return MarkerFit(R, p, rms, used, False, unit_covariance(R, model))
+        used = tuple(places.tolist())
+        if used not in self._stiffness:
+            self._stiffness[used] = stiffness_of(model)
+        return MarkerFit(R, p, rms, used, False, unit_covariance(R, *self._stiffness[used]))
 
     def _relabel(self, seen: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the labels whose distances are nearest to those seen."""
@@ -168,7 +181,35 @@ class MarkerPattern:
         return np.asarray(choices[np.argmin(np.sum(misfit**2, axis=(1, 2)))], dtype=np.intp)
 
 
-def unit_covariance(R: NDArray[np.float64], model: NDArray[np.float64]) -> NDArray[np.float64]:
+class Stiffness(NamedTuple):
+    """
+    How well a pattern fixes a pose, in the frame of the body.
+
+    Attributes
+    ----------
+    markers, centre
+        Number of the markers, and their centroid [m].
+    turn
+        Covariance of a turn about it for a unit variance of each coordinate, shape (3, 3).
+
+    """
+
+    markers: int
+    centre: NDArray[np.float64]
+    turn: NDArray[np.float64]
+
+
+def stiffness_of(model: NDArray[np.float64]) -> Stiffness:
+    """Return it for markers in the frame of the body [m], shape (k, 3)."""
+    centre = model.mean(axis=0)
+    arms = model - centre
+    information = np.sum(arms * arms) * np.eye(3) - arms.T @ arms
+    return Stiffness(len(model), centre, np.linalg.inv(information))
+
+
+def unit_covariance(
+    R: NDArray[np.float64], markers: int, centre: NDArray[np.float64], turn: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """
     Return the covariance of a fitted pose for a unit variance of each coordinate.
 
@@ -176,8 +217,8 @@ def unit_covariance(R: NDArray[np.float64], model: NDArray[np.float64]) -> NDArr
     ----------
     R
         Attitude of the body, shape (3, 3).
-    model
-        Markers in the frame of the body [m], shape (k, 3).
+    markers, centre, turn
+        See :class:`Stiffness`.
 
     Returns
     -------
@@ -185,20 +226,19 @@ def unit_covariance(R: NDArray[np.float64], model: NDArray[np.float64]) -> NDArr
         Of the origin and of a turn about the axes in which R is expressed; shape (6, 6).
 
     """
-    centre = model.mean(axis=0)
-    arms = (model - centre) @ R.T
-    information = np.sum(arms * arms) * np.eye(3) - arms.T @ arms
-    turn = np.linalg.inv(information)
+    turned = R @ turn @ R.T
     lever = cross_matrix(R @ centre)  # origin = centroid - Exp(d) R centre
     out = np.empty((6, 6))
-    out[:3, :3] = np.eye(3) / len(model) + lever @ turn @ lever.T
-    out[:3, 3:] = lever @ turn
-    out[3:, :3] = out[:3, 3:].T
-    out[3:, 3:] = turn
+    side = lever @ turned
+    out[:3, :3] = side @ lever.T
+    out[DIAGONAL, DIAGONAL] += 1.0 / markers
+    out[:3, 3:] = side
+    out[3:, :3] = side.T
+    out[3:, 3:] = turned
     return out
 
 
 def cross_matrix(v: ArrayLike) -> NDArray[np.float64]:
     """Return the matrix [v] with [v] a = v x a."""
-    x, y, z = np.asarray(v, dtype=float)
+    x, y, z = np.asarray(v, dtype=float).tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.markers import cross_matrix
+from rolling_hw_interface.kalman_update import update_function
 from rolling_hw_interface.object_prediction import (
     BODY,
     CONTACT,
@@ -25,12 +25,16 @@ from rolling_hw_interface.object_prediction import (
     ERROR,
     prediction_function,
 )
-from transforms3d.quaternions import axangle2quat, qmult, quat2mat
+from transforms3d.quaternions import qmult, quat2mat
 
 GATE = {2: 13.8, 3: 16.3, 4: 18.5, 6: 22.5}  # 99.9 % of chi squared, by degrees of freedom
 LONGEST_STEP = 5e-3  # of the prediction [s]
 FASTEST, FASTEST_TURN = 30.0, 1e3  # m/s, rad/s: beyond that an estimate has gone astray
-P, R, V, W, T = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w', 'd_t'))
+P, R, V, W = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w'))
+OUT_OF_PLANE = np.eye(ERROR.size)[[1, 3, 5, 7, 9, 11]]
+PLANE_NOISE = np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3)))
+CONJUGATE = np.array((1.0, -1.0, -1.0, -1.0))
+TURNS = np.arange(6)  # d_p and d_R, which d_v and d_w move
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +110,12 @@ class PoseFilter:
         self.model = model or FilterModel()
         self._predict = FastFunction(prediction_function(system))
         self._contact = FastFunction(contact_function(system))
+        self._updates = {n: FastFunction(update_function(n, ERROR.size)) for n in (2, 6)}
         p = np.asarray(params, dtype=float)
         self._predict.inputs[7][:] = p
         self._contact.inputs[5][:] = p
+        strengths = (self.model.acceleration, self.model.angular_acceleration)
+        self._power = np.repeat(np.square(strengths), 3)
         self.body = np.zeros(BODY.size)
         self.near = np.zeros(2)
         self.covariance = np.eye(ERROR.size)
@@ -173,20 +180,17 @@ class PoseFilter:
 
     def spread(self, dt: float) -> None:
         """Move the covariance on by dt [s], from where the mean is."""
-        F, m = np.eye(ERROR.size), self.model
-        F[P, V] = F[R, W] = dt * np.eye(3)
-        F[R, R] += dt * cross_matrix(self.body[7:10])
+        F = np.eye(ERROR.size)
+        F[TURNS, TURNS + 6] = dt
+        x, y, z = (dt * self.body[7:10]).tolist()
+        F[3, 4], F[3, 5], F[4, 5] = -z, y, -x
+        F[4, 3], F[5, 3], F[5, 4] = z, -y, x
         C = F @ self.covariance @ F.T
-        linear = m.acceleration**2 * np.array((dt**3 / 3, dt**2 / 2, dt))
-        angular = m.angular_acceleration**2 * np.array((dt**3 / 3, dt**2 / 2, dt))
-        for first, power in ((0, linear), (3, angular)):
-            for k in range(3):
-                i, j = first + k, first + 6 + k
-                C[i, i] += power[0]
-                C[i, j] += power[1]
-                C[j, i] += power[1]
-                C[j, j] += power[2]
-        C[T, T] += m.clock_walk**2 * dt
+        C[TURNS, TURNS] += dt**3 / 3 * self._power
+        C[TURNS, TURNS + 6] += dt**2 / 2 * self._power
+        C[TURNS + 6, TURNS] += dt**2 / 2 * self._power
+        C[TURNS + 6, TURNS + 6] += dt * self._power
+        C[12, 12] += self.model.clock_walk**2 * dt
         self.covariance = C
 
     def take_pose(
@@ -208,7 +212,7 @@ class PoseFilter:
             Whether it fits, and the squared Mahalanobis distance of the innovation.
 
         """
-        turn = qmult(np.asarray(q_WO, dtype=float), self.body[:4] * (1, -1, -1, -1))
+        turn = qmult(np.asarray(q_WO, dtype=float), self.body[:4] * CONJUGATE)
         innovation = np.concatenate([np.asarray(p_WO) - self.body[4:7], rotation_vector(turn)])
         H = np.zeros((6, ERROR.size))
         H[:3, P] = H[3:, R] = np.eye(3)
@@ -247,13 +251,11 @@ class PoseFilter:
         """Take that the object moves in the plane x-z and turns about y."""
         q = self.body[:4]
         flat = np.array((q[0], 0.0, q[2], 0.0)) / math.hypot(q[0], q[2])
-        tilt = rotation_vector(qmult(flat, q * (1, -1, -1, -1)))
+        tilt = rotation_vector(qmult(flat, q * CONJUGATE))
         rest = np.array(
             (-self.body[5], tilt[0], tilt[2], -self.body[11], -self.body[7], -self.body[9])
         )
-        H = np.zeros((6, ERROR.size))
-        H[range(6), (1, 3, 5, 7, 9, 11)] = 1.0
-        self._update(rest, H, np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3))), gated=False)
+        self._update(rest, OUT_OF_PLANE, PLANE_NOISE, gated=False)
 
     def sound(self) -> bool:
         """Tell whether mean and covariance can be believed at all."""
@@ -294,23 +296,20 @@ class PoseFilter:
         gated: bool = True,
     ) -> tuple[bool, float]:
         C = self.covariance
-        S = H @ C @ H.T + noise
-        try:
-            solved = np.linalg.solve(S, np.column_stack([innovation, H @ C]))
-        except np.linalg.LinAlgError:
-            return False, math.inf
-        distance = float(innovation @ solved[:, 0])
+        f, n, rows = self._updates[len(innovation)], ERROR.size, H @ C
+        f.inputs[0][:], f.inputs[1][:] = C.ravel(), rows.ravel()
+        f.inputs[2][:], f.inputs[3][:] = (rows @ H.T + noise).ravel(), innovation
+        out = f.evaluate()
+        distance = float(out[0])
         if not math.isfinite(distance) or (gated and distance > GATE[len(innovation)]):
             return False, distance
-        K = solved[:, 1:].T
-        self._add(K @ innovation)
-        A = np.eye(ERROR.size) - K @ H
-        self.covariance = A @ C @ A.T + K @ noise @ K.T  # Joseph's form keeps it positive
+        self._add(out[1 : n + 1].copy())
+        self.covariance = out[n + 1 :].reshape(n, n).copy()
         return True, distance
 
     def _add(self, d: NDArray[np.float64]) -> None:
         q = qmult(quaternion_of(d[R]), self.body[:4])
-        self.body[:4] = q / np.linalg.norm(q)
+        self.body[:4] = q / math.sqrt(float(q @ q))
         self.body[4:7] += d[P]
         self.body[7:10] += d[W]
         self.body[10:13] += d[V]
@@ -334,21 +333,20 @@ def _coasted(body: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
 
 def quaternion_of(d: ArrayLike) -> NDArray[np.float64]:
     """Return the unit quaternion (w, x, y, z) of a rotation vector [rad]."""
-    d = np.asarray(d, dtype=float)
-    angle = float(np.linalg.norm(d))
+    x, y, z = np.asarray(d, dtype=float).tolist()
+    angle = math.sqrt(x * x + y * y + z * z)
     if angle < 1e-9:
-        return np.array((1.0, *(d / 2)))
-    return np.asarray(axangle2quat(d / angle, angle, is_normalized=True), dtype=float)
+        return np.array((1.0, x / 2, y / 2, z / 2))
+    share = math.sin(angle / 2) / angle
+    return np.array((math.cos(angle / 2), share * x, share * y, share * z))
 
 
 def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
     """Return the rotation vector [rad] of a unit quaternion (w, x, y, z), of norm at most pi."""
-    q = np.asarray(q, dtype=float)
-    q = -q if q[0] < 0 else q
-    n = float(np.linalg.norm(q[1:]))
-    if n < 1e-9:
-        return np.asarray(2.0 * q[1:], dtype=float)
-    return np.asarray(2.0 * math.atan2(n, q[0]) / n * q[1:], dtype=float)
+    w, x, y, z = np.asarray(q, dtype=float).tolist()
+    n = math.sqrt(x * x + y * y + z * z)
+    share = 2.0 * math.atan2(n, abs(w)) / n if n > 1e-9 else 2.0
+    return math.copysign(share, w) * np.array((x, y, z))
 
 
 def odometry_of(body: NDArray[np.float64]) -> NDArray[np.float64]:

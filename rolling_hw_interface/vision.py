@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import matrix_to_wxyz
 from rolling_hw_interface.markers import MarkerFit, MarkerPattern
 from transforms3d.quaternions import mat2quat, qmult, quat2mat
 
@@ -60,6 +61,7 @@ class Vision:
         """
         self._X = np.asarray(X_WC, dtype=float)
         self._q = mat2quat(self._X[:3, :3])
+        self._turn = np.kron(np.eye(2), self._X[:3, :3])
         self._pattern = pattern
         for name, value in (
             ('marker_noise', marker_noise),
@@ -86,7 +88,9 @@ class Vision:
         if not isinstance(fit, MarkerFit):
             return self._refuse(fit)
         self.counts['relabelled'] += fit.relabelled
-        return self._in_world(fit.p, mat2quat(fit.R), self._marker_variance * fit.covariance)
+        return self._in_world(
+            fit.p, np.array(matrix_to_wxyz(fit.R)), self._marker_variance * fit.covariance
+        )
 
     def from_pose(
         self, p_C: ArrayLike, q_C: ArrayLike, covariance: ArrayLike | None = None
@@ -116,10 +120,11 @@ class Vision:
         self, p: NDArray[np.float64], q: NDArray[np.float64], C: NDArray[np.float64]
     ) -> PoseMeasurement:
         R = self._X[:3, :3]
-        turn = np.kron(np.eye(2), R)
         self.counts['used'] += 1
         self.refused = ''
-        return PoseMeasurement(R @ p + self._X[:3, 3], qmult(self._q, q), turn @ C @ turn.T)
+        return PoseMeasurement(
+            R @ p + self._X[:3, 3], qmult(self._q, q), self._turn @ C @ self._turn.T
+        )
 
     def _frozen(self, numbers: NDArray[np.float64]) -> bool:
         content = numbers.tobytes()

@@ -25,6 +25,7 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.quaternions import matrix_to_wxyz
 
 NANOSECONDS = 1_000_000_000
 
@@ -62,36 +63,6 @@ def wxyz_to_quaternion(q: Sequence[float]) -> Quaternion:
 def quaternion_to_wxyz(q: Quaternion) -> list[float]:
     """Return a quaternion as w, x, y, z."""
     return [q.w, q.x, q.y, q.z]
-
-
-def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
-    """
-    Return the unit quaternion w, x, y, z of a rotation matrix.
-
-    Parameters
-    ----------
-    R
-        Rotation matrix, shape (3, 3) or larger; the upper left block counts.
-
-    Returns
-    -------
-    tuple of float
-        Of norm 1, the largest component positive (Shepperd's choice of the largest pivot).
-
-    """
-    (a, b, c), (d, e, f), (g, h, i) = (row[:3] for row in R[:3].tolist())
-    trace = a + e + i
-    if trace >= max(a, e, i):
-        s = math.sqrt(1.0 + trace) * 2.0
-        return s / 4.0, (h - f) / s, (c - g) / s, (d - b) / s
-    if a >= max(e, i):
-        s = math.sqrt(1.0 + a - e - i) * 2.0
-        return (h - f) / s, s / 4.0, (b + d) / s, (c + g) / s
-    if e >= i:
-        s = math.sqrt(1.0 + e - a - i) * 2.0
-        return (c - g) / s, (b + d) / s, s / 4.0, (f + h) / s
-    s = math.sqrt(1.0 + i - a - e) * 2.0
-    return (d - b) / s, (c + g) / s, (f + h) / s, s / 4.0
 
 
 def matrix_to_pose(X: NDArray[np.float64]) -> Pose:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 import math
 
 from builtin_interfaces.msg import Time
@@ -46,7 +48,7 @@ def markers_to_cloud(markers: NDArray[np.float64], stamp: Time, frame: str) -> P
         for k, name in enumerate('xyz')
     ]
     out.is_dense = bool(np.all(np.isfinite(markers)))
-    out.data = np.ascontiguousarray(markers, dtype='<f8').tobytes()
+    out.data = array('B', np.ascontiguousarray(markers, dtype='<f8').tobytes())
     return out
 
 
@@ -60,24 +62,30 @@ def cloud_to_markers(message: PointCloud2) -> NDArray[np.float64]:
         It has no x, y, z of 32 or 64 bits, or its size does not fit.
 
     """
-    known = {f.name: f for f in message.fields}
+    fields = tuple((f.name, f.datatype, f.offset) for f in message.fields)
     count = message.width * message.height
-    order = '>' if message.is_bigendian else '<'
     try:
-        kind = np.dtype(
-            {
-                'names': ['x', 'y', 'z'],
-                'formats': [order + TYPES[known[name].datatype] for name in 'xyz'],
-                'offsets': [known[name].offset for name in 'xyz'],
-                'itemsize': message.point_step,
-            }
-        )
+        kind = _point(fields, '>' if message.is_bigendian else '<', message.point_step)
         points = np.frombuffer(bytes(message.data), dtype=kind, count=count)
     except (KeyError, ValueError) as error:
         raise ParameterError(
             f'markers: a cloud with fields x, y, z of 32 or 64 bits is needed ({error})'
         ) from None
     return np.column_stack([points[name].astype(float) for name in 'xyz'])
+
+
+@lru_cache(maxsize=8)
+def _point(fields: tuple[tuple[str, int, int], ...], order: str, size: int) -> np.dtype:
+    """Return the layout of a point: names, types and offsets of its fields; its size [bytes]."""
+    known = {name: (TYPES[kind], offset) for name, kind, offset in fields if kind in TYPES}
+    return np.dtype(
+        {
+            'names': ['x', 'y', 'z'],
+            'formats': [order + known[name][0] for name in 'xyz'],
+            'offsets': [known[name][1] for name in 'xyz'],
+            'itemsize': size,
+        }
+    )
 
 
 def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,12 +17,12 @@ from rolling_dynamics.nodes.conversions import (
     array_to_wrench,
     list_to_vector,
     matrix_to_pose,
-    matrix_to_wxyz,
     quaternion_to_wxyz,
     vector_to_list,
     wrench_to_array,
     wxyz_to_quaternion,
 )
+from rolling_dynamics.quaternions import matrix_to_wxyz
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner.plan import Plan
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
