@@ -18,16 +18,19 @@ RECORDED = (
     '/hand/accel_command',
     '/object/odometry',
     '/object/ground_truth',
-    '/contact/wrench',
     '/contact/state',
     '/controller/trial',
 )
+SENSED = ('/robot_joint_states', '/robot_joint_command', '/camera/markers', '/vision/object_pose')
 
 
-@pytest.mark.parametrize('name', LABORATORY)
-def test_every_trial_under_feedback_succeeds(tmp_path, name):
+@pytest.mark.parametrize(
+    ('name', 'hardware'), [*((name, 'simulated') for name in LABORATORY), ('flip_up', 'emulated')]
+)
+def test_every_trial_under_feedback_succeeds(tmp_path, name, hardware):
+    options = ['--trials', '1', '--simulated-time', '--hardware', hardware]
     done = subprocess.run(
-        [*DEMO, name, '--trials', '1', '--simulated-time', '--out', str(tmp_path)],
+        [*DEMO, name, *options, '--out', str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=900,
@@ -43,7 +46,8 @@ def test_every_trial_under_feedback_succeeds(tmp_path, name):
     assert (tmp_path / f'{name}.png').stat().st_size > 20_000
     assert list((tmp_path / 'recording').glob('*.mcap'))
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
-    assert all(counts.get(topic, 0) > 0 for topic in RECORDED), counts
+    wanted = (*RECORDED, *(SENSED if hardware == 'emulated' else ('/contact/wrench',)))
+    assert all(counts.get(topic, 0) > 0 for topic in wanted), counts
 
 
 def recorded(metadata):

@@ -32,7 +32,11 @@ IDLE_PACE: Mapping[str, float] = {SIMULATED: 0.05, EMULATED: 1.0}
 PACE = 10.0
 SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
 LOCKSTEP_TIMEOUT = 30.0  # s
-CORES = 4  # processors that the loops of emulated hardware need by the clock
+CORES = 4  # processors that the loops of emulated hardware need by the clock at their full rate
+SLOW_RATE = 500.0  # of those loops where there are fewer [Hz]
+CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
+PATIENT = 50.0  # turns for which a late message is waited for, beyond which the arm is stopped
+Overrides = dict[str, dict[str, object]]
 PER_COMPARED = 4  # trials under feedback for each one of those that are compared
 
 
@@ -43,6 +47,7 @@ def run_laboratory(
     hardware: str = '',
     trials: int = 0,
     use_sim_time: bool | None = None,
+    rate: float = 0.0,
 ) -> int:
     """
     Run the demonstration of an experiment of the laboratory.
@@ -61,6 +66,10 @@ def run_laboratory(
         True: plant and controller take turns. False: by the clock. None: by the clock where
         real-time priority is allowed, the machine is not busy, and for emulated hardware has
         processors enough.
+
+    rate
+        Turns a second of the loops of emulated hardware by the clock [Hz]; 0 for what the
+        processors of this machine carry.
 
     Returns
     -------
@@ -90,7 +99,12 @@ def run_laboratory(
     out.mkdir(parents=True, exist_ok=True)
     recording = fresh_folder(out / 'recording')
     say(experiment.text)
-    seen = _perform(demo, out, recording, hardware, trials or demo.trials, sim=use_sim_time)
+    if hardware == EMULATED and not use_sim_time:
+        rate = rate or (SLOW_RATE if (os.cpu_count() or 1) < CORES else 0.0)
+    overrides = _overrides(hardware, rate, sim=use_sim_time)
+    seen = _perform(
+        demo, out, recording, hardware, trials or demo.trials, overrides, sim=use_sim_time
+    )
     reached = conclude(demo, seen, hardware, out)
     say(f'recording: {recording}')
     return REACHED if reached else MISSED
@@ -102,7 +116,14 @@ def is_busy() -> bool:
 
 
 def _perform(
-    demo: LaboratoryDemo, out: Path, recording: Path, hardware: str, trials: int, *, sim: bool
+    demo: LaboratoryDemo,
+    out: Path,
+    recording: Path,
+    hardware: str,
+    trials: int,
+    overrides: Overrides,
+    *,
+    sim: bool,
 ) -> list[TrialSeen]:
     """Start the nodes, run the trials, stop them; return what was seen."""
     from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415
@@ -114,7 +135,7 @@ def _perform(
             record=recording,
             hardware=hardware,
             use_sim_time=sim,
-            overrides=_overrides(hardware, sim=sim),
+            overrides=overrides,
             log_folder=out / 'logs',
         )
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
@@ -138,10 +159,10 @@ def _perform(
     return seen
 
 
-def _overrides(hardware: str, *, sim: bool) -> dict[str, dict[str, object]]:
+def _overrides(hardware: str, rate: float, *, sim: bool) -> Overrides:
     """Return the parameters that go over those of the experiment's file, by node."""
     if not sim:
-        return {}
+        return _at_rate(rate) if rate else {}
     patient: dict[str, object] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
     turns = {'emulated_motors', 'motor_bridge'} if hardware == EMULATED else {'simulator'}
     return {
@@ -149,6 +170,23 @@ def _overrides(hardware: str, *, sim: bool) -> dict[str, dict[str, object]]:
         PLANT[hardware]: {'rate_factor': IDLE_PACE[hardware], **patient},
         'controller': {'state_timeout': STATE_TIMEOUT},
     }
+
+
+def _at_rate(rate: float) -> Overrides:
+    """Return what lets the loops of emulated hardware turn at another rate [Hz], by the clock."""
+    images = min(CAMERA_RATE, rate / 2)
+    say(f'by the clock: loops of the hardware at {rate:g} Hz, {images:g} images a second')
+    late = PATIENT / rate
+    return {
+        'emulated_motors': {'rate': rate, 'motors.command_timeout': late},
+        'emulated_camera': {'rate': rate, 'camera.rate': images},
+        'motor_bridge': {
+            'rate': rate, 'drive.command_timeout': late, 'drive.state_timeout': late,
+        },
+        'estimator': {'rate': rate},
+        # a command waits for a turn of the bridge and one of the motors, half of each in the mean
+        'controller': {'rate': rate, 'state_timeout': 2 * late, 'command_delay': 1.5 / rate},
+    }  # fmt: skip
 
 
 def _trials(
