@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from builtin_interfaces.msg import Time
 import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.nodes.conversions import array_to_wrench
@@ -13,11 +12,15 @@ from rolling_dynamics.nodes.plant import Observation
 from rolling_dynamics.nodes.plant_topics import body_matrix, PlantTopics, ratio
 from rolling_interfaces.msg import RollingContact
 
+HAND = slice(VIEW.slice('q_WH').start, VIEW.slice('v_WH_H').stop)
+OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
+POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
+GAP = VIEW.slice('gap').start
 
-@dataclass(frozen=True, slots=True)
+
 class HybridObservation(Observation):
     """
-    What can be seen of a hybrid plant.
+    What can be seen of a hybrid plant; what is published less often is computed when it is.
 
     Attributes
     ----------
@@ -28,26 +31,51 @@ class HybridObservation(Observation):
 
     """
 
+    __slots__ = ('_view', 'mode')
+    _view: NDArray[np.float64]
     mode: str
-    gap: float
+
+    def __init__(self, view: NDArray[np.float64], mode: str) -> None:
+        """Keep what is seen, laid out as ``VIEW``, and the mode."""
+        object.__setattr__(self, '_view', view)  # what it derives from is frozen
+        object.__setattr__(self, 'mode', mode)
+
+    @property
+    def hand(self) -> NDArray[np.float64]:
+        """Pose and twist of the hand."""
+        return self._view[HAND]
+
+    @property
+    def object_(self) -> NDArray[np.float64]:
+        """Pose and twist of the object."""
+        return self._view[OBJECT]
+
+    @property
+    def X_WCh(self) -> NDArray[np.float64]:
+        """Pose of the contact frame of the hand."""
+        X = body_matrix(self.hand)
+        X[:3, 3] += X[:3, :3] @ self._view[POINT]
+        return X
+
+    @property
+    def wrench(self) -> NDArray[np.float64]:
+        """Torque and force on the object."""
+        return np.concatenate([self._view[TORQUE], self._view[FORCE]])
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """Normal force [N]."""
+        return {'normal_force': float(self._view[FORCE][2])}
+
+    @property
+    def gap(self) -> float:
+        """Distance between object and plate [m]."""
+        return float(self._view[GAP])
 
 
 def observation(plant: SimulatedHybridPlant) -> HybridObservation:
     """Return what can be seen of a plant now."""
-    seen = {e.name: plant.view()[VIEW.slice(e.name)] for e in VIEW.entries}
-    hand = np.concatenate([seen[n] for n in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')])
-    X_WCh = body_matrix(hand)
-    X_WCh[:3, 3] += X_WCh[:3, :3] @ seen['p_HC_H']
-    force = seen['force_H']
-    return HybridObservation(
-        hand=hand,
-        object_=plant.view()[:13],
-        X_WCh=X_WCh,
-        wrench=np.concatenate([seen['torque_H'], force]),
-        margins={'normal_force': float(force[2])},
-        mode=plant.mode,
-        gap=float(seen['gap'][0]),
-    )
+    return HybridObservation(plant.view(), plant.mode)
 
 
 class HybridTopics(PlantTopics):
