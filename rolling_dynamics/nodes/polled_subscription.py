@@ -19,7 +19,14 @@ class PolledSubscription:
     """
 
     def __init__(
-        self, node: Node, kind: type, topic: str, qos: QoSProfile, *, raw: bool = False
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        *,
+        raw: bool = False,
+        overridable_qos: bool = True,
     ) -> None:
         """
         Subscribe.
@@ -32,6 +39,8 @@ class PolledSubscription:
             What is subscribed to.
         raw
             Whether messages are left serialized.
+        overridable_qos
+            Whether parameters of the node override the profile.
 
         """
         self._kind, self._raw = kind, raw
@@ -41,7 +50,7 @@ class PolledSubscription:
             _never_called,
             qos,
             raw=raw,
-            qos_overriding_options=overridable(),
+            qos_overriding_options=overridable() if overridable_qos else None,
             # an executor that waits for events of a reader is woken by its unread data as well
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )
@@ -49,14 +58,18 @@ class PolledSubscription:
 
     def take(self, most: int = 64) -> list[Any]:
         """Return the messages that came since the last call, oldest first."""
-        out: list[Any] = []
+        return [message for message, _ in self.take_with_info(most)]
+
+    def take_with_info(self, most: int) -> list[tuple[Any, dict[str, Any]]]:
+        """Return them with what the middleware knows: time stamps, number in its sequence."""
+        out: list[tuple[Any, dict[str, Any]]] = []
         handle = self._subscription.handle
         with handle:
             while len(out) < most:
                 taken = handle.take_message(self._kind, self._raw)
                 if taken is None:
                     break
-                out.append(taken[0])
+                out.append(taken)
         return out
 
     def destroy(self) -> None:

@@ -1,14 +1,16 @@
 """
 Recorder: keeps topics as an MCAP recording that the usual ROS tools play.
 
-A process of its own with deep, reliable queues; messages pass through unread. The file is closed
-when the node is stopped, whatever by.
+A process of its own with deep, reliable queues; messages pass through unread, with the time at
+which the middleware received them. A thread takes them a hundred times a second: a callback for
+each would cost a third of a processor at some thousand messages a second. The file is closed when
+the node is stopped, whatever by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 import importlib
 from pathlib import Path
 import sys
@@ -16,14 +18,17 @@ import time
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.process import events_executor, run_node
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
 from rolling_robotics.nodes.recording import Recording, Topic
 
+TAKE_PERIOD = 0.01  # s
+STOP_TIMEOUT = 2.0  # for the thread to end [s]
 TABLE = (
     Parameter(
         name='folder',
@@ -65,6 +70,39 @@ TABLE = (
 )
 
 
+@dataclass(slots=True)
+class Taken:
+    """
+    A topic that is recorded.
+
+    Attributes
+    ----------
+    name, source
+        Its name, and where its messages come from.
+    alone
+        Whether it has one publisher, so that gaps in the sequence are lost messages.
+    last
+        Number of the newest message in that sequence; 0 before.
+    count, lost
+        Messages that came, and that did not.
+
+    """
+
+    name: str
+    source: PolledSubscription
+    alone: bool
+    last: int = 0
+    count: int = 0
+    lost: int = 0
+
+    def note(self, number: int | None) -> None:
+        """Take the number of a message in its writer's sequence."""
+        self.count += 1
+        if number and self.alone and 0 < self.last < number:
+            self.lost += number - self.last - 1
+        self.last = number or 0
+
+
 class RecorderNode(SuiteNode):
     """Lifecycle node that records while it is active."""
 
@@ -72,10 +110,9 @@ class RecorderNode(SuiteNode):
         """Declare the parameters; everything else happens in configure."""
         super().__init__('recorder', TABLE)
         self._recording: Recording | None = None
-        self._subscriptions_made: list[Any] = []
-        self._taken: dict[str, int] = {}
+        self._taken: dict[str, Taken] = {}
         self._unknown: set[str] = set()
-        self._lost = 0
+        self._loop: PeriodicLoop | None = None
         self._scan_timer: Any = None
 
     # -- life cycle -------------------------------------------------------------------------
@@ -88,7 +125,6 @@ class RecorderNode(SuiteNode):
         self._recording = Recording(
             folder, ('rolling_interfaces',), longest_queue=self.values['longest_queue']
         )
-        self._lost = 0
         self.get_logger().info(f'recording into {folder}')
 
     def activate(self) -> None:
@@ -98,25 +134,31 @@ class RecorderNode(SuiteNode):
         self._scan_timer = self.create_timer(
             self.values['scan_period'], self._scan, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._loop = PeriodicLoop(self._take, TAKE_PERIOD, name='taking', on_fault=self._fail)
+        self._loop.start()
 
     def deactivate(self) -> None:
         """Stop to record."""
         if self._scan_timer is not None:
             self._scan_timer.cancel()
             self._scan_timer = None
+        if self._loop is not None and self._loop.stop(STOP_TIMEOUT):
+            self._loop = None
+            self._take()
 
     def cleanup(self) -> None:
         """Close the recording."""
-        for subscription in self._subscriptions_made:
-            self.destroy_subscription(subscription)
-        self._subscriptions_made = []
+        if self._loop is not None:
+            raise RollingError('the thread that takes the messages has not ended yet')
+        for topic in self._taken.values():
+            topic.source.destroy()
         recording, self._recording = self._recording, None
         if recording is None:
             return
         recording.close()
         self.get_logger().info(
             f'{recording.written} messages of {len(self._taken)} topics in {recording.folder}, '
-            f'{recording.dropped + self._lost} dropped'
+            f'{recording.dropped + self._lost()} dropped'
         )
 
     # -- recording --------------------------------------------------------------------------
@@ -145,7 +187,6 @@ class RecorderNode(SuiteNode):
             self._unknown.add(name)
             self.get_logger().warning(f'{name} is not recorded: type {kind} is not known here')
             return
-        self._taken[name] = 0
         profile = QoSProfile(
             depth=self.values['depth'],
             reliability=(
@@ -155,26 +196,25 @@ class RecorderNode(SuiteNode):
                 DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
             ),
         )
-        self._subscriptions_made.append(
-            self.create_subscription(
-                message_class,
-                name,
-                partial(self._take, name),
-                profile,
-                raw=True,
-                event_callbacks=SubscriptionEventCallbacks(message_lost=self._count_lost),
-            )
+        source = PolledSubscription(
+            self, message_class, name, profile, raw=True, overridable_qos=False
         )
+        self._taken[name] = Taken(name, source, alone=len(publishers) == 1)
 
-    def _take(self, name: str, data: bytes) -> None:
-        # the events executor of Jazzy cannot hand over message info: time of taking it is
-        # at most a turn of the executor later than that of its arrival
-        if self._recording is not None and self.active:
-            self._taken[name] += 1
-            self._recording.put(name, time.time_ns(), data)
+    def _take(self) -> None:
+        came = []
+        for topic in tuple(self._taken.values()):
+            for data, info in topic.source.take_with_info(self.values['depth']):
+                topic.note(info['publication_sequence_number'])
+                came.append((info['received_timestamp'] or time.time_ns(), topic.name, data))
+        for stamp, name, data in sorted(came):
+            self._recording.put(name, stamp, data)
 
-    def _count_lost(self, status: Any) -> None:
-        self._lost += status.total_count_change
+    def _fail(self, error: Exception) -> None:
+        self.get_logger().error(f'nothing is recorded any more: {type(error).__name__}: {error}')
+
+    def _lost(self) -> int:
+        return sum(topic.lost for topic in self._taken.values())
 
     # -- health -----------------------------------------------------------------------------
 
@@ -186,12 +226,12 @@ class RecorderNode(SuiteNode):
         values = {
             'topics': len(self._taken),
             'written': recording.written,
-            'lost on the way': self._lost,
+            'lost on the way': self._lost(),
             'dropped here': recording.dropped,
         }
         if recording.fault:
             return WARN, recording.fault, values
-        return (WARN if self._lost + recording.dropped else OK), 'recording', values
+        return (WARN if self._lost() + recording.dropped else OK), 'recording', values
 
 
 def _unused(folder: Path) -> Path:

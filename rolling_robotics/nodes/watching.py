@@ -11,19 +11,37 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.odometry_codec import decode_odometry
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import STREAM_READER
 from sensor_msgs.msg import JointState
 
-_Read = Callable[[Any], Sequence[float]]
-# what can be watched: type of the messages, and what is kept of one
+_Read = Callable[[bytes], tuple[int, Sequence[float]]]
+
+
+def _whole(kind: type, read: Callable[[Any], Sequence[float]]) -> _Read:
+    """Return a reader of serialized messages: stamp [ns], and what is kept of one."""
+
+    def reader(data: bytes) -> tuple[int, Sequence[float]]:
+        message = deserialize_message(data, kind)
+        return time_to_nanoseconds(message.header.stamp), read(message)
+
+    return reader
+
+
+def _attitude(data: bytes) -> tuple[int, Sequence[float]]:
+    stamp, state = decode_odometry(data)
+    return stamp, state[:4].tolist()
+
+
+# what can be watched: type of the messages, and a reader
 WATCHABLE: Mapping[str, tuple[type, _Read]] = {
-    'joints': (JointState, lambda m: list(m.position)),
-    'attitude': (
-        Odometry,
-        lambda m: [getattr(m.pose.pose.orientation, k) for k in ('w', 'x', 'y', 'z')],
+    'joints': (JointState, _whole(JointState, lambda m: list(m.position))),
+    'attitude': (Odometry, _attitude),
+    'force': (
+        WrenchStamped,
+        _whole(WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
     ),
-    'force': (WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
 }
 
 
@@ -42,18 +60,18 @@ class Watch:
 
     def __init__(self, node: Node, topic: str, kind: str) -> None:
         """Subscribe; what is kept of a message is told by the kind, see :data:`WATCHABLE`."""
-        self._type, self._read = WATCHABLE[kind]
+        type_, self._read = WATCHABLE[kind]
         self.topic, self.stamp = topic, -math.inf
-        self._subscription = PolledSubscription(node, self._type, topic, STREAM_READER, raw=True)
+        self._subscription = PolledSubscription(node, type_, topic, STREAM_READER, raw=True)
 
     def poll(self) -> Sequence[float] | None:
         """Return what the newest message says, or None if there is no new one."""
         taken = self._subscription.take()
         if not taken:
             return None
-        message = deserialize_message(taken[-1], self._type)
-        self.stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
-        return self._read(message)
+        stamp, row = self._read(taken[-1])
+        self.stamp = stamp * 1e-9
+        return row
 
     def destroy(self) -> None:
         """Unsubscribe."""
