@@ -123,7 +123,7 @@ TABLE = (
         high=100.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of the contact state',
+        text='messages a second of the contact state; another mode is told at once',
     ),
     TF_RATE,
     WORLD_FRAME,
@@ -176,6 +176,7 @@ class EstimatorNode(LoopNode):
         self._ticks, self._flags = 0, BEGIN
         self._log: list[int] = []
         self._told: list[Estimated] = []
+        self._mode_told = ''
         self._noted = 0
         self._every = {n: self.every(n) for n in ('contact_rate', 'state_rate', 'tf_rate')}
         self._settings.publish(String(data=json.dumps(self.values.as_dict())))
@@ -259,7 +260,9 @@ class EstimatorNode(LoopNode):
         n, every = self._ticks, self._every
         if n % every['contact_rate'] == 0:
             self._publish_coordinates(stamp, hand, found)
-        if n % every['state_rate'] == 1 % every['state_rate']:
+        changed = found.mode != self._mode_told
+        if changed or n % every['state_rate'] == 1 % every['state_rate']:
+            self._mode_told = found.mode
             self._publish_state(stamp, found)
         if n % every['tf_rate'] == 2 % every['tf_rate']:
             X = body_matrix(found.object_)
