@@ -23,7 +23,7 @@ def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile
     )
 
 
-STREAM_WRITER = _profile(10, reliable=True)
+STREAM_WRITER = _profile(200, reliable=True)  # a fifth of a second at 1 kHz, for the recorder
 STREAM_READER = _profile(1, reliable=False)
 STREAM_POLLED = _profile(16, reliable=False)
 FRAMES_POLLED = _profile(64, reliable=False)  # frames of several nodes come on one topic

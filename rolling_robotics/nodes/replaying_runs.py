@@ -39,6 +39,7 @@ from rolling_robotics.nodes.recorded import Recorded
 Array = NDArray[np.float64]
 STEPS, SETTINGS = 'controller/steps', 'controller/settings'
 COMMANDS, HAND, OBJECT = 'hand/accel_command', 'hand/odometry', 'object/odometry'
+REPLAYED = (STEPS, SETTINGS, COMMANDS, HAND, OBJECT)  # topics that a replay needs
 
 
 @dataclass
@@ -56,6 +57,9 @@ class ReplayedRun:
         Number of those that are recorded, and of those that came out bit by bit.
     difference
         Greatest difference of a component.
+    lost
+        Number of commands that are not computed, from the first one of the run on that answered a
+        state which is not recorded.
 
     """
 
@@ -64,11 +68,18 @@ class ReplayedRun:
     recorded: int = 0
     equal: int = 0
     difference: float = 0.0
+    lost: int = 0
 
-    def compare(self, command: Array, recorded: Array | None) -> None:
-        """Count a command, and compare it with what is recorded of it."""
+    @property
+    def same(self) -> bool:
+        """Whether it was computed whole, and all that is recorded of it came out."""
+        return not self.lost and 0 < self.recorded == self.equal
+
+    def compare(self, command: Array | None, recorded: Array | None) -> None:
+        """Count a command, None where it is lost, and compare it with what is recorded of it."""
         self.steps += 1
-        if recorded is not None:
+        self.lost += command is None
+        if command is not None and recorded is not None:
             self.recorded += 1
             self.equal += command.tobytes() == recorded.tobytes()
             self.difference = max(self.difference, float(np.abs(command - recorded).max()))
@@ -95,7 +106,7 @@ def replay_runs(
     Raises
     ------
     ParameterError
-        A state is missing, or the log does not begin with the controller.
+        The beginning of a run is missing.
 
     """
     settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
@@ -132,7 +143,6 @@ class _Laboratory:
         self._limits = self._subject.limits(model.control_limits)
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
-        self._path = recorded.path
         self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
         for topic, _, data in recorded.raw([HAND, OBJECT]):
             stamp, values_of_body = decode_odometry(data)
@@ -141,13 +151,17 @@ class _Laboratory:
 
     def commands(
         self, steps: Iterable[Step], settings: Iterable[Mapping[str, Any]]
-    ) -> Iterator[tuple[Step, int, Array]]:
-        """Yield each step, and stamp [ns] and six accelerations of its command."""
-        subject, runs = self._subject, iter(settings)
+    ) -> Iterator[tuple[Step, int, Array | None]]:
+        """Yield each step, and stamp [ns] and six accelerations of its command, None if lost."""
+        subject, runs, lost = self._subject, iter(settings), False
         for step in steps:
             if step.flags & BEGIN:
-                values = next(runs)
+                values, lost = next(runs), False
                 answers = self._begin(values)
+            lost = lost or not self._is_recorded(step.stamp)
+            if lost:  # a state is read from the one before, a law may remember it
+                yield step, step.acts, None
+                continue
             if step.flags & RESTARTED:
                 subject.source.restart()
             x = self._state(step.stamp)
@@ -176,18 +190,12 @@ class _Laboratory:
         if stamp == NO_STATE:
             return self._subject.start
         if self._read is None or self._read[0] != stamp:
-            x, _ = self._subject.source.state(self._body(HAND, stamp), self._body(OBJECT, stamp))
+            x, _ = self._subject.source.state(*(self._bodies[t][stamp] for t in (HAND, OBJECT)))
             self._read = stamp, x
         return self._read[1]
 
-    def _body(self, topic: str, stamp: int) -> Array:
-        try:
-            return self._bodies[topic][stamp]
-        except KeyError:
-            raise ParameterError(
-                f'{self._path}: a message of {topic} that the controller took is not in it; start '
-                'the recorder before the run'
-            ) from None
+    def _is_recorded(self, stamp: int) -> bool:
+        return stamp == NO_STATE or all(stamp in found for found in self._bodies.values())
 
 
 def _recorded_commands(recorded: Recorded) -> dict[int, deque[Array]]:

@@ -18,7 +18,9 @@ from rolling_dynamics.nodes.suite_node import take_priority
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
+from rolling_robotics.experiments import RECORDER
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient
+from rolling_robotics.nodes.replaying_runs import REPLAYED
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -96,15 +98,31 @@ class TrialClient(DemoClient):
     # -- calls ------------------------------------------------------------------------------
 
     def wait_until_ready(self, timeout: float) -> None:
-        """Wait until the laws are prepared and the plant is seen."""
+        """Wait until the laws are prepared, the plant is seen, and a recorder listens."""
         self._wait(
             'controller and plant did not come up',
-            lambda: self._seen.is_set() and bool(self._told('ready') or self._told('failed')),
+            lambda: (
+                self._seen.is_set()
+                and bool(self._told('ready') or self._told('failed'))
+                and self._is_recorded()
+            ),
             timeout,
         )
         failed = self._told('failed')
         if failed:
             raise ClientError(f'controller: {failed["reason"]}')
+
+    def _is_recorded(self) -> bool:
+        """Tell whether a recorder, if there is one, listens to all that a replay needs."""
+        if RECORDER.name not in self._node.get_node_names():
+            return True
+        return all(
+            any(
+                reader.node_name == RECORDER.name
+                for reader in self._node.get_subscriptions_info_by_topic(topic)
+            )
+            for topic in REPLAYED
+        )
 
     def preparation(self) -> str:
         """Return what the controller told when it was ready."""

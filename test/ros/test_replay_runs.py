@@ -217,7 +217,8 @@ def test_command_line_tells(damping, capsys):
     assert main(['replay', str(damping)]) == 0
     out = capsys.readouterr().out
     assert 'run 3, closed_loop: ' in out
-    assert 'greatest difference 0; 0 sent and not recorded' in out
+    assert 'bit by bit, greatest difference 0\n' in out
+    assert 'not in the recording' not in out
 
 
 def changed_log(monkeypatch, change):
@@ -259,20 +260,29 @@ def test_a_run_that_began_before_the_recording_is_left_out(damping, monkeypatch)
 
 
 def test_what_cannot_be_replayed_is_told(damping, monkeypatch):
-    with Recorded(damping) as recorded:
-        with monkeypatch.context() as patch:
-            changed_log(patch, lambda s: s._replace(flags=s.flags & ~BEGIN))
-            with pytest.raises(ParameterError, match='lacks the beginning of a run'):
-                replay_runs(recorded)
-        complete = recorded.raw
-
-        def without_some(names):
-            lossy = names == ['hand/odometry', 'object/odometry']
-            return (m for k, m in enumerate(complete(names)) if not (lossy and k == 100))
-
-        monkeypatch.setattr(recorded, 'raw', without_some)
-        with pytest.raises(ParameterError, match=r'hand/odometry that the controller took is not'):
+    with Recorded(damping) as recorded, monkeypatch.context() as patch:
+        changed_log(patch, lambda s: s._replace(flags=s.flags & ~BEGIN))
+        with pytest.raises(ParameterError, match='lacks the beginning of a run'):
             replay_runs(recorded)
+
+
+def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
+    damping, monkeypatch, capsys
+):
+    complete = Recorded.raw
+
+    def without_some(self, names):
+        lossy = names == ['hand/odometry', 'object/odometry']
+        return (m for k, m in enumerate(complete(self, names)) if not (lossy and k == 100))
+
+    monkeypatch.setattr(Recorded, 'raw', without_some)
+    with Recorded(damping) as recorded:
+        first, *others = replay_runs(recorded)
+    assert 0 < first.recorded == first.equal == first.steps - first.lost < first.steps
+    assert not first.same
+    assert all(run.same for run in others)
+    assert main(['replay', str(damping)]) == 1
+    assert f'{first.lost} not computed, a state' in capsys.readouterr().out
 
 
 def test_steps_pass_through_the_log_in_whole_messages():
