@@ -59,7 +59,7 @@ class FilterModel:
     """
 
     acceleration: float = 0.05
-    angular_acceleration: float = 1.0
+    angular_acceleration: float = 0.3
     gap: float = 1e-4
     slip: float = 5e-3
     clock: float = 2e-3
