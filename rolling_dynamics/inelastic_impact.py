@@ -8,6 +8,8 @@ Coulomb's law at every instant, d(v_contact) / dP_n = W (e_n - mu d) with d the 
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import JammingError
@@ -76,6 +78,11 @@ def _onset(W: Array, v: Array, mu: float, scale: float) -> Array:
         a = W[:-1] @ np.append(-mu * d, 1.0)
         d = a / np.linalg.norm(a)
     return np.append(2 * STUCK * scale * d, v[-1])
+
+
+def get_ready() -> None:
+    """Load what an impact needs, which takes a second, before there is one."""
+    importlib.import_module('scipy.integrate')
 
 
 def _slip(W: Array, v: Array, mu: float, stuck: float) -> Array:

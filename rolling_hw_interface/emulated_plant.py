@@ -129,6 +129,10 @@ class EmulatedPlant:
         pitch = 2.0 * float(np.arctan2(d['q_WH'][2], d['q_WH'][0]))
         return arm.joints_at(d['p_WH'][0], d['p_WH'][2], pitch)
 
+    def get_ready(self) -> None:
+        """Do what takes a second at the first change of mode before there is one."""
+        self._system.get_ready()
+
     def reset(self, *, shift: float = 0.0, turn: float = 0.0) -> None:
         """
         Go back to the start, at rest.

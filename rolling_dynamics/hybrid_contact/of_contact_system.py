@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
@@ -9,6 +11,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.surfaces.surface import Surface
 
 Array = NDArray[np.float64]
 
@@ -50,7 +53,7 @@ def hybrid_of(
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
     xx, yy, zz, xy, xz, yz = d['inertia']
-    system = HybridContactSystem(model.object_surface, planar=planar)
+    system = _system(model.object_surface, planar)
     return system, system.pack_parameters(
         mass=float(d['mass'][0]),
         inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
@@ -61,6 +64,12 @@ def hybrid_of(
         rolling_resistance=resistance,
         edges=d['hand_edges'],
     )
+
+
+@lru_cache(maxsize=8)
+def _system(object_surface: Surface, planar: bool) -> HybridContactSystem:
+    """Return the system of a body, the same each time: its equations are written once."""
+    return HybridContactSystem(object_surface, planar=planar)
 
 
 def placed_state(

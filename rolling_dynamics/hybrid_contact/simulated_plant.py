@@ -75,6 +75,7 @@ class SimulatedHybridPlant:
         self._views = plant_views(self._system)
         # by which parameters are off, from the next reset on
         self.factors = {'inertia': 1.0, 'rolling_resistance': 1.0}
+        self._system.get_ready()  # a plant in real time must not stand still when it lands
         self.reset()
 
     # -- placing ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import hashlib
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics import inelastic_impact
 from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.errors import ParameterError, SurfaceError
@@ -187,6 +188,13 @@ class HybridContactSystem:
             )
             for name in self.equations
         }
+
+    def get_ready(self) -> None:
+        """Write out what is needed at a change of mode, which takes a second, before it comes."""
+        for name in ('modes', 'projections', 'touch', 'impact', 'kicked', 'slip_onset'):
+            getattr(self, name)
+        _ = self.free_lift
+        inelastic_impact.get_ready()
 
     @cached_property
     def touch(self) -> ca.Function:

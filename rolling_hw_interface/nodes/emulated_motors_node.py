@@ -146,6 +146,7 @@ class EmulatedMotorsNode(LoopNode):
         v = self.values
         model = load_model(v['scenario_file'])
         self._plant, self._factors = self._made_of(model), self._asked_factors()
+        self._plant.get_ready()
         self._model = model
         names = list(v['joint_names'])
         self._encode_joints, self._read = JointStateEncoder(names).encode, JointReader(names).read
@@ -271,10 +272,12 @@ class EmulatedMotorsNode(LoopNode):
     def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         shift = self.values['perturbation_position']
         turn = self.values['perturbation_rotation']
+        plant, factors = self._plant, self._asked_factors()
+        if factors != self._factors:  # made while the other one goes on
+            plant = self._made_of(self._model)
         with self._lock:
             at = self._plant.time
-            if self._asked_factors() != self._factors:
-                self._plant, self._factors = self._made_of(self._model), self._asked_factors()
+            self._plant, self._factors = plant, factors
             self._plant.reset(shift=shift, turn=turn)
             self._epoch += round((at - self._plant.time) * 1e9)
             self._placed, self._released = self.now(), False
