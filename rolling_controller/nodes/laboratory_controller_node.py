@@ -32,6 +32,7 @@ from rolling_interfaces.msg import RollingContact
 from std_msgs.msg import Int64MultiArray, String
 from std_srvs.srv import Trigger
 
+LOOK_PERIOD = 0.05  # between two looks for a first state [s]
 SHARED = (
     'scenario_file',
     'rate',
@@ -164,8 +165,14 @@ class LaboratoryControllerNode(SuiteNode):
             return
         if prepared.told:
             self.get_logger().info(prepared.told)
-        self._prepared = prepared
         self.get_logger().info(f'ready after {time.monotonic() - begin:.1f} s of preparation')
+        hand = self._hand
+        while not hand.measured.count:  # readers and writers may not have found each other yet
+            time.sleep(LOOK_PERIOD)
+            if self._hand is not hand:
+                return
+            hand.poll()
+        self._prepared = prepared
         self._tell({'phase': 'ready', 'told': prepared.told, 'laws': list(prepared.laws)})
 
     def deactivate(self) -> None:
@@ -203,7 +210,7 @@ class LaboratoryControllerNode(SuiteNode):
         if not self.active or self._equipment is None:
             return f'the node is {self.state_label}'
         if self._prepared is None:
-            return self._failed or 'the laws are being prepared'
+            return self._failed or f'the laws are being prepared, or {self._hand.missing}'
         if self.values['law'] not in self._prepared.laws:
             known = ', '.join(self._prepared.laws)
             return f'this experiment has the laws {known}; got {self.values["law"]!r}'
