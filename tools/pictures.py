@@ -4,7 +4,8 @@ Make the pictures of README and docs with the project's own command.
     .venv/bin/python tools/pictures.py [NAME ...]
 
 Each picture is a scenario that is simulated or planned, and a drawing of the result; they go to
-`docs/images`. That of the demonstration comes from `make demo`.
+`docs/images`. Those named after a demonstration are written by it: `make demo`, and
+`rolling demo flip_up --trials 4`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'point_mass_disk.png': ('simulate', 'point_mass_disk', f'{SMALL} --at 12 --elevation 15'),
     'pendulum_sphere.png': ('plan', 'pendulum_course', f'{SMALL} --at 9 --elevation 40'),
     'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
+    'point_mass_hop.png': (
+        'simulate',
+        'point_mass_hop',
+        '--width 520 --at 0.45 --elevation 15 --azimuth -75',
+    ),
     'dish.png': ('simulate', 'ellipsoid_in_dish', f'{SMALL} --at 2.4 --elevation 35'),
 }
 
