@@ -35,6 +35,7 @@ LOCKSTEP_TIMEOUT = 30.0  # s
 CORES = 4  # processors that the loops of emulated hardware need by the clock at their full rate
 SLOW_RATE = 500.0  # of those loops where there are fewer [Hz]
 CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
+SETTLE = 1.5  # s
 PATIENT = 50.0  # turns for which a late message is waited for, beyond which the arm is stopped
 Overrides = dict[str, dict[str, object]]
 PER_COMPARED = 4  # trials under feedback for each one of those that are compared
@@ -150,6 +151,8 @@ def _perform(
                 begin = time.monotonic()
                 client.wait_until_ready(START_TIMEOUT)
                 say(f'nodes are up after {time.monotonic() - begin:.1f} s')
+                if not sim:  # processes that find each other keep all of them busy
+                    time.sleep(SETTLE)
                 if client.preparation():
                     say(client.preparation())
                 seen = _trials(client, demo, trials, hardware, sim=sim)
