@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=0.0,
         metavar='HZ',
         help='turns a second of the loops of emulated hardware by the clock; 1000 by default, '
-        '500 with fewer than 4 processors',
+        '250 with fewer than 4 processors',
     )
     parser.add_argument(
         '--simulated-time',

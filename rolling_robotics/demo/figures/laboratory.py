@@ -22,26 +22,28 @@ def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
     """
     Write the figure, a PNG file: mean and two standard deviations over the trials of each law.
 
-    Woodruff & Lynch, Figs. 10 and 13.
+    Trials that ended early are left out, unless all of a law did. Woodruff & Lynch, Figs. 10, 13.
     """
     with saved_panels(path, 'a;b', sharex=True) as axes:
         for law in demo.lengths():
-            trials = [t for t in seen if t.law == law and len(t.times) > 1]
+            made = [t for t in seen if t.law == law and len(t.times) > 1]
+            trials = [t for t in made if t.complete] or made
             if not trials:
                 continue
             times, rows = _on_one_grid(demo, trials)
-            label = f'{law.replace("_", " ")} ({len(trials)})'
+            label = f'{law.replace("_", " ")} ({len(trials)} of {len(made)})'
             mean, spread = rows.mean(axis=0), 2 * rows.std(axis=0)
             colour = COLOURS[law]
             axes['a'].plot(times, mean, label=label, color=colour)
             axes['a'].fill_between(times, mean - spread, mean + spread, alpha=0.25, color=colour)
             error = np.maximum(np.abs(demo.error(rows)).max(axis=0), LEAST)
             axes['b'].semilogy(times, error, color=colour)
-            if law == 'closed_loop':  # what falls over is not followed
+            if law == 'closed_loop':
+                axes['a'].axhline(mean[-1] - demo.error(mean[-1:])[0], **GOAL)
+            if law == 'closed_loop' and not demo.faster:  # what falls over is not followed
                 low, high = min(rows.min(), demo.goal), max(rows.max(), demo.goal)
                 room = ROOM * (high - low)
                 axes['a'].set_ylim(low - room, high + room)
-                axes['a'].axhline(mean[-1] - demo.error(mean[-1:])[0], **GOAL)
         axes['a'].set(ylabel=demo.angle_text, title='mean and two standard deviations')
         axes['b'].axhline(demo.tolerance, **GOAL)
         axes['b'].set(
