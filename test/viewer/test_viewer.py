@@ -144,6 +144,14 @@ def test_missing_viewer_says_how_to_install_it(rolling_ball, monkeypatch, capsys
     assert "pip install '.[viewer]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('option', ['--history', '--speed'])
+def test_numbers_that_make_no_sense_are_told(option, capsys):
+    from rolling_robotics.cli import main
+
+    assert main(['view', option, '0']) == 2
+    assert f'{option}: must lie between' in capsys.readouterr().err
+
+
 def test_scene_of_a_plan_has_its_ghost_on_the_stage(server, rolling_ball):
     scene = scene_of(read_result(rolling_ball) | {'plan': {}})
     stage = Stage(server, scene)
