@@ -198,6 +198,8 @@ def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding, run_p
 def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(
     peer, laboratory, run_process
 ):
+    # braked hard, the plate may have lost the object: it has to lie there to be seen again
+    assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
     laboratory['emulated_camera'].popen.send_signal(signal.SIGKILL)
     health(peer, 'estimator', BLIND)
     run_process(f'{PACKAGE}.emulated_camera_node', params={**params('emulated_camera'), 'seed': 7})
