@@ -10,10 +10,11 @@ import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.nodes import trial as trial_module
+from rolling_controller.nodes.answers import Answers
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
-from rolling_controller.nodes.laboratory_subject import subject_of
+from rolling_controller.nodes.laboratory_subject import PlanarSource, subject_of
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.run_log import BEGIN, KEPT, RESTARTED, RunLog, SAFE, Step, steps_in
 from rolling_dynamics.errors import ParameterError
@@ -283,6 +284,31 @@ def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
     assert all(run.same for run in others)
     assert main(['replay', str(damping)]) == 1
     assert f'{first.lost} not computed, a state' in capsys.readouterr().out
+
+
+def test_reading_begins_anew_where_it_did(damping, monkeypatch):
+    restarts = []
+    monkeypatch.setattr(PlanarSource, 'restart', lambda source: restarts.append(source))
+    with Recorded(damping) as recorded:
+        runs = replay_runs(recorded)
+    assert len(restarts) == 2 * len(runs)  # at the start of each, and after what could not be read
+
+
+def test_a_command_is_predicted_with_those_before_it():
+    noted = []
+    predictor = SimpleNamespace(
+        forget=noted.clear,
+        note=lambda at, u: noted.append((at, u)),
+        predict=lambda _, x, acts: (acts, x + len(noted)),
+    )
+    law = SimpleNamespace(command=lambda t, x, touching: (t, x, touching))
+    answers = Answers(law, predictor)
+    first = answers.command(1_000, 10.0, 3_000, touching=True)
+    assert first == (3_000, (pytest.approx(2e-6), 10.0, True))
+    assert answers.command(2_000, 20.0, 5_000, touching=True)[1][1] == 21.0
+    assert answers.command(3_000, 30.0, 6_000, touching=False)[0] == 3_000  # taken as it is
+    assert noted[0] == first
+    assert len(noted) == 3
 
 
 def test_steps_pass_through_the_log_in_whole_messages():
