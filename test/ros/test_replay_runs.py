@@ -288,7 +288,7 @@ def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
 
 def test_reading_begins_anew_where_it_did(damping, monkeypatch):
     restarts = []
-    monkeypatch.setattr(PlanarSource, 'restart', lambda source: restarts.append(source))
+    monkeypatch.setattr(PlanarSource, 'restart', lambda _: restarts.append(1))
     with Recorded(damping) as recorded:
         runs = replay_runs(recorded)
     assert len(restarts) == 2 * len(runs)  # at the start of each, and after what could not be read
