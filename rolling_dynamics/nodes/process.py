@@ -107,7 +107,8 @@ def run_node(
     Run one node until SIGINT or SIGTERM.
 
     A node may have ``start()``, called first in the spinning thread, ``make_safe()``, called
-    before the executor is shut down, and ``release()``, called after that.
+    before the executor is shut down, and ``release()``, called after that; if that returns False,
+    the node is left as it is.
 
     Parameters
     ----------
@@ -161,14 +162,14 @@ def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> None
     thread.join(JOIN_TIMEOUT)
     executor.shutdown(timeout_sec=0.0)
     thread.join(JOIN_TIMEOUT)
-    _call(node, 'release')
-    if not thread.is_alive():
-        node.destroy_node()
+    if _call(node, 'release') and not thread.is_alive():
+        node.destroy_node()  # else a thread that did not end in time may still be using it
 
 
-def _call(node: Node, name: str) -> None:
-    """Call a method that the node may have; the stop goes on whatever happens there."""
+def _call(node: Node, name: str) -> bool:
+    """Call a method that the node may have, and tell whether it succeeded; the stop goes on."""
     try:
-        getattr(node, name, lambda: None)()
+        return getattr(node, name, lambda: None)() is not False
     except Exception as error:  # noqa: BLE001
         node.get_logger().error(f'{name}: {type(error).__name__}: {error}')
+        return False

@@ -147,9 +147,9 @@ class SuiteNode(LifecycleNode):
         else:
             self._attempt('deactivate', self.deactivate)
 
-    def release(self) -> None:
-        """Give back what was configured; nothing calls back any more."""
-        self._attempt('cleanup', self.cleanup)
+    def release(self) -> bool:
+        """Give back what was configured, and tell whether it was; nothing calls back any more."""
+        return self._attempt('cleanup', self.cleanup)
 
     def on_configure(self, _state: State) -> TransitionCallbackReturn:
         """Configure; on failure clean up and stay unconfigured."""
