@@ -44,6 +44,11 @@ class InterruptFlag:
         """Give it back."""
         signal.signal(signal.SIGINT, self._before)
 
+    def check(self) -> None:
+        """Raise KeyboardInterrupt where Ctrl-C was pressed; to be called while waiting."""
+        if self.raised:
+            raise KeyboardInterrupt
+
     def _interrupted(self, _: int, __: FrameType | None) -> None:
         if self.raised:
             say('stopped at once; nothing was written')

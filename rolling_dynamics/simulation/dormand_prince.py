@@ -16,14 +16,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.rolling_system import RollingSystem
-from rolling_dynamics.simulation.combinations import combination, moved
 from rolling_dynamics.simulation.projection import projection
 from scipy.integrate import DOP853
 
 POWER = 7  # terms of the dense output
 SAMPLES = 8  # parts of a step at whose borders the guards are looked at
 _STAGES = len(DOP853.C)
-_WEIGHED = np.flatnonzero((DOP853.E5 != 0) | (DOP853.E3 != 0))  # rates that tell the error
 _GUARDED = np.linspace(0, 1, SAMPLES + 1)
 # parts of a step at which the control is needed: the stages, dense output, guards
 INSTANTS = np.concatenate([DOP853.C[1:], [1.0], DOP853.C_EXTRA, _GUARDED])
@@ -89,11 +87,11 @@ def step_function(
     driven = _Driven.over(system, h)
     K = [rate]
     for s in range(1, _STAGES):
-        K.append(driven(dynamics, moved(DOP853.A[s][:s], x, h, K), s - 1))
-    free = moved(DOP853.B, x, h, K)
+        K.append(driven(dynamics, x + h * _combine(DOP853.A[s][:s], K), s - 1))
+    free = x + h * _combine(DOP853.B, K)
     y = projection(system)(free, driven.p)
     K.append(driven(dynamics, y, _STAGES - 1))
-    error = _error_norm(n)(x, y, h, tolerance, *(K[k] for k in _WEIGHED))
+    error = _error_norm(x, y, K, h, tolerance)
     kept = _kept(system, dynamics, guards)
     least, dense = kept(error < 1, x, y, h, levels, *driven.given, *K)
     parts = [y, K[_STAGES], error, least, _corrections(system, y - free), dense]
@@ -160,7 +158,7 @@ def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | No
     K = [ca.MX.sym(f'K_{k}', n) for k in range(_STAGES + 1)]
     inputs = [x, y, h, levels, *driven.given, *K]
     for k, a in enumerate(DOP853.A_EXTRA):
-        K.append(driven(dynamics, moved(a[: len(K)], x, h, K), _STAGES + k))
+        K.append(driven(dynamics, x + h * _combine(a[: len(K)], K), _STAGES + k))
     F = _dense_output(x, y, h, K)
     least = ca.MX(math.inf)
     if guards is not None:
@@ -174,21 +172,26 @@ def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | No
     return ca.Function.if_else('kept_if', whole, nothing)
 
 
-def _error_norm(n: int) -> ca.Function:
-    """Return ``(x, y, h, tolerance, *K) -> error``, below 1 for a step to keep."""
-    x, y, h, tolerance = (ca.SX.sym('xyht'[k], size) for k, size in enumerate((n, n, 1, 2)))
-    K = [ca.SX.sym(f'K_{k}', n) for k in _WEIGHED]
-    share = 1 / (tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y)))
-    five, three = (ca.sumsqr(share * combination(e[_WEIGHED], K)) for e in (DOP853.E5, DOP853.E3))
-    error = ca.fabs(h) * five / ca.fmax(ca.sqrt((five + 0.01 * three) * n), 1e-300)
-    return ca.Function('error_norm', [x, y, h, tolerance, *K], [error])
+def _combine(weights: NDArray[np.float64], vectors: Sequence[ca.MX]) -> ca.MX:
+    """Return one combination of the vectors, or for each row of weights one as a column."""
+    rows = np.atleast_2d(weights)
+    used = np.flatnonzero(np.any(rows != 0, axis=0))
+    return ca.horzcat(*(vectors[k] for k in used.tolist())) @ ca.DM(rows[:, used].T)
+
+
+def _error_norm(x: ca.MX, y: ca.MX, K: Sequence[ca.MX], h: ca.MX, tolerance: ca.MX) -> ca.MX:
+    """Return the error against the tolerance, below 1 for a step to keep."""
+    scale = tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y))
+    errors = ca.horzsplit(_combine(np.array([DOP853.E5, DOP853.E3]), K))
+    five, three = (ca.sumsqr(e / scale) for e in errors)
+    denominator = ca.sqrt((five + 0.01 * three) * x.numel())
+    return ca.fabs(h) * five / ca.fmax(denominator, 1e-300)
 
 
 def _dense_output(x: ca.MX, y: ca.MX, h: ca.MX, K: Sequence[ca.MX]) -> ca.MX:
     """Return the terms of the dense output as columns, shape (n, POWER)."""
-    used = np.flatnonzero(np.any(DOP853.D != 0, axis=0)).tolist()
     delta = y - x
-    late = h * (ca.horzcat(*(K[k] for k in used)) @ ca.DM(DOP853.D[:, used].T))
+    late = h * _combine(DOP853.D, K)
     return ca.horzcat(delta, h * K[0] - delta, 2 * delta - h * (K[_STAGES] + K[0]), late)
 
 

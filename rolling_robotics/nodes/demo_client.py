@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import contextlib
 import threading
 import time
 from types import TracebackType
@@ -19,6 +20,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_robotics.demo.record import Execution, Stream
+from rolling_robotics.interrupt import InterruptFlag
 from rolling_robotics.nodes.watching import Watch
 from std_srvs.srv import Trigger
 
@@ -33,7 +35,12 @@ class ClientError(RollingError):
 
 
 class DemoClient:
-    """Speaks to the nodes of one namespace; a context manager."""
+    """
+    Speaks to the nodes of one namespace; a context manager.
+
+    In the main thread it looks for Ctrl-C while it waits: an exception raised by the signal in the
+    midst of the middleware's callbacks could be lost.
+    """
 
     def __init__(
         self,
@@ -58,7 +65,8 @@ class DemoClient:
             Topics that are recorded during an execution, by name: ``joints`` or ``force``.
 
         """
-        self._check = check
+        self._in_vain, self._interrupt = check, InterruptFlag()
+        self._signals = contextlib.ExitStack()
         self._context = rclpy.Context()
         rclpy.init(
             context=self._context,
@@ -83,6 +91,8 @@ class DemoClient:
 
     def __enter__(self) -> DemoClient:  # noqa: PYI034  Self needs Python 3.11
         """Return the client."""
+        if threading.current_thread() is threading.main_thread():
+            self._signals.enter_context(self._interrupt)
         return self
 
     def __exit__(
@@ -92,6 +102,7 @@ class DemoClient:
         trace: TracebackType | None,
     ) -> None:
         """Cancel what still runs, and leave."""
+        self._signals.close()
         if self._goal is not None and kind is not None:
             self._goal.cancel_goal_async()
         self._stop.set()
@@ -101,6 +112,13 @@ class DemoClient:
         self._executor.shutdown(timeout_sec=0.0)
         self._node.destroy_node()
         rclpy.try_shutdown(context=self._context)
+        if kind is None:
+            self._interrupt.check()
+
+    def _check(self) -> None:
+        """Raise if waiting is in vain, or no longer wanted."""
+        self._interrupt.check()
+        self._in_vain()
 
     def _spin(self) -> None:
         while not self._stop.is_set():

@@ -66,6 +66,7 @@ class TrialClient(DemoClient):
 
     def __enter__(self) -> TrialClient:  # noqa: PYI034  Self needs Python 3.11
         """Return the client."""
+        super().__enter__()
         return self
 
     def __exit__(

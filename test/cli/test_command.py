@@ -196,7 +196,10 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize('command', LONG)
+@pytest.mark.parametrize(
+    'command',
+    [pytest.param(c, marks=pytest.mark.slow) if c == 'plan' else c for c in LONG],
+)
 def test_interrupted_at_work(tmp_path, scenarios, command):
     """Ctrl-C ends at once, with a word, no traceback, no half a file; progress was shown."""
     name, changes, words = LONG[command]

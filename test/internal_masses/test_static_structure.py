@@ -73,6 +73,7 @@ def test_disk(seed):
     assert rate['v_WB_W'] == pytest.approx([x1, x3], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_spline_rail_moves_as_the_circle():
     """A ball with a mass on a spline through a circle rolls as with the circle itself."""
     theta, ends = np.linspace(0, 2 * np.pi, 97), []

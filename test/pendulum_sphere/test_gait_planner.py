@@ -210,6 +210,7 @@ def test_direct_way_beside_the_gaits():
         compare(course())
 
 
+@pytest.mark.slow
 def test_direct_way_keeps_out_of_circles():
     circle = Circle(center=(1, 0.05), radius=0.1)
     problem = GaitProblem(

@@ -36,6 +36,7 @@ def plan_and_execute(client, problem, goal, shift):
     return planned.plan, client.execute(planned.plan, open_loop=False, timeout=120.0)
 
 
+@pytest.mark.slow
 def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
     from rolling_robotics.nodes.demo_client import DemoClient
 
