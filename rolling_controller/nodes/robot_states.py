@@ -47,7 +47,7 @@ class RobotStates:
     def take(self, data: bytes) -> None:
         """Take one serialized message."""
         try:
-            stamp, x = self._decoder.decode(data)
+            stamp, x = self._decoder.read(data)
         except ParameterError as error:
             self.refused = f'{self._topic}: {error}'
             return

@@ -10,23 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import struct
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import NANOSECONDS
+from rolling_dynamics.nodes.cdr import (
+    aligned,
+    ENCAPSULATION,
+    HEAD,
+    LENGTH,
+    read_stamp,
+    write_stamp,
+)
+
+T = TypeVar('T')
 
 FIELDS = ('position', 'velocity', 'effort')
-ENCAPSULATION = 4  # bytes before the content: representation and options
-LITTLE_ENDIAN = 1
-
-_STAMP = struct.Struct('<iI')
-_LENGTH = struct.Struct('<I')
 
 
-class JointStateDecoder:
-    """Reads the positions of messages that have given names in a given order."""
+class _Reader(Generic[T]):
+    """Reads messages of some joints, whose names it compares as bytes once it knows them."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Expect these names."""
@@ -34,66 +38,67 @@ class JointStateDecoder:
         self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
         self._positions = 0
 
-    def decode(self, data: bytes) -> tuple[int, NDArray[np.float64]]:
+    def read(self, data: bytes) -> T:
         """
-        Return stamp and positions of a serialized message.
-
-        Parameters
-        ----------
-        data
-            A serialized ``sensor_msgs/JointState``.
-
-        Returns
-        -------
-        stamp
-            Time [ns].
-        position
-            In the order of the names, a new array.
+        Return what a serialized ``sensor_msgs/JointState`` says.
 
         Raises
         ------
         ParameterError
-            It is not such a message, or its names are others.
+            It is not such a message, or its names or values are others.
 
         """
         try:
-            return self._read(data)
+            stamp = read_stamp(data)
+            pieces = self._pieces
+            if not pieces or any(data[where] != known for where, known in pieces):
+                self._learn(data)
+            return self._take(stamp, data)
         except ParameterError:  # which is a ValueError too
             raise
         except (struct.error, IndexError, ValueError):
             raise ParameterError('the message is too short') from None
 
-    def _read(self, data: bytes) -> tuple[int, NDArray[np.float64]]:
-        if data[1] != LITTLE_ENDIAN:
-            raise ParameterError('big-endian messages are not read')
-        sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
-        pieces = self._pieces
-        if not pieces or any(data[where] != known for where, known in pieces):
-            self._learn(data)
-        at = self._positions
-        (count,) = _LENGTH.unpack_from(data, at)
-        if count != len(self._names):
-            raise ParameterError(f'takes {len(self._names)} positions, got {count}')
-        position = np.frombuffer(data, '<f8', count, _aligned(at + 4, 8)).astype(float)
-        return sec * NANOSECONDS + nanosec, position
+    def _take(self, stamp: int, data: bytes) -> T:
+        """Return what stands behind the names."""
+        raise NotImplementedError
+
+    def _check(self, names: list[str]) -> None:
+        """Raise ParameterError where the names of a message will not do."""
+        raise NotImplementedError
 
     def _learn(self, data: bytes) -> None:
         """Check the names of a message, and remember their bytes and where they stand."""
         self._pieces, names = [], []
         at = ENCAPSULATION + 8
         pieces = [_piece(data, at, 4)]  # another length of frame_id would move the names
-        at = _aligned(at + 4 + _LENGTH.unpack_from(data, at)[0], 4)
+        at = aligned(at + 4 + LENGTH.unpack_from(data, at)[0], 4)
         pieces.append(_piece(data, at, 4))
-        (count,) = _LENGTH.unpack_from(data, at)
+        (count,) = LENGTH.unpack_from(data, at)
         at += 4
         for _ in range(min(count, len(data))):
-            at = _aligned(at, 4)
-            (length,) = _LENGTH.unpack_from(data, at)
+            at = aligned(at, 4)
+            (length,) = LENGTH.unpack_from(data, at)
             names.append(bytes(data[at + 4 : at + 3 + length]).decode())
             pieces.append(_piece(data, at, 4 + length))
             at += 4 + length
         self._check(names)
-        self._pieces, self._positions = pieces, _aligned(at, 4)
+        self._pieces, self._positions = pieces, aligned(at, 4)
+
+
+class JointStateDecoder(_Reader[tuple[int, NDArray[np.float64]]]):
+    """
+    Reads stamp [ns] and positions of messages that have given names in a given order.
+
+    The positions are a new array, in that order.
+    """
+
+    def _take(self, stamp: int, data: bytes) -> tuple[int, NDArray[np.float64]]:
+        at = self._positions
+        (count,) = LENGTH.unpack_from(data, at)
+        if count != len(self._names):
+            raise ParameterError(f'takes {len(self._names)} positions, got {count}')
+        return stamp, np.frombuffer(data, '<f8', count, aligned(at + 4, 8)).astype(float)
 
     def _check(self, names: list[str]) -> None:
         if names != self._names:
@@ -128,7 +133,7 @@ class JointReading(NamedTuple):
         return value
 
 
-class JointReader(JointStateDecoder):
+class JointReader(_Reader[JointReading]):
     """Reads all fields of some joints, in whatever order and beside whatever others they stand."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -137,35 +142,12 @@ class JointReader(JointStateDecoder):
         self._order: list[int] = []
         self._all = 0
 
-    def read(self, data: bytes) -> JointReading:
-        """
-        Return what a serialized message says of the joints.
-
-        Raises
-        ------
-        ParameterError
-            It is not such a message, or a joint or its value is missing.
-
-        """
-        try:
-            return self._fields(data)
-        except ParameterError:
-            raise
-        except (struct.error, IndexError, ValueError):
-            raise ParameterError('the message is too short') from None
-
-    def _fields(self, data: bytes) -> JointReading:
-        if data[1] != LITTLE_ENDIAN:
-            raise ParameterError('big-endian messages are not read')
-        sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
-        pieces = self._pieces
-        if not pieces or any(data[where] != known for where, known in pieces):
-            self._learn(data)
+    def _take(self, stamp: int, data: bytes) -> JointReading:
         at = self._positions
         values: list[NDArray[np.float64] | None] = []
         for field in FIELDS:
-            at = _aligned(at, 4)
-            (count,) = _LENGTH.unpack_from(data, at)
+            at = aligned(at, 4)
+            (count,) = LENGTH.unpack_from(data, at)
             at += 4
             if not count:
                 values.append(None)
@@ -175,10 +157,10 @@ class JointReader(JointStateDecoder):
                     f'joint states with {field} of {self._names} are needed, got {count} values '
                     f'of {self._all} joints'
                 )
-            at = _aligned(at, 8)
+            at = aligned(at, 8)
             values.append(np.frombuffer(data, '<f8', count, at).astype(float)[self._order])
             at += 8 * count
-        return JointReading(sec * NANOSECONDS + nanosec, *values)
+        return JointReading(stamp, *values)
 
     def _check(self, names: list[str]) -> None:
         try:
@@ -195,18 +177,18 @@ class JointStateEncoder:
 
     def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
         """Prepare messages of these joints with these fields; the others stay empty."""
-        data = bytearray((0, LITTLE_ENDIAN, 0, 0)) + bytes(8) + _LENGTH.pack(1) + b'\0'
+        data = bytearray(HEAD) + bytes(8) + LENGTH.pack(1) + b'\0'
         _pad(data, 4)
-        data += _LENGTH.pack(len(names))
+        data += LENGTH.pack(len(names))
         for name in names:
             _pad(data, 4)
             text = name.encode() + b'\0'
-            data += _LENGTH.pack(len(text)) + text
+            data += LENGTH.pack(len(text)) + text
         self._places: list[int] = []
         for field in FIELDS:
             _pad(data, 4)
             count = len(names) if field in fields else 0
-            data += _LENGTH.pack(count)
+            data += LENGTH.pack(count)
             if count:
                 _pad(data, 8)
                 self._places.append(len(data))
@@ -226,7 +208,7 @@ class JointStateEncoder:
             Of the fields that were asked for, in the order position, velocity, effort.
 
         """
-        _STAMP.pack_into(self._data, ENCAPSULATION, *divmod(stamp, NANOSECONDS))
+        write_stamp(self._data, stamp)
         for place, numbers in zip(self._places, values, strict=True):
             self._values.pack_into(self._data, place, *numbers)
         return bytes(self._data)
@@ -234,15 +216,10 @@ class JointStateEncoder:
 
 def _pad(data: bytearray, size: int) -> None:
     """Lengthen up to the next place for numbers of a size."""
-    data += bytes(_aligned(len(data), size) - len(data))
+    data += bytes(aligned(len(data), size) - len(data))
 
 
 def _piece(data: bytes, begin: int, size: int) -> tuple[slice, bytes]:
     """Return where some bytes stand, and the bytes."""
     where = slice(begin, begin + size)
     return where, bytes(data[where])
-
-
-def _aligned(at: int, size: int) -> int:
-    """Return the next offset that is a multiple of a size from the start of the content."""
-    return ENCAPSULATION + -(-(at - ENCAPSULATION) // size) * size

@@ -16,14 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import NANOSECONDS
+from rolling_dynamics.nodes.cdr import aligned, ENCAPSULATION, LENGTH, read_stamp, write_stamp
 
-ENCAPSULATION = 4  # bytes before the content: representation and options
-LITTLE_ENDIAN = 1
 POSE_SIZE = (3 + 4 + 36) * 8
 
-_STAMP = struct.Struct('<iI')
-_LENGTH = struct.Struct('<I')
 _POSE = struct.Struct('<7d')
 _TWIST = struct.Struct('<6d')
 
@@ -32,9 +28,9 @@ def _pose_offset(data: bytes | bytearray) -> int:
     """Return where the position begins: after stamp and two strings, aligned to 8."""
     at = ENCAPSULATION + 8
     for _ in range(2):
-        at = (at + 3) // 4 * 4
-        at += 4 + _LENGTH.unpack_from(data, at)[0]
-    return ENCAPSULATION + (at - ENCAPSULATION + 7) // 8 * 8
+        at = aligned(at, 4)
+        at += 4 + LENGTH.unpack_from(data, at)[0]
+    return aligned(at, 8)
 
 
 def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
@@ -60,15 +56,15 @@ def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
 
     """
     try:
-        if data[1] != LITTLE_ENDIAN:
-            raise ParameterError('odometry: big-endian messages are not read')
-        sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
+        stamp = read_stamp(data)
         at = _pose_offset(data)
         x, y, z, qx, qy, qz, qw = _POSE.unpack_from(data, at)
         vx, vy, vz, wx, wy, wz = _TWIST.unpack_from(data, at + POSE_SIZE)
+    except ParameterError as error:
+        raise ParameterError(f'odometry: {error}') from None
     except (struct.error, IndexError):
         raise ParameterError('odometry: the message is too short') from None
-    return sec * NANOSECONDS + nanosec, np.array((qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz))
+    return stamp, np.array((qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz))
 
 
 class OdometryEncoder:
@@ -95,7 +91,7 @@ class OdometryEncoder:
         """
         qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz = state
         data = self._data
-        _STAMP.pack_into(data, ENCAPSULATION, *divmod(stamp, NANOSECONDS))
+        write_stamp(data, stamp)
         _POSE.pack_into(data, self._pose, x, y, z, qx, qy, qz, qw)
         _TWIST.pack_into(data, self._pose + POSE_SIZE, vx, vy, vz, wx, wy, wz)
         return bytes(data)

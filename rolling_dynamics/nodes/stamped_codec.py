@@ -15,14 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import NANOSECONDS
+from rolling_dynamics.nodes.cdr import (
+    aligned,
+    ENCAPSULATION,
+    HEAD,
+    LENGTH,
+    read_stamp,
+    write_stamp,
+)
 
-ENCAPSULATION = 4  # bytes before the content: representation and options
-LITTLE_ENDIAN = 1
 ACCEL, POSE = 6, 7 + 36  # floats of an AccelStamped, of a PoseWithCovarianceStamped
-
-_STAMP = struct.Struct('<iI')
-_LENGTH = struct.Struct('<I')
 
 
 class Stamped(NamedTuple):
@@ -50,17 +52,17 @@ def decode_stamped(data: bytes, count: int) -> Stamped:
         It is not such a message.
 
     """
-    if data[1:2] == b'\0':
-        raise ParameterError('big-endian messages are not read')
     try:
-        sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
-        (length,) = _LENGTH.unpack_from(data, ENCAPSULATION + 8)
+        stamp = read_stamp(data)
+        (length,) = LENGTH.unpack_from(data, ENCAPSULATION + 8)
         end = ENCAPSULATION + 12 + length
         frame = bytes(data[end - length : end - 1]).decode()
-        values = np.frombuffer(data, '<f8', count, _aligned(end)).astype(float)
+        values = np.frombuffer(data, '<f8', count, aligned(end, 8)).astype(float)
+    except ParameterError:  # which is a ValueError too
+        raise
     except (struct.error, IndexError, ValueError):
         raise ParameterError('the message is too short') from None
-    return Stamped(sec * NANOSECONDS + nanosec, frame, values)
+    return Stamped(stamp, frame, values)
 
 
 class StampedEncoder:
@@ -69,15 +71,15 @@ class StampedEncoder:
     def __init__(self, frame: str, count: int) -> None:
         """Prepare messages of this frame with so many floats."""
         name = frame.encode() + b'\0'
-        head = bytes((0, LITTLE_ENDIAN, 0, 0)) + bytes(8) + _LENGTH.pack(len(name)) + name
-        self._at = _aligned(len(head))
+        head = HEAD + bytes(8) + LENGTH.pack(len(name)) + name
+        self._at = aligned(len(head), 8)
         self._data = bytearray(self._at + 8 * count)
         self._data[: len(head)] = head
         self._values = struct.Struct(f'<{count}d')
 
     def encode(self, stamp: int, values: Sequence[float]) -> bytes:
         """Return the message of a time [ns] and numbers, in the order of the message."""
-        _STAMP.pack_into(self._data, ENCAPSULATION, *divmod(stamp, NANOSECONDS))
+        write_stamp(self._data, stamp)
         self._values.pack_into(self._data, self._at, *values)
         return bytes(self._data)
 
@@ -90,8 +92,3 @@ def accel_values(u: Sequence[float]) -> tuple[float, ...]:
 def hand_control(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of the numbers of an ``AccelStamped``."""
     return np.concatenate([values[3:6], values[0:3]])
-
-
-def _aligned(at: int) -> int:
-    """Return the next offset at which a float may stand."""
-    return ENCAPSULATION + -(-(at - ENCAPSULATION) // 8) * 8

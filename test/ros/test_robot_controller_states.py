@@ -32,7 +32,7 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
     for k in range(3):
         x = rng.normal(size=len(names))
         data = message(x, names, frame if k < 2 else frame + '_', (k, 10 * k), effort=[1.0])
-        stamp, found = decoder.decode(data)
+        stamp, found = decoder.read(data)
         assert stamp == k * 1_000_000_000 + 10 * k
         assert_array_equal(found, x)
 
@@ -50,10 +50,10 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
 )
 def test_other_messages_are_refused(data, text):
     decoder = JointStateDecoder(NAMES)
-    decoder.decode(message([0.0, 0.0, 0.0]))
+    decoder.read(message([0.0, 0.0, 0.0]))
     with pytest.raises(ParameterError, match=text):
-        decoder.decode(data)
-    decoder.decode(message([0.0, 0.0, 0.0]))
+        decoder.read(data)
+    decoder.read(message([0.0, 0.0, 0.0]))
 
 
 def test_newest_state_is_kept_with_a_unit_quaternion():
