@@ -186,9 +186,10 @@ class EstimatorNode(LoopNode):
     def tick(self) -> None:
         """Take what came, and publish what follows from it."""
         inputs = Inputs(
-            self._numbers(self._accelerations, ACCEL), self._joint_states(),
-            self._numbers(self._images, POSE),
-        )  # fmt: skip
+            commands=self._numbers(self._accelerations, ACCEL),
+            joints=self._joint_states(),
+            images=self._numbers(self._images, POSE),
+        )
         if self.sim_time and not self.stamped:
             return
         # taken before: an arrival may be noted too late, but a clock is found by the earliest
