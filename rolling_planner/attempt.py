@@ -73,6 +73,7 @@ def attempt(
     *,
     tracking: bool = True,
     iterations: int,
+    previous: Attempt | None = None,
 ) -> Attempt:
     """
     Solve on a grid from a guess, and simulate.
@@ -93,6 +94,8 @@ def attempt(
         Whether the tracking weights count.
     iterations
         Greatest number of iterations.
+    previous
+        Attempt on the same grid, less tightened, from which the guess comes.
 
     """
     model, nx = formulation.model, formulation.model.x.numel()
@@ -124,6 +127,7 @@ def attempt(
         barrier=guess.barrier,
         watch=watch,
         report=report,
+        previous=None if previous is None else previous.optimum,
     )
     controls = model.expand_controls(optimum.z[transcription.segment_nodes][:, nx:])
     watch.poll()

@@ -13,6 +13,15 @@ from rolling_planner.watch import Watch
 
 SOLVED = ('Solve_Succeeded', 'Solved_To_Acceptable_Level', 'Feasible_Point_Stalled')
 FEASIBLE = 1e-6  # violation of constraints: the simulation judges in the end
+WARM = {
+    'warm_start_init_point': 'yes',
+    'warm_start_bound_push': 1e-6,
+    'warm_start_slack_bound_push': 1e-6,
+    'warm_start_bound_frac': 1e-6,
+    'warm_start_slack_bound_frac': 1e-6,
+    'warm_start_mult_bound_push': 1e-6,
+    'mu_init': 1e-7,
+}  # near an optimum whose multipliers are known
 STALL, STALLED = 12, 1e-6  # iterations in which the cost of a feasible point changed by so little
 
 
@@ -22,6 +31,8 @@ class Optimum:
 
     z: Array  # (nodes, states + controls)
     g: Array
+    lam_z: Array  # multipliers of the bounds of z, and of the constraints
+    lam_g: Array
     cost: float
     violation: float
     solved: bool
@@ -104,6 +115,7 @@ def solve(
     barrier: float,
     watch: Watch,
     report: Callable[[int, Array, float, float], None],
+    previous: Optimum | None = None,
 ) -> Optimum:
     """
     Solve a transcription.
@@ -126,6 +138,8 @@ def solve(
         Knows how much time is left.
     report
         Called with (iteration, z, cost, violation); what it raises ends the solve.
+    previous
+        Optimum of the same programme with slightly other bounds, from which ``guess`` comes.
 
     Returns
     -------
@@ -159,7 +173,8 @@ def solve(
                 'nlp_scaling_method': 'none',
                 'acceptable_tol': 1e-4,
                 'acceptable_iter': 10,
-            },
+            }
+            | (WARM if previous else {}),
         },
     )
     result = solver(
@@ -169,6 +184,7 @@ def solve(
         ubx=bounds.z_high.ravel(),
         lbg=bounds.g_low,
         ubg=bounds.g_high,
+        **({'lam_x0': previous.lam_z, 'lam_g0': previous.lam_g} if previous else {}),
     )
     if callback.error is not None:
         raise callback.error
@@ -181,6 +197,8 @@ def solve(
     return Optimum(
         z=np.array(result['x']).reshape(guess.shape),
         g=g,
+        lam_z=np.array(result['lam_x']).ravel(),
+        lam_g=np.array(result['lam_g']).ravel(),
         cost=float(result['f']),
         violation=bounds.violation(g),
         solved=status in SOLVED,

@@ -80,6 +80,7 @@ class Planner:
         for refinement in range(problem.refinements + 1):
             times = np.linspace(0.0, problem.horizon, segments + 1)
             tighter: dict[str, float] = {}
+            previous: Attempt | None = None
             for _ in range(TIGHTENINGS):
                 found = attempt(
                     problem,
@@ -91,6 +92,7 @@ class Planner:
                     # the tracking weight acts on the coarsest grid, Appendix C
                     tracking=refinement == 0 or problem.goal_mode == 'hard',
                     iterations=iterations,
+                    previous=previous,
                 )
                 used += found.optimum.iterations
                 if best is None or found.rank(tolerance) <= best.rank(tolerance):
@@ -105,6 +107,7 @@ class Planner:
                     break
                 for v in between:
                     tighter[v.name] = tighter.get(v.name, 0.0) + TIGHTEN * v.amount
+                previous = found
             segments *= 2
             wrong = not found.optimum.solved and found.optimum.violation > NEARLY
             if wrong or segments > MAXIMAL_SEGMENTS:

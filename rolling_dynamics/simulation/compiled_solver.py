@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib.resources import files
 import math
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.compiled import compiled_once, FastFunction, FLAGS_LOOPS
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.control import StepControl
@@ -17,13 +19,14 @@ from rolling_dynamics.simulation.dormand_prince import (
     interpolation_weights,
     POWER,
     SAMPLES,
-    step_function,
     StepOutputs,
 )
 from rolling_dynamics.simulation.not_finite import not_finite
 from rolling_dynamics.simulation.piece import Piece
+from rolling_dynamics.simulation.projection import projection
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
+DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')  # another text, another step
 ROWS = 256  # steps that are kept in one piece of memory
 
 
@@ -58,8 +61,6 @@ class CompiledSolver:
         Whether no guard came down to its level in the last step.
     next_step
         Length of the next step [s].
-    kept
-        Number of steps kept for dense output.
 
     """
 
@@ -117,9 +118,8 @@ class CompiledSolver:
         self._t_old, self._piece = 0.0, Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
         self._blocks = [np.empty((ROWS, self._out.size))]
         self._free = 0  # row of the last block for the next step
-        self._row = self._blocks[0][0]
+        self._row: NDArray[np.float64] = self._blocks[0][0]
         self._clocks: list[tuple[float, float]] = []
-        self.kept = 0
 
     @property
     def x(self) -> NDArray[np.float64]:
@@ -146,52 +146,79 @@ class CompiledSolver:
         """Return the control at a time within the piece."""
         return self._control.at(self._piece, t, x)
 
-    def _try(self, h: float) -> None:
-        """Evaluate a step of a length from what stands in the inputs."""
-        self._h[0] = h
+    def advance(self, more: int = 0) -> int:
+        """
+        Take a step that keeps the tolerance, at most to the end of the piece.
+
+        Parameters
+        ----------
+        more
+            So many steps more are taken, as long as the piece lasts and no guard came down to its
+            level; all but the last one are kept for dense output.
+
+        Returns
+        -------
+        int
+            Number of steps kept here.
+
+        """
         if self._curves:
-            times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
-            self._curved[:] = self._control.over(times)
+            evaluate: Callable[[], None] = self._evaluate_curved
+        else:
+            evaluate = self._evaluate
+        start, time, length, out, part = self._start, self._t, self._h, self._out, self._state_part
+        item, error_at, least_at = self._item, self._error, self._least
+        piece, moves, h, kept = self._piece, not self._held, self.next_step, 0
+        t, end, state, row = self.t, self._end, self._state, self._row
+        while True:
+            left, rejected = end - t, False
+            start[:], time[0] = state, t
+            if moves:
+                self._u[:] = piece.value + piece.slope * (t - piece.start)
+            while True:
+                last = h >= left * (1 - 1e-9)
+                taken = length[0] = left if last else h
+                evaluate()
+                error = item(error_at)
+                if error < 1:  # False where it is not a number
+                    break
+                if taken <= 10 * abs(math.nextafter(t, math.inf) - t):
+                    self.t, self._state = t, state
+                    self._fail(taken)
+                factor = SAFETY * error**EXPONENT if math.isfinite(error) else LEAST_FACTOR
+                h, rejected = taken * max(LEAST_FACTOR, factor), True
+            factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
+            if rejected:
+                h = taken * factor if factor < 1 else taken
+            else:  # a step may have been cut short of what it wanted
+                grown = taken * factor if factor < GREATEST_FACTOR else taken * GREATEST_FACTOR
+                h = h if last and h > grown else grown
+            h = min(h, self._max_step)
+            row[:] = out
+            before, t, state = t, end if last else t + taken, row[part]
+            if last or kept == more or not item(least_at) > 0:
+                break
+            row = self._keep(before, taken)
+            kept += 1
+        self._t_old, self.t, self.h, self.next_step = before, t, taken, h
+        self._state, self.clear = state, item(least_at) > 0
+        return kept
+
+    def _evaluate_curved(self) -> None:
+        """Evaluate a step under a control that is no straight line over it."""
+        h = self._h[0]
+        times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
+        self._curved[:] = self._control.over(times)
         self._evaluate()
 
-    def advance(self) -> None:
-        """Take one step that keeps the tolerance, at most to the end of the piece."""
-        t, left = self.t, self._end - self.t
-        h, rejected = self.next_step, False
-        self._start[:], self._t[0] = self._state, t
-        if not self._held:
-            self._u[:] = self._piece.value + self._piece.slope * (t - self._piece.start)
-        steady = not self._curves
-        while True:
-            last = h >= left * (1 - 1e-9)
-            taken = left if last else h
-            if steady:
-                self._h[0] = taken
-                self._evaluate()
-            else:
-                self._try(taken)
-            error = self._item(self._error)
-            if error < 1:  # False where it is not a number
-                break
-            if taken <= 10 * abs(math.nextafter(t, math.inf) - t):
-                self._fail(taken)
-            factor = SAFETY * error**EXPONENT if math.isfinite(error) else LEAST_FACTOR
-            h, rejected = taken * max(LEAST_FACTOR, factor), True
-        factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
-        if rejected:
-            grown = taken * factor if factor < 1 else taken
-        else:
-            grown = taken * factor if factor < GREATEST_FACTOR else taken * GREATEST_FACTOR
-            if last and h > grown:
-                grown = h
-        self.next_step = min(self._max_step, grown)
-        self._t_old = t
-        self._accept(taken, self._end if last else t + taken)
-
-    def _accept(self, h: float, t: float) -> None:
-        row = self._row
-        row[:] = self._out
-        self.t, self.h, self._state = t, h, row[self._state_part]
+    def _part(self, h: float, t: float) -> None:
+        """Have the last step end earlier, where it is known to keep the tolerance."""
+        self._h[0] = h
+        self._kept_if[:] = 0, math.inf
+        (self._evaluate_curved if self._curves else self._evaluate)()
+        self._kept_if[:] = self._tolerance
+        self._row[:] = self._out
+        self.t, self.h, self._state = t, h, self._row[self._state_part]
         self.clear = self._item(self._least) > 0
 
     def _fail(self, h: float) -> None:
@@ -214,7 +241,8 @@ class CompiledSolver:
 
     def state_within(self, t: float) -> NDArray[np.float64]:
         """Return the state at a time within the last step, by a step of its own."""
-        self._try(t - self._t_old)
+        self._h[0] = t - self._t_old
+        (self._evaluate_curved if self._curves else self._evaluate)()
         return self._out[: self._n].copy()
 
     def truncate(self, t: float) -> None:
@@ -225,32 +253,39 @@ class CompiledSolver:
         if h <= 0:
             self.t, self.h, self._state = self._t_old, 0.0, self._start.copy()
             return
-        self._kept_if[:] = 0, math.inf  # a part of a step that was kept is kept
-        self._try(h)
-        self._kept_if[:] = self._tolerance
-        self._accept(h, t)
+        self._part(h, t)
 
     def keep(self) -> None:
         """Keep the last step for dense output."""
         if self.h > 0:
-            self._clocks.append((self._t_old, self.h))
-            self.kept += 1
-            self._free += 1
-            if self._free == ROWS:
-                self._blocks.append(np.empty((ROWS, self._out.size)))
-                self._free = 0
-            self._row = self._blocks[-1][self._free]
+            self._keep(self._t_old, self.h)
+
+    def _keep(self, t: float, h: float) -> NDArray[np.float64]:
+        """Keep the step that stands in the row; return the row of the next one."""
+        self._clocks.append((t, h))
+        self._free += 1
+        if self._free == ROWS:
+            self._blocks.append(np.empty((ROWS, self._out.size)))
+            self._free = 0
+        row: NDArray[np.float64] = self._blocks[-1][self._free]
+        self._row = row
+        return row
+
+    @property
+    def kept(self) -> int:
+        """Number of steps kept for dense output."""
+        return len(self._clocks)
 
     def collect(self) -> Kept:
         """Return the steps kept since the last call."""
-        rows = np.concatenate(self._blocks)[: self.kept]
         times = np.array(self._clocks)
+        rows = np.concatenate(self._blocks)[: len(times)]
         ends = rows[:, : self._n]
         starts = np.vstack([self._begun, ends[:-1]])
         self._state = self._state.copy()
         self._begun = self._state[: self._n]
         self._blocks, self._clocks = [self._blocks[0]], []
-        self._free, self.kept, self._row = 0, 0, self._blocks[0][0]
+        self._free, self._row = 0, self._blocks[0][0]
         dense = rows[:, self._where['dense']].reshape(-1, POWER, self._n)
         corrections = rows[:, self._where['correction']]
         return Kept(times[:, 0], times[:, 1], starts, dense, corrections)
@@ -279,6 +314,22 @@ def _rms(v: NDArray[np.float64]) -> float:
 def compile_step(
     system: RollingSystem, dynamics: ca.Function, guards: ca.Function | None
 ) -> tuple[ca.Function, ca.Function]:
-    """Return the step and the dynamics as machine code."""
-    step, f = compiled(step_function(system, dynamics, guards), dynamics)
+    """Return the step and the dynamics as machine code; built only if they are not cached."""
+
+    def build() -> tuple[ca.Function, ca.Function]:
+        from rolling_dynamics.simulation.dormand_prince_step import (  # noqa: PLC0415  (large)
+            step_function,
+        )
+
+        return step_function(system, dynamics, guards), dynamics
+
+    functions = (dynamics, projection(system), *([] if guards is None else [guards]))
+    content = [
+        *(files(__package__).joinpath(name).read_text() for name in DERIVED_BY),
+        str([system.state.slice(e.name) for e in system.state.entries]),
+        *(f.serialize() for f in functions),
+    ]
+    step, f = compiled_once(
+        '\n'.join(content), ('dop853_step', dynamics.name()), build, FLAGS_LOOPS
+    )
     return step, f

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
 from rolling_dynamics.simulation.event import Event
-from scipy.optimize import brentq, minimize_scalar
 
 __all__ = ['Event', 'GuardWatch', 'Solver']
 
@@ -64,6 +63,11 @@ class GuardWatch:
         self._guards, self._p, self.levels = guards, p, levels
         self.inside = [True] * levels.size
 
+    @property
+    def at_ease(self) -> bool:
+        """Whether nothing has to be looked for in a step that is clear."""
+        return self._guards is None or False not in self.inside
+
     def values(
         self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -80,7 +84,7 @@ class GuardWatch:
 
     def search(self, solver: Solver) -> list[tuple[float, int]]:
         """Return time and index of every fall in the last step, in order of time."""
-        if self._guards is None or (solver.clear and False not in self.inside):
+        if self._guards is None or (solver.clear and self.at_ease):
             return []
         times, states = solver.samples()
         table = np.array(
@@ -118,12 +122,16 @@ class GuardWatch:
             return float(low)
         if not self._value(solver, k, high) < 0:
             return float(high)
+        from scipy.optimize import brentq  # noqa: PLC0415  (large, and most runs find no event)
+
         finest = 2 * float(np.spacing(max(abs(low), abs(high))))
         return float(
             brentq(lambda t: self._value(solver, k, t), low, high, xtol=finest, rtol=8.9e-16)
         )
 
     def _bottom(self, solver: Solver, k: int, low: float, high: float) -> float:
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415
+
         found = minimize_scalar(
             lambda t: self._value(solver, k, t),
             bounds=(low, high),

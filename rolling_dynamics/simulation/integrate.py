@@ -105,7 +105,7 @@ def simulate(
         if not value > 0:
             raise ParameterError(f'{name} must be positive, got {value!r}')
     if method not in METHODS:
-        raise ParameterError(f'method must be one of {tuple(METHODS)}, got {method!r}')
+        raise ParameterError(f'method must be one of {METHODS}, got {method!r}')
     if mode is not None and mode not in system.modes:
         raise ParameterError(f'mode must be one of {tuple(system.modes)}, got {mode!r}')
     times = _output_times(t_eval, start, start + duration)

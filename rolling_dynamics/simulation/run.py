@@ -27,7 +27,7 @@ KEEP = 0.7  # a chart is left where it has become worse than this share of its q
 START = 2.0  # how much better a chart must be to change to it before the first step
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
 RESTARTS = 100  # of events at one and the same time
-PROGRESS = 256  # steps between two calls of on_progress
+PROGRESS = 256  # steps in one go, and between two calls of on_progress
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,13 +88,15 @@ class Run:
         report = self._settings.on_progress
         while self._solver.t < piece.end and not self._stopped:
             solver = self._solver
-            solver.advance()
+            before = self._recorder.steps
+            self._recorder.steps += solver.advance(PROGRESS if self._watch.at_ease else 0)
             hits = self._watch.search(solver)
             if hits:
                 self._handle(hits, piece)
             if solver is self._solver:
                 self._recorder.step(solver)
-            if report and self._recorder.steps % PROGRESS == 0 and report(solver.t) is False:
+            passed = self._recorder.steps // PROGRESS > before // PROGRESS
+            if report and passed and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
         return self._solver.t, self._solver.x
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,16 +15,12 @@ from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
 from rolling_dynamics.simulation.not_finite import not_finite
 from rolling_dynamics.simulation.piece import Piece
-from scipy.integrate import DenseOutput, DOP853, LSODA, OdeSolver, Radau, RK23, RK45
 
-METHODS: dict[str, type[OdeSolver]] = {
-    'DOP853': DOP853,
-    'RK45': RK45,
-    'RK23': RK23,
-    'Radau': Radau,
-    'LSODA': LSODA,
-}
-HAS_MEMORY = (LSODA,)  # holds past states, so that the last one cannot be moved
+if TYPE_CHECKING:
+    from scipy.integrate import DenseOutput, OdeSolver
+
+METHODS = ('DOP853', 'RK45', 'RK23', 'Radau', 'LSODA')
+HAS_MEMORY = ('LSODA',)  # holds past states, so that the last one cannot be moved
 
 
 class Pieces:
@@ -91,9 +88,13 @@ class ScipySolver:
             Length of the first step [s]; chosen from the equations if 0.
 
         """
+        from scipy import integrate  # noqa: PLC0415  (large, and the compiled solver needs none)
+
         if method not in METHODS:
-            raise ParameterError(f'method must be one of {tuple(METHODS)}, got {method!r}')
-        self._method, self._tolerance, self._max_step = METHODS[method], tolerance, max_step
+            raise ParameterError(f'method must be one of {METHODS}, got {method!r}')
+        self._method: type[OdeSolver] = getattr(integrate, method)
+        self._has_memory = method in HAS_MEMORY
+        self._tolerance, self._max_step = tolerance, max_step
         self._dynamics, self._projection = FastFunction(dynamics), FastFunction(projection)
         self._dynamics.inputs[3][:] = p
         self._projection.inputs[1][:] = p
@@ -141,8 +142,8 @@ class ScipySolver:
         end = self._piece.end
         return self._rate(t if t < end else math.nextafter(end, -math.inf), x)
 
-    def advance(self) -> None:
-        """Take one step that keeps the tolerance, at most to the end of the piece."""
+    def advance(self, _more: int = 0) -> int:
+        """Take one step that keeps the tolerance, at most to the end of the piece; keep none."""
         solver = self._solver
         try:
             message = solver.step()
@@ -158,6 +159,7 @@ class ScipySolver:
         self.next_step = max(self.h, self.next_step) if at_end else self.h
         self.dense = solver.dense_output()
         self._project(solver)
+        return 0
 
     def _project(self, solver: OdeSolver) -> None:
         self._projection.inputs[0][:] = solver.y
@@ -167,7 +169,7 @@ class ScipySolver:
             raise SimulationError(f'the state is no longer finite at t = {self.t:.9g} s')
         for k, entry in enumerate(self._entries.entries):
             self._correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
-        if isinstance(solver, HAS_MEMORY):
+        if self._has_memory:
             self.x = solver.y.copy()  # the distance from the constraints is told and left
         else:
             self.x = solver.y = projected

@@ -25,6 +25,7 @@ from rolling_robotics.nodes.watching import Watch
 from std_srvs.srv import Trigger
 
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
+AGAIN = 10.0  # after which a goal without an answer is sent again [s]
 POLL = 0.005  # longest time between two looks at what is watched [s]
 
 CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
@@ -32,6 +33,10 @@ CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
 
 class ClientError(RollingError):
     """A node did not answer, or not as it should."""
+
+
+class LateAnswerError(ClientError):
+    """What was waited for did not come in time."""
 
 
 class DemoClient:
@@ -142,7 +147,7 @@ class DemoClient:
         end = time.monotonic() + timeout
         while not done():
             if time.monotonic() > end:
-                raise ClientError(f'{what} within {timeout:g} s')
+                raise LateAnswerError(f'{what} within {timeout:g} s')
             self._check()
             time.sleep(0.005)
 
@@ -194,6 +199,31 @@ class DemoClient:
 
     # -- actions ----------------------------------------------------------------------------
 
+    def _in_turn(self, call: Callable[..., Future], *args: Any) -> Future:
+        """
+        Return what a call returns that is made in the spinning thread.
+
+        An action client notes what it asked for after it has asked; an answer that another thread
+        takes in between is lost.
+        """
+        return self._result('the client is stuck', self._executor.create_task(call, *args), SHORT)
+
+    def _answered(self, client: ActionClient, goal: Any, take: Callable[[Any], None]) -> Any:
+        """
+        Return the handle of a goal that was answered.
+
+        A server that knows the request of a client and not yet where its answers go drops the
+        answer and the goal, so a goal without an answer is sent again.
+        """
+        end = time.monotonic() + SHORT
+        while True:
+            future = self._in_turn(client.send_goal_async, goal, take)
+            try:
+                return self._result('no answer to the goal', future, AGAIN)
+            except LateAnswerError:
+                if time.monotonic() > end:
+                    raise
+
     def _run(
         self,
         client: ActionClient,
@@ -208,12 +238,11 @@ class DemoClient:
             on_feedback(message.feedback)
             told.set()
 
-        future = client.send_goal_async(goal, feedback_callback=take)
-        handle = self._result('no answer to the goal', future, SHORT)
+        handle = self._answered(client, goal, take)
         if not handle.accepted:
             raise ClientError('the goal was refused; the log of the node says why')
         self._goal = handle
-        coming = handle.get_result_async()
+        coming = self._in_turn(handle.get_result_async)
         self._wait('no feedback', lambda: told.is_set() or coming.done(), timeout)
         on_start()
         answer = self._result('no result', coming, timeout)

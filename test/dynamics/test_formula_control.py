@@ -9,6 +9,7 @@ from rolling_dynamics.simulation import simulate
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.dormand_prince import INSTANTS
 from rolling_dynamics.simulation.formula import Formula
+from scipy.integrate import DOP853
 
 SYSTEM, PARAMS = PendulumSphere(), paper_parameters()
 P = SYSTEM.pack_parameters(PARAMS)
@@ -45,8 +46,14 @@ def test_formula_takes_the_compiled_way(monkeypatch):
     """The integrator in Python is not asked; one of the two kinds closes the loop."""
     seen = []
     advance = CompiledSolver.advance
-    monkeypatch.setattr(CompiledSolver, 'advance', lambda self: seen.append(1) or advance(self))
-    assert motion(law(OF_TIME)).steps == len(seen) > 10
+
+    def counted(self, more=0):
+        kept = advance(self, more)
+        seen.append(kept + 1)
+        return kept
+
+    monkeypatch.setattr(CompiledSolver, 'advance', counted)
+    assert motion(law(OF_TIME)).steps == sum(seen) > 10
     size = SYSTEM.state.size
     assert not Formula(law(OF_TIME), size, 3).closes_loop
     assert Formula(law(OF_STATE), size, 3).closes_loop
@@ -78,6 +85,12 @@ def test_controls_of_a_step_stand_at_its_instants():
     times = 0.5 + 0.4 * INSTANTS
     values = formula.over(times).reshape(-1, 3)
     assert values == pytest.approx(np.array([formula(s) for s in times]), abs=1e-15)
+
+
+def test_instants_are_those_of_the_method():
+    stages, extra = DOP853.C[1:], DOP853.C_EXTRA
+    known = np.concatenate([stages, [1.0], extra])
+    assert INSTANTS[: known.size] == pytest.approx(known, rel=1e-15, abs=0)
 
 
 def test_function_of_other_sizes_is_refused():
