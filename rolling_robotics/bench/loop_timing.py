@@ -4,7 +4,8 @@ How punctual the control loop is: the controller in its own process, the plant b
 The controller flips the ellipse up and balances it in real time; arm, motors and object run as
 fast in a process of their own, and both meet in shared memory. A thread that does nothing but
 sleep to the same deadlines, in a third process and at the same time, is the floor: what the
-machine does to any loop.
+machine does to any loop. All three ask for the same real-time priority, as nodes do that are told
+so, and stay ordinary where it is not allowed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from rolling_robotics.trials.prepare import build, setting
 Array = NDArray[np.float64]
 PERIOD = 1e-3  # s
 STATE, COMMAND = 27, 4  # numbers in shared memory: a count, then hand and object, or the control
+PUNCTUAL = 2e-4  # s: a thread that wakes so late was held up by the machine
+PRIORITY = 60  # among real-time threads
 GIVE_UP = 0.05  # s: a thread that is later skips ahead
 PATIENCE = 120.0  # s, for all to get ready
 
@@ -36,6 +39,8 @@ class Timing(NamedTuple):
 
     Attributes
     ----------
+    deadlines
+        Of the monotonic clock [s], shape (k,).
     jitter
         Wake-up minus deadline [s], shape (k,).
     work
@@ -45,6 +50,7 @@ class Timing(NamedTuple):
 
     """
 
+    deadlines: Array
     jitter: Array
     work: Array
     duration: float
@@ -55,17 +61,46 @@ class Timing(NamedTuple):
         return (len(self.jitter) - 1) / self.duration
 
     @property
+    def late(self) -> NDArray[np.bool_]:
+        """Whether a turn ended after the next deadline, shape (k,)."""
+        return np.asarray(self.jitter + self.work > PERIOD)
+
+    @property
     def missed(self) -> float:
         """Share of the turns that ended after the next deadline."""
-        return float(np.mean(self.jitter + self.work > PERIOD))
+        return float(np.mean(self.late))
+
+    def missed_beside(self, other: Timing) -> float:
+        """Return the share of the turns that were late while another loop woke in time."""
+        slow = other.jitter > PUNCTUAL
+        starts = other.deadlines[slow] - PERIOD
+        ends = other.deadlines[slow] + other.jitter[slow] + PERIOD
+        begun = self.deadlines[self.late]
+        done = begun + (self.jitter + self.work)[self.late]
+        nearest = np.searchsorted(ends, begun)  # the first slow wake-up that had not ended by then
+        met = np.append(starts, np.inf)[nearest] < done
+        return float(np.count_nonzero(~met) / self.late.size)
 
 
 class LoopTiming(NamedTuple):
-    """The loop, the floor, and the turn of the object from upright in the end [rad]."""
+    """
+    What was measured.
+
+    Attributes
+    ----------
+    loop, floor
+        The two.
+    angle
+        Turn of the object from upright in the end [rad].
+    in_real_time
+        Whether both had a real-time priority.
+
+    """
 
     loop: Timing
     floor: Timing
     angle: float
+    in_real_time: bool
 
 
 def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
@@ -87,6 +122,7 @@ def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
         state=context.RawArray('d', STATE),
         command=context.RawArray('d', COMMAND),
         started=context.Barrier(len(jobs)),
+        in_real_time=_is_allowed(),
         answers=context.Queue(),
     )
     processes = [context.Process(target=job, args=(meeting,), daemon=True) for job in jobs]
@@ -95,7 +131,7 @@ def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
     found = dict(meeting.answers.get(timeout=PATIENCE + seconds) for _ in range(3))
     for process in processes:
         process.join(PATIENCE)
-    return LoopTiming(found['loop'], found['floor'], found['angle'])
+    return LoopTiming(found['loop'], found['floor'], found['angle'], meeting.in_real_time)
 
 
 class _Meeting(NamedTuple):
@@ -106,10 +142,28 @@ class _Meeting(NamedTuple):
     command: Any
     started: Any
     answers: Any
+    in_real_time: bool
+
+    def begin(self) -> None:
+        """Take the priority, which new threads inherit, and wait for the others."""
+        if self.in_real_time:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        self.started.wait(PATIENCE)
 
     def views(self) -> tuple[Array, Array]:
         """Return state and command as arrays."""
         return np.frombuffer(self.state), np.frombuffer(self.command)
+
+
+def _is_allowed() -> bool:
+    """Tell whether a process may take the priority."""
+    policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, policy, param)
+    return True
 
 
 class _Record:
@@ -118,17 +172,20 @@ class _Record:
     def __init__(self, seconds: float) -> None:
         self._size = round(2 * seconds / PERIOD)
         self._jitter, self._work, self._count = np.zeros(self._size), np.zeros(self._size), 0
+        self._deadlines = np.zeros(self._size)
         self._first = self._last = 0.0
 
     def note(self, deadline: float, woken: float, done: float) -> None:
         k = min(self._count, self._size - 1)
-        self._jitter[k], self._work[k] = woken - deadline, done - woken
+        self._deadlines[k], self._jitter[k] = deadline, woken - deadline
+        self._work[k] = done - woken
         self._first = self._first if self._count else woken
         self._count, self._last = self._count + 1, woken
 
     def timing(self) -> Timing:
-        jitter, work = self._jitter[: self._count], self._work[: self._count]
-        return Timing(jitter, work, self._last - self._first)
+        n = self._count
+        duration = self._last - self._first
+        return Timing(self._deadlines[:n], self._jitter[:n], self._work[:n], duration)
 
 
 def _put(shared: Array, values: Array) -> None:
@@ -151,7 +208,7 @@ def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
 
     seconds, monotonic = meeting.seconds, time.monotonic
     record = _Record(seconds)
-    meeting.started.wait(PATIENCE)
+    meeting.begin()
     begin = monotonic()
 
     def tick() -> bool:
@@ -200,7 +257,7 @@ def _plant(meeting: _Meeting) -> None:
 def _floor(meeting: _Meeting) -> None:
     seconds, monotonic = meeting.seconds, time.monotonic
     record = _Record(seconds)
-    meeting.started.wait(PATIENCE)
+    meeting.begin()
     begin = deadline = monotonic()
     while deadline < begin + seconds:
         woken = monotonic()
