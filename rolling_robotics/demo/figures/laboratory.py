@@ -31,7 +31,8 @@ def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
             if not trials:
                 continue
             times, rows = _on_one_grid(demo, trials)
-            label = f'{law.replace("_", " ")} ({len(trials)} of {len(made)})'
+            left_out = f', {len(made) - len(trials)} cut short' if len(made) > len(trials) else ''
+            label = f'{law.replace("_", " ")} ({len(trials)} trials{left_out})'
             mean, spread = rows.mean(axis=0), 2 * rows.std(axis=0)
             colour = COLOURS[law]
             axes['a'].plot(times, mean, label=label, color=colour)
