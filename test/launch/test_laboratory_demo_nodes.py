@@ -9,7 +9,7 @@ from rolling_robotics.demo.laboratory.demos import LABORATORY
 import yaml
 
 pytest.importorskip('rclpy')
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(960)]
 
 DEMO = [sys.executable, '-m', 'rolling_robotics.cli', 'demo']
 ROW = r'^  (\w+) +(\d+) of (\d+) +(\d+) of (\d+)$'
