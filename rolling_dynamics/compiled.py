@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LARGE = 600_000  # bytes of C beyond which optimisation costs more than it gives
-FLAGS = ('-shared', '-fPIC', '-O2', '-fno-math-errno')
-FLAGS_LOOPS = ('-shared', '-fPIC', '-O3', '-fno-math-errno')
-FLAGS_LARGE = ('-shared', '-fPIC', '-O1', '-fno-math-errno')
+FLAGS = ('-shared', '-fPIC', '-fno-math-errno')
+USUAL, LOOPS, LITTLE = '-O2', '-O3', '-O1'  # levels of optimisation
 
 
 def cache_folder() -> Path:
@@ -65,8 +64,8 @@ def compiled(*functions: ca.Function) -> tuple[ca.Function, ...]:
     if cc is None:
         return functions
     content = ''.join(f.serialize() for f in functions)
-    library = _library(functions[0].name(), content, cc, FLAGS)
-    if not library.exists() and not _build(functions, cc, library, FLAGS):
+    library = _library(functions[0].name(), content, cc, USUAL)
+    if not library.exists() and not _build(functions, cc, library, USUAL):
         return functions
     return tuple(ca.external(f.name(), str(library)) for f in functions)
 
@@ -75,7 +74,7 @@ def compiled_once(
     content: str,
     names: Sequence[str],
     build: Callable[[], tuple[ca.Function, ...]],
-    flags: Sequence[str] = FLAGS,
+    level: str = USUAL,
 ) -> tuple[ca.Function, ...]:
     """
     Return functions that follow from a content, building them only if they are not in the cache.
@@ -89,9 +88,9 @@ def compiled_once(
         Their names, in order.
     build
         Returns them.
-    flags
-        What the compiler is told: ``FLAGS``, or ``FLAGS_LOOPS`` for functions that loop over
-        vectors, a third more time to compile and a sixth less to run.
+    level
+        Level of optimisation: ``USUAL``, or ``LOOPS`` for functions that loop over vectors, which
+        takes nearly half as much time again to compile and a sixth less to run.
 
     Returns
     -------
@@ -102,21 +101,21 @@ def compiled_once(
     cc = compiler()
     if cc is None:
         return build()
-    library = _library(names[0], content, cc, flags)
+    library = _library(names[0], content, cc, level)
     if not library.exists():
         functions = build()
-        if not _build(functions, cc, library, flags):
+        if not _build(functions, cc, library, level):
             return functions
     return tuple(ca.external(name, str(library)) for name in names)
 
 
-def _library(name: str, content: str, cc: str, flags: Sequence[str]) -> Path:
-    digest = hashlib.sha256(f'{ca.__version__} {flags} {os.path.realpath(cc)}'.encode())
+def _library(name: str, content: str, cc: str, level: str) -> Path:
+    digest = hashlib.sha256(f'{ca.__version__} {FLAGS} {level} {os.path.realpath(cc)}'.encode())
     digest.update(content.encode())
     return cache_folder() / f'{name}_{digest.hexdigest()[:24]}.so'
 
 
-def _build(functions: Sequence[ca.Function], cc: str, library: Path, flags: Sequence[str]) -> bool:
+def _build(functions: Sequence[ca.Function], cc: str, library: Path, level: str) -> bool:
     """Write and compile; put the library in place in one step, so that others never see half."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -127,9 +126,9 @@ def _build(functions: Sequence[ca.Function], cc: str, library: Path, flags: Sequ
             source = Path(folder, 'code.c')
             source.write_text(generator.dump())
             built = Path(folder, 'code.so')
-            chosen = flags if source.stat().st_size < LARGE else FLAGS_LARGE
+            chosen = level if source.stat().st_size < LARGE else LITTLE
             done = subprocess.run(  # noqa: S603  the compiler that the user has
-                [cc, *chosen, str(source), '-o', str(built), '-lm'],
+                [cc, *FLAGS, chosen, str(source), '-o', str(built), '-lm'],
                 capture_output=True,
                 check=False,
             )

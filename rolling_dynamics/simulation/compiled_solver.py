@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 import math
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.compiled import compiled_once, FastFunction, FLAGS_LOOPS
+from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.control import StepControl
@@ -26,7 +27,7 @@ from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.projection import projection
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
-DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')  # another text, another step
+DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
 ROWS = 256  # steps that are kept in one piece of memory
 
 
@@ -103,12 +104,13 @@ class CompiledSolver:
         self._names = system.control.names
         step, self._dynamics = (FastFunction(f) for f in functions)
         self._function = step  # its buffers live as long as it does
-        self._evaluate, self._out, self._item = step.call, step.output, step.output.item
+        self._out, self._item = step.output, step.output.item
+        self._evaluate: Callable[[], None] = self._evaluate_curved if control.curved else step.call
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
         self._kept_if = step.inputs[7]
         step.inputs[6][:], self._kept_if[:], self._levels[:] = p, tolerance, levels
-        self._p, self._control, self._curves = p, control, control.curved
+        self._p, self._control = p, control
         where = StepOutputs(n, len(system.state.entries)).slices
         self._where, self._state_part = where, where['state']
         self._error, self._least = where['error'].start, where['least'].start
@@ -162,10 +164,7 @@ class CompiledSolver:
             Number of steps kept here.
 
         """
-        if self._curves:
-            evaluate: Callable[[], None] = self._evaluate_curved
-        else:
-            evaluate = self._evaluate
+        evaluate = self._evaluate
         start, time, length, out, part = self._start, self._t, self._h, self._out, self._state_part
         item, error_at, least_at = self._item, self._error, self._least
         piece, moves, h, kept = self._piece, not self._held, self.next_step, 0
@@ -209,17 +208,7 @@ class CompiledSolver:
         h = self._h[0]
         times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
         self._curved[:] = self._control.over(times)
-        self._evaluate()
-
-    def _part(self, h: float, t: float) -> None:
-        """Have the last step end earlier, where it is known to keep the tolerance."""
-        self._h[0] = h
-        self._kept_if[:] = 0, math.inf
-        (self._evaluate_curved if self._curves else self._evaluate)()
-        self._kept_if[:] = self._tolerance
-        self._row[:] = self._out
-        self.t, self.h, self._state = t, h, self._row[self._state_part]
-        self.clear = self._item(self._least) > 0
+        self._function.call()
 
     def _fail(self, h: float) -> None:
         if not np.all(np.isfinite(self._out[self._state_part])):
@@ -242,7 +231,7 @@ class CompiledSolver:
     def state_within(self, t: float) -> NDArray[np.float64]:
         """Return the state at a time within the last step, by a step of its own."""
         self._h[0] = t - self._t_old
-        (self._evaluate_curved if self._curves else self._evaluate)()
+        self._evaluate()
         return self._out[: self._n].copy()
 
     def truncate(self, t: float) -> None:
@@ -253,7 +242,13 @@ class CompiledSolver:
         if h <= 0:
             self.t, self.h, self._state = self._t_old, 0.0, self._start.copy()
             return
-        self._part(h, t)
+        self._h[0] = h
+        self._kept_if[:] = 0, math.inf  # a part of a step that was kept is kept
+        self._evaluate()
+        self._kept_if[:] = self._tolerance
+        self._row[:] = self._out
+        self.t, self.h, self._state = t, h, self._row[self._state_part]
+        self.clear = self._item(self._least) > 0
 
     def keep(self) -> None:
         """Keep the last step for dense output."""
@@ -311,6 +306,12 @@ def _rms(v: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(v)) / math.sqrt(v.size)
 
 
+@cache
+def _derivation() -> str:
+    """Return the text by which steps are written out: another text, another step."""
+    return ''.join(files(__package__).joinpath(name).read_text() for name in DERIVED_BY)
+
+
 def compile_step(
     system: RollingSystem, dynamics: ca.Function, guards: ca.Function | None
 ) -> tuple[ca.Function, ca.Function]:
@@ -325,11 +326,10 @@ def compile_step(
 
     functions = (dynamics, projection(system), *([] if guards is None else [guards]))
     content = [
-        *(files(__package__).joinpath(name).read_text() for name in DERIVED_BY),
+        _derivation(),
         str([system.state.slice(e.name) for e in system.state.entries]),
         *(f.serialize() for f in functions),
     ]
-    step, f = compiled_once(
-        '\n'.join(content), ('dop853_step', dynamics.name()), build, FLAGS_LOOPS
-    )
+    names = ('dop853_step', dynamics.name())
+    step, f = compiled_once('\n'.join(content), names, build, LOOPS)
     return step, f

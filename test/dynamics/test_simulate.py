@@ -1,15 +1,20 @@
 # ruff: noqa: ARG005
 """Simulation: order, events, borders, dense output, drift."""
 
+import subprocess
+import sys
+
 import casadi as ca
 from contact_samples import ball_state, level_ball, parameters_of, random_state, system_of
 import numpy as np
 from oracles.spinning_plate import SpinningPlate
 import pytest
+from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.layout import Layout, vector_entry
 from rolling_dynamics.rolling_system import Mode
-from rolling_dynamics.simulation import simulate, Stepper
+from rolling_dynamics.simulation import dormand_prince_step, simulate, Stepper
+from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.surfaces import Plane
 
@@ -45,6 +50,41 @@ def pendulum(**options):
 
 def falling(guards, resets=None):
     return Clock(2, lambda x, u, t: [x[1], -9.81 + u[0]], guards=guards, resets=resets)
+
+
+def test_integrator_loads_no_scipy_before_it_is_needed():
+    code = 'import sys, rolling_dynamics.simulation.integrate; sys.exit("scipy" in sys.modules)'
+    assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0
+
+
+@pytest.mark.skipif(compiler() is None, reason='without a compiler there is nothing to keep')
+def test_cached_step_is_not_written_out_again(monkeypatch, tmp_path):
+    monkeypatch.setenv('ROLLING_CACHE_DIR', str(tmp_path))
+    first = simulate(pendulum(), [], [1, 0], None, 1.0)
+
+    def refuse(*_):
+        raise AssertionError('written out again')
+
+    monkeypatch.setattr(dormand_prince_step, 'step_function', refuse)
+    again = simulate(pendulum(), [], [1, 0], None, 1.0)
+    np.testing.assert_array_equal(again.states, first.states)
+    with pytest.raises(AssertionError, match='again'):  # of other equations
+        simulate(Clock(2, lambda x, u, t: [x[1], -2 * x[0]]), [], [1, 0], None, 1.0)
+
+
+def test_many_steps_in_one_go_are_those_one_by_one(monkeypatch):
+    """More than a piece of memory holds, with an event that is only seen among them."""
+    guards = {'turn': lambda x, u, t: x[1] + 1e-3}
+    options = {'events': {'turn': 'record'}, 'rtol': 1e-13, 'atol': 1e-14}
+    together = simulate(pendulum(guards=guards), [], [1, 0], None, 200.0, **options)
+    advance = CompiledSolver.advance
+    monkeypatch.setattr(CompiledSolver, 'advance', lambda self, _=0: advance(self))
+    settled = simulate(pendulum(guards=guards), [], [1, 0], None, 200.0, **options)
+    assert together.steps == settled.steps > 600
+    np.testing.assert_array_equal(together.times, settled.times)
+    np.testing.assert_array_equal(together.states, settled.states)
+    assert [e.time for e in together.events] == [e.time for e in settled.events]
+    assert len(together.events) == 32  # one a turn
 
 
 def test_closed_solution_and_dense_output():
