@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -105,6 +106,22 @@ class _Callback(ca.Callback):  # type: ignore[misc]
         return len(self._costs) == STALL and spread <= STALLED * abs(cost)
 
 
+def _options(iterations: int, barrier: float, *, warm: bool) -> dict[str, Any]:
+    """Return the options of IPOPT."""
+    options = {
+        'print_level': 0,
+        'sb': 'yes',
+        'max_iter': iterations,
+        'tol': 1e-6,
+        'constr_viol_tol': FEASIBLE,
+        'mu_init': barrier,
+        'nlp_scaling_method': 'none',
+        'acceptable_tol': 1e-4,
+        'acceptable_iter': 10,
+    }
+    return options | WARM if warm else options
+
+
 def solve(
     transcription: Transcription,
     bounds: Bounds,
@@ -163,18 +180,7 @@ def solve(
             'iteration_callback': callback,
             'print_time': False,
             'error_on_fail': False,
-            'ipopt': {
-                'print_level': 0,
-                'sb': 'yes',
-                'max_iter': iterations,
-                'tol': 1e-6,
-                'constr_viol_tol': FEASIBLE,
-                'mu_init': barrier,
-                'nlp_scaling_method': 'none',
-                'acceptable_tol': 1e-4,
-                'acceptable_iter': 10,
-            }
-            | (WARM if previous else {}),
+            'ipopt': _options(iterations, barrier, warm=previous is not None),
         },
     )
     result = solver(

@@ -27,7 +27,9 @@ from rolling_planner import (
     plan_rolling,
     PlanningTimeoutError,
     PlanProblem,
+    refinement,
 )
+from rolling_planner.attempt import attempt
 from rolling_planner.goal import goal_error
 
 JUDGED = 50  # points of a segment
@@ -128,6 +130,24 @@ def test_state_limits_are_kept_between_the_nodes():
     u = x[:, problem.system.state.names.index('u_h')]
     assert np.abs(u).max() < 0.2 + 1e-5
     assert np.abs(u).max() > 0.19
+
+
+def test_tightened_plan_starts_from_the_multipliers_of_the_one_before(monkeypatch):
+    """It is the same optimum as without them, in far fewer iterations."""
+    problem = reorientation(state_limits={'u_h': (-0.2, 0.2)})
+    made = []
+
+    def noted(*arguments, **options):
+        made.append((arguments, options, attempt(*arguments, **options)))
+        return made[-1][2]
+
+    monkeypatch.setattr(refinement, 'attempt', noted)
+    plan_rolling(problem)
+    arguments, options, warm = next(m for m in made if m[1]['previous'] is not None)
+    cold = attempt(*arguments, **{**options, 'previous': None})
+    assert warm.optimum.solved
+    assert warm.optimum.cost == pytest.approx(cold.optimum.cost, rel=0.02)
+    assert warm.optimum.iterations < 0.6 * cold.optimum.iterations
 
 
 @pytest.mark.slow
