@@ -25,9 +25,10 @@ from rolling_controller.nodes.trial import Trial, TrialState
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.priority import drop_priority
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import EVENT, JOURNAL, LATCHED, overridable
-from rolling_dynamics.nodes.suite_node import drop_priority, ERROR, Health, OK, SuiteNode, WARN
+from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from rolling_interfaces.msg import RollingContact
 from std_msgs.msg import Int64MultiArray, String
 from std_srvs.srv import Trigger

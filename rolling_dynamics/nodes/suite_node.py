@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import contextlib
-import os
-from pathlib import Path
-import threading
 import traceback
 from typing import Any
 
@@ -17,6 +13,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
+from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, overridable
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -221,30 +218,6 @@ class SuiteNode(LifecycleNode):
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
-
-
-def take_priority(priority: int) -> bool:
-    """
-    Give the threads of Python and of DDS a real-time priority, which new threads inherit.
-
-    Those of numerical libraries stay ordinary: they wait for each other in busy loops.
-    """
-    threads = {thread.native_id for thread in threading.enumerate()}
-    try:
-        for task in Path('/proc/self/task').iterdir():
-            if int(task.name) in threads or task.joinpath('comm').read_text().startswith('dds'):
-                os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(priority))
-    except OSError:
-        return False
-    return True
-
-
-def drop_priority() -> None:
-    """Make the calling thread an ordinary one, if a favoured one: it has long work to do."""
-    with contextlib.suppress(OSError):
-        if os.sched_getscheduler(0) != os.SCHED_OTHER:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -15)
 
 
 def _as_text(value: Any) -> str:

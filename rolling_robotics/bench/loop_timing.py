@@ -122,16 +122,15 @@ def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
         state=context.RawArray('d', STATE),
         command=context.RawArray('d', COMMAND),
         started=context.Barrier(len(jobs)),
-        in_real_time=_is_allowed(),
         answers=context.Queue(),
     )
     processes = [context.Process(target=job, args=(meeting,), daemon=True) for job in jobs]
     for process in processes:
         process.start()
-    found = dict(meeting.answers.get(timeout=PATIENCE + seconds) for _ in range(3))
+    found = dict(meeting.answers.get(timeout=PATIENCE + seconds) for _ in range(4))
     for process in processes:
         process.join(PATIENCE)
-    return LoopTiming(found['loop'], found['floor'], found['angle'], meeting.in_real_time)
+    return LoopTiming(**found)
 
 
 class _Meeting(NamedTuple):
@@ -142,28 +141,18 @@ class _Meeting(NamedTuple):
     command: Any
     started: Any
     answers: Any
-    in_real_time: bool
 
-    def begin(self) -> None:
-        """Take the priority, which new threads inherit, and wait for the others."""
-        if self.in_real_time:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    def begin(self) -> bool:
+        """Ask for the priority, wait for the others, and tell whether it was given."""
+        from rolling_dynamics.nodes.priority import take_priority  # noqa: PLC0415  needs no ROS
+
+        given = take_priority(PRIORITY)
         self.started.wait(PATIENCE)
+        return given
 
     def views(self) -> tuple[Array, Array]:
         """Return state and command as arrays."""
         return np.frombuffer(self.state), np.frombuffer(self.command)
-
-
-def _is_allowed() -> bool:
-    """Tell whether a process may take the priority."""
-    policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    except PermissionError:
-        return False
-    os.sched_setscheduler(0, policy, param)
-    return True
 
 
 class _Record:
@@ -257,7 +246,7 @@ def _plant(meeting: _Meeting) -> None:
 def _floor(meeting: _Meeting) -> None:
     seconds, monotonic = meeting.seconds, time.monotonic
     record = _Record(seconds)
-    meeting.begin()
+    in_real_time = meeting.begin()
     begin = deadline = monotonic()
     while deadline < begin + seconds:
         woken = monotonic()
@@ -269,6 +258,7 @@ def _floor(meeting: _Meeting) -> None:
         elif behind < 0:
             time.sleep(-behind)
     meeting.answers.put(('floor', record.timing()))
+    meeting.answers.put(('in_real_time', in_real_time))
 
 
 def _busy(meeting: _Meeting) -> None:

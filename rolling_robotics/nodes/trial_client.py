@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, LATCHED
-from rolling_dynamics.nodes.suite_node import take_priority
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
