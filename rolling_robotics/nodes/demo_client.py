@@ -222,7 +222,7 @@ class DemoClient:
                 return self._result('no answer to the goal', future, AGAIN)
             except LateAnswerError:
                 if time.monotonic() > end:
-                    raise
+                    raise ClientError(f'no answer to the goal within {SHORT:g} s') from None
 
     def _run(
         self,

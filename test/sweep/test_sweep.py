@@ -1,6 +1,7 @@
 """`rolling sweep` against a scheduler with two workers, and on processes of its own."""
 
 import json
+import os
 from pathlib import Path
 
 from distributed import LocalCluster
@@ -13,7 +14,7 @@ from rolling_robotics.cli import main
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.outcome import run_points
 from rolling_robotics.sweep.points import read_sweep
-from rolling_robotics.sweep.run import parts_of
+from rolling_robotics.sweep.run import cluster, parts_of
 from rolling_robotics.sweep.storage import Store
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
@@ -106,6 +107,15 @@ def test_processes_of_its_own_and_samples(tmp_path):
         assert 4.5 <= row['drive.gaits[0].period'] <= 6
         # on ice there is no such gait: that is said of the point
         assert row['status'] == ('failed' if row['floor.mu'] == 0.01 else 'done')
+
+
+def test_processes_of_its_own_keep_memory_and_one_thread(monkeypatch):
+    for name in ('OMP_NUM_THREADS', 'MALLOC_TRIM_THRESHOLD_'):  # what is set already, stays
+        monkeypatch.delenv(name, raising=False)
+    with cluster(None, 1) as client:
+        (environment,) = client.run(lambda: dict(os.environ)).values()
+    assert int(environment['MALLOC_TRIM_THRESHOLD_']) > 2**24
+    assert environment['OMP_NUM_THREADS'] == '1'
 
 
 def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):

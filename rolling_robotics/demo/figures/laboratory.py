@@ -32,7 +32,8 @@ def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
                 continue
             times, rows = _on_one_grid(demo, trials)
             left_out = f', {len(made) - len(trials)} cut short' if len(made) > len(trials) else ''
-            label = f'{law.replace("_", " ")} ({len(trials)} trials{left_out})'
+            count = f'{len(trials)} trial{"s" if len(trials) > 1 else ""}'
+            label = f'{law.replace("_", " ")} ({count}{left_out})'
             mean, spread = rows.mean(axis=0), 2 * rows.std(axis=0)
             colour = COLOURS[law]
             axes['a'].plot(times, mean, label=label, color=colour)
