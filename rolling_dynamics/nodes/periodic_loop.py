@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 import gc
 import threading
 import time
@@ -99,7 +100,7 @@ class PeriodicLoop:
 
     def start(self) -> None:
         """Start the thread; a loop runs once."""
-        gc.freeze()
+        _freeze_once()
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         self._thread.start()
 
@@ -153,3 +154,10 @@ class PeriodicLoop:
             record.misses += missed
             record.mean_work += work
             record.worst_jitter = max(record.worst_jitter, jitter)
+
+
+@cache
+def _freeze_once() -> None:
+    """Spare collections in a loop what start-up left; frozen garbage would stay for ever."""
+    gc.collect()
+    gc.freeze()
