@@ -10,10 +10,11 @@ with the same I + M R_o^2, such as a solid ball of 0.12 m, cannot be told from i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,12 @@ from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.pendulum_sphere.swing import speed_change
 from rolling_dynamics.simulation import simulate
+from rolling_robotics.reproduce.row import Row
 
 SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
-STATED = (
-    'unsaid in the paper, inferred: thin shell, I = 2/3 M R_o^2, M = 0.1 m',
-    'unit of time t_0 = sqrt((i + j) / (m g R_t)), of length g t_0^2, of mass m',
-    'Eq. (12) with the signs of its first and third terms corrected',
-)
 PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
 AFTER = 2.0  # time shown after the swing
+REPLAYED = 1e-6  # relative error of a swing that is replayed on the full model
 
 
 class Replay(NamedTuple):
@@ -60,11 +58,20 @@ def paper_sphere() -> SphereParameters:
     return scales_of(si).parameters_to_dimensionless(si)
 
 
-def rows() -> list[dict[str, Any]]:
-    """Return name, printed value, computed value and unit of every number the paper prints."""
+def rows() -> list[Row]:
+    """Return every number the paper prints."""
+    return list(_numbers())
+
+
+def stated(_: list[Row]) -> list[str]:
+    """Return what the paper leaves unsaid."""
+    params = paper_sphere()
+    M, m = params.shell_mass, params.pendulum_mass
+    share = Fraction(params.shell_inertia / (M * params.shell_radius**2)).limit_denominator(100)
     return [
-        {'name': name, 'printed': printed, 'computed': float(computed), 'unit': unit}
-        for name, printed, computed, unit in _numbers()
+        f'unsaid in the paper, inferred: thin shell, I = {share} M R_o^2, M = {M / m:g} m',
+        'unit of time t_0 = sqrt((i + j) / (m g R_t)), of length g t_0^2, of mass m',
+        'Eq. (12) with the signs of its first and third terms corrected',
     ]
 
 
@@ -119,31 +126,70 @@ def example(velocity: tuple[float, float], direction: float) -> Replay:
     )
 
 
-def _numbers() -> Iterator[tuple[str, float, float, str]]:
+def _row(
+    name: str,
+    printed: float,
+    tolerance: float,
+    computed: float,
+    unit: str = '',
+    relation: str = 'equal',
+) -> Row:
+    return Row(
+        name=name,
+        printed=printed,
+        tolerance=tolerance,
+        computed=float(computed),
+        unit=unit,
+        relation=relation,
+    )
+
+
+def _numbers() -> Iterator[Row]:
+    """Yield the rows; a number that the paper rounds may differ by half its last digit."""
     params = paper_sphere()
     center, saddle = fixed_points(params, ACCELERATION)
-    yield 'stable fixed point at a_0 = 0.1 (Section 3)', 0.38, center.theta, 'rad'
-    yield 'unstable fixed point at a_0 = 0.1 (Section 3)', 2.56, saddle.theta, 'rad'
+    yield _row('stable fixed point at a_0 = 0.1 (Section 3)', 0.38, 0.005, center.theta, 'rad')
+    yield _row('unstable fixed point at a_0 = 0.1 (Section 3)', 2.56, 0.005, saddle.theta, 'rad')
     gaits = gaits_for_speed(params, CHANGE, PERIOD)
-    alpha = gaits[0].amplitude
-    yield 'amplitude for a change of speed by 0.5 in 5 (Example 1)', 0.83, alpha, 'rad'
+    yield _row(
+        'amplitude for a change of speed by 0.5 in 5 (Example 1)',
+        0.83,
+        0.005,
+        gaits[0].amplitude,
+        'rad',
+    )
     speed = CHANGE / math.tan(TURN)
-    yield 'initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 'x_0/t_0'
+    yield _row('initial speed of the turn by 40 deg (Example 2)', 0.6, 0.05, speed, 'x_0/t_0')
     start = example((0.0, 0.0), 0.0)
-    yield (
+    yield _row(
         'speed after the swing, replayed on the full model (Example 1)',
-        0.5,
+        CHANGE,
+        REPLAYED * CHANGE,
         start.velocity[-1, 0],
         'x_0/t_0',
     )
     turn = example((speed, 0.0), math.pi / 2)
     angle = math.degrees(math.atan2(turn.velocity[-1, 1], turn.velocity[-1, 0]))
-    yield 'turn by the swing, replayed on the full model (Example 2)', 40.0, angle, 'deg'
+    yield _row(
+        'turn by the swing, replayed on the full model (Example 2)',
+        math.degrees(TURN),
+        REPLAYED * math.degrees(TURN),
+        angle,
+        'deg',
+    )
     stop = gaits_for_speed(params, -CHANGE, PERIOD)[0].amplitude
-    yield 'amplitude of the stop (Section 2.1)', -0.83, stop, 'rad'
-    yield 'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)', 0.0, _oddness(params), 'x_0/t_0'
+    yield _row('amplitude of the stop (Section 2.1)', -0.83, 0.005, stop, 'rad')
+    yield _row(
+        'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)',
+        0.0,
+        1e-12,
+        _oddness(params),
+        'x_0/t_0',
+    )
     count = sum(g.amplitude > 0 for g in gaits)
-    yield 'amplitudes for 0.5 in 5: at least (Section 2.1)', 2, count, ''
+    yield _row(
+        'amplitudes for 0.5 in 5: at least (Section 2.1)', 2, 0.0, count, relation='at least'
+    )
 
 
 def _oddness(params: SphereParameters) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,13 @@ from rolling_dynamics.internal_masses.required_friction import (
     RequiredFriction,
 )
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.reproduce.row import Row
 from scipy.optimize import fsolve
 
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
-STATED = (
-    'rails of the ball: zeta = r (n cos theta - b1 sin theta), b1 of Frisvad; unsaid in the paper',
-    'detachment at 3.7358 does not follow from the printed parameters: N vanishes at 3.6095;',
-    '  rounding of the printed angles moves this by 1e-4 at most; of all axis orders and signs of',
-    '  the rail frame and all orders of the masses none gives 3.7358. At that instant friction is',
-    '  5.0 N, not 0, and without contact force the centre would accelerate into the plane: flight',
-    '  cannot start there. With mu = 1 slip comes first, at 3.5520',
-)
 Array = NDArray[np.float64]
+PRINTED_DETACHMENT = 3.7358  # s
+LEAST = '{}: least normal force (printed: above)'
 DETACHING = (0.1, 0.1, 0.1, 60.0)
 PAIRS = ('aluminium', 'nickel'), ('aluminium', 'copper')
 
@@ -106,25 +101,83 @@ def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
     return (times, *contact_forces(run.trajectory, times))
 
 
-def rows() -> list[dict[str, Any]]:
-    """Return name, printed value, computed value and unit of every number the paper prints."""
+def rows() -> list[Row]:
+    """Return every number the paper prints; rounding may move one by half its last digit."""
     disk, ball, angles = disk_run(), ball_run(), balanced_angles()
     disk_pairs, ball_pairs = (sum(pairs_that_hold(r.needed.mu).values()) for r in (disk, ball))
-    end = detaching_run().trajectory.terminal_event
-    found = [
-        ('disk: least coefficient of friction', 0.2951, disk.needed.mu, ''),
-        ('disk: least normal force (printed: above)', 0.0, disk.needed.least_normal_force, 'N'),
-        ('disk: pairs of materials that hold', 4, disk_pairs, ''),
-        ('ball: least coefficient of friction', 0.19, ball.needed.mu, ''),
-        ('ball: least normal force (printed: above)', 0.0, ball.needed.least_normal_force, 'N'),
-        ('ball: pairs of materials that hold', 6, ball_pairs, ''),
-        ('ball: initial angle theta_2', 2.0369, angles[0], 'rad'),
-        ('ball: initial angle theta_3', 0.7044, angles[1], 'rad'),
-        ('modified ball: normal force vanishes', 3.7358, end.time if end else np.nan, 's'),
-    ]
     return [
-        {'name': name, 'printed': float(printed), 'computed': float(computed), 'unit': unit}
-        for name, printed, computed, unit in found
+        _row('disk: least coefficient of friction', 0.2951, 5e-5, disk.needed.mu),
+        _row(LEAST.format('disk'), 0, 1e-6, disk.needed.least_normal_force, 'N', 'above'),
+        _row('disk: pairs of materials that hold', 4, 0, disk_pairs),
+        _row('ball: least coefficient of friction', 0.19, 5e-3, ball.needed.mu),
+        _row(LEAST.format('ball'), 0, 1e-6, ball.needed.least_normal_force, 'N', 'above'),
+        _row('ball: pairs of materials that hold', 6, 0, ball_pairs),
+        _row('ball: initial angle theta_2', 2.0369, 5e-5, angles[0], 'rad'),
+        _row('ball: initial angle theta_3', 0.7044, 5e-5, angles[1], 'rad'),
+        *_detachment(),
+    ]
+
+
+def _detachment() -> list[Row]:
+    end = detaching_run().trajectory.terminal_event
+    friction = forces(detaching_run(), 2)[2][-1]
+    return [
+        Row(
+            name='modified ball: normal force vanishes',
+            printed=PRINTED_DETACHMENT,
+            computed=end.time if end else float('nan'),
+            tolerance=1e-4,
+            unit='s',
+            expected=3.6095,
+        ),
+        Row(
+            name='modified ball: static friction at that instant',
+            printed=None,
+            computed=float(np.linalg.norm(friction)),
+            tolerance=1e-2,
+            unit='N',
+            expected=5.046,
+        ),
+        Row(
+            name='modified ball: begins to slip, mu = 1',
+            printed=None,
+            computed=slip_time(1.0),
+            tolerance=1e-4,
+            unit='s',
+            expected=3.5520,
+        ),
+    ]
+
+
+def _row(
+    name: str,
+    printed: float,
+    tolerance: float,
+    computed: float,
+    unit: str = '',
+    relation: str = 'equal',
+) -> Row:
+    return Row(
+        name=name,
+        printed=printed,
+        tolerance=tolerance,
+        computed=float(computed),
+        unit=unit,
+        relation=relation,
+    )
+
+
+def stated(rows: list[Row]) -> list[str]:
+    """Return what the paper leaves unsaid, and what comes of its detachment."""
+    end, friction, slip = rows[-3:]
+    return [
+        'rails of the ball, unsaid in the paper: zeta = r (n cos theta - b1 sin theta), b1 of',
+        '  Frisvad',
+        f'detachment at {end.printed:g} does not follow from the printed parameters: N vanishes',
+        f'  at {end.computed:.4f}; rounding of the printed angles moves this by',
+        f'  {end.tolerance:g} at most. At that instant friction is {friction.computed:.2f} N, not',
+        '  0, and without contact force the centre would accelerate into the plane: flight cannot',
+        f'  start there. With mu = 1 slip comes first, at {slip.computed:.4f}',
     ]
 
 

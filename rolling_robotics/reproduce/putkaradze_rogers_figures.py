@@ -16,6 +16,7 @@ from rolling_robotics.reproduce.putkaradze_rogers import (
     detaching_run,
     disk_run,
     forces,
+    PRINTED_DETACHMENT,
     Run,
 )
 
@@ -183,7 +184,7 @@ def detachment() -> Figure:
     figure, axes = _sheet('Modified ball up to where N vanishes (figure 6.4)')
     end = t[-1]
     axes[0].plot(t, N, color=COLOURS[0])
-    axes[0].axvline(3.7358, color=GREY, linestyle='--', linewidth=0.8)
+    axes[0].axvline(PRINTED_DETACHMENT, color=GREY, linestyle='--', linewidth=0.8)
     axes[0].set(
         title=f'Normal force: 0 at {end:.4f} s (dashed: printed)', xlabel='t [s]', ylabel='N [N]'
     )

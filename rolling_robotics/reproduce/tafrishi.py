@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -18,27 +17,54 @@ from rolling_dynamics.control_affine import affine_fields, AffineFields
 from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket
 from rolling_dynamics.spin_rolling_sphere import induced_curvature, SpinRollingSphere
 from rolling_dynamics.surfaces import Plane
+from rolling_robotics.reproduce.row import Row
 
 SUMMARY = 'spin-rolling sphere: Darboux-frame kinematics and controllability (Tafrishi et al.)'
-STATED = (
-    'Eq. (12) prints a sine where (10) gives a cosine: printed = the paper, computed = corrected',
-    'no numbers are printed for figure 4; chosen: R = 1 m, G_f = 30 degrees, 6 m of arc length,',
-    '    alpha_s, beta_s, gamma_s = (0, -0.2, 0), (0.8, -0.6, 0.2), (-1.5, -1, -0.4) 1/m',
-    'figure 5: R = 1 m, drift alone, phi = 0, theta from -pi to pi',
-    'formulas are evaluated at R = 1 m, v_o = 0.4, psi = 0.3, theta = 0.5, phi = 0.2',
-)
 RADIUS, V_O, PSI, THETA, PHI = 1.0, 0.4, 0.3, 0.5, 0.2
+GAMMA = 0.5  # of the rolling disc [1/m]
+ROUNDING = 1e-9  # of formulas that are evaluated in two ways
+# figure 4: arc length [m], direction [rad], and alpha_s, beta_s, gamma_s [1/m]; beta_s < 0, for
+# which the published shift is right
+LENGTH, G_F = 6.0, math.radians(30)
+SETS = ((0.0, -0.2, 0.0), (0.8, -0.6, 0.2), (-1.5, -1.0, -0.4))
 STATE, HELD = [0.0, 0.0, 0.3, V_O, PSI], [RADIUS, THETA, PHI]
 VARIANTS = ('as_published', 'corrected')
 
 
-def rows() -> list[dict[str, Any]]:
-    """Return name, printed, computed, unit."""
+def rows() -> list[Row]:
+    """Return every number that text and formulas of the paper give."""
     return [*_drift_rows(), *_controllability_rows(), *_curvature_rows()]
 
 
-def _row(name: str, printed: float, computed: float, unit: str) -> dict[str, Any]:
-    return {'name': name, 'printed': float(printed), 'computed': float(computed), 'unit': unit}
+def stated(_: list[Row]) -> list[str]:
+    """Return what was corrected and chosen."""
+    sets = ', '.join(f'({", ".join(f"{v:g}" for v in inputs)})' for inputs in SETS)
+    return [
+        'Eq. (12) prints a sine where (10) gives a cosine: computed = with the cosine',
+        f'no numbers are printed for figure 4; chosen: R = {RADIUS:g} m, G_f =',
+        f'    {math.degrees(G_F):g} degrees, {LENGTH:g} m of arc length, alpha_s, beta_s,',
+        f'    gamma_s = {sets} 1/m',
+        f'figure 5: R = {RADIUS:g} m, drift alone, phi = 0, theta from -pi to pi',
+        f'formulas are evaluated at R = {RADIUS:g} m, v_o = {V_O:g}, psi = {PSI:g},',
+        f'    theta = {THETA:g}, phi = {PHI:g}',
+    ]
+
+
+def _row(
+    name: str, printed: float, computed: float, unit: str = '', expected: float | None = None
+) -> Row:
+    return Row(
+        name=name,
+        printed=float(printed),
+        computed=float(computed),
+        tolerance=ROUNDING,
+        unit=unit,
+        expected=expected,
+    )
+
+
+def _count(name: str, printed: int, computed: int, expected: int | None = None) -> Row:
+    return Row(name=name, printed=printed, computed=computed, tolerance=0.0, expected=expected)
 
 
 def fields(variant: str) -> AffineFields:
@@ -67,7 +93,7 @@ def determinant(variant: str) -> float:
     return float(value(f, ca.det(ca.horzcat(g1, g2, g3, first, second)))[0, 0])
 
 
-def _drift_rows() -> list[dict[str, Any]]:
+def _drift_rows() -> list[Row]:
     a = THETA + PHI
     corrected = fields('corrected')
     f, x = drift_of(corrected), corrected.x
@@ -80,53 +106,57 @@ def _drift_rows() -> list[dict[str, Any]]:
             45.0,
             math.degrees(math.atan2(drift[1], drift[0])),
             'deg',
+            expected=math.degrees(a),
         ),
         _row(
             'speed of the drift per arc length',
             math.sqrt(2) * abs(math.sin(a)),
             math.hypot(*drift[:2]),
-            '',
+            expected=1.0,
         ),
         _row(
             'divergence of the drift, (19)',
-            math.sin(a) * (math.sin(PSI) + math.cos(PSI)) * math.tan(V_O),
+            math.sin(a) * (math.sin(PSI) + math.cos(PSI)) * math.tan(V_O) / RADIUS,
             plain[0, 0],
             '1/m',
+            expected=math.sin(a + PSI) * math.tan(V_O) / RADIUS,
         ),
         _row('the same in the volume cos v_o', 0.0, natural[0, 0], '1/m'),
     ]
 
 
-def _controllability_rows() -> list[dict[str, Any]]:
+def _controllability_rows() -> list[Row]:
     a = THETA + PHI
     printed = (
-        -2
+        2
         * math.sin(V_O)
         / math.cos(V_O) ** 2
         * math.cos(PHI)
-        * math.sin(a) ** 3
-        * (math.sin(a) + math.cos(a))
+        * abs(math.sin(a) ** 3 * (math.sin(a) + math.cos(a)))
     )
+    right = math.sin(V_O) * math.cos(PHI) / (RADIUS * math.cos(V_O) ** 2)
     by_rank = lie_algebra(fields('corrected'), depth=3)
     without = lie_algebra(fields('corrected').without('beta_s'), depth=5)
     return [
-        _row('determinant (33), size', abs(printed), abs(determinant('corrected')), ''),
-        _row('the same, published model', abs(printed), abs(determinant('as_published')), ''),
-        _row('rank of the Lie algebra', 5, by_rank.rank(STATE, HELD), ''),
-        _row(
+        _row('determinant (33), size', printed, abs(determinant('corrected')), expected=right),
+        _row('the same, published model', printed, abs(determinant('as_published'))),
+        _count('rank of the Lie algebra', 5, by_rank.rank(STATE, HELD)),
+        _count(
             'rank at v_o = 0, where (33) vanishes',
             4,
             by_rank.rank([0, 0, 0.3, 0.0, PSI], HELD),
-            '',
+            expected=5,
         ),
-        _row(
+        _count(
             'rank at theta + phi = 0, where (33) vanishes',
             4,
             by_rank.rank(STATE, [RADIUS, -PHI, PHI]),
-            '',
+            expected=5,
         ),
-        _row('rank without beta_s, (34)', 4, max(without.generic_growth), ''),
-        _row('independent inputs of the transformed model', 5, _independent_inputs(), ''),
+        _count('rank without beta_s, (34)', 4, max(without.generic_growth)),
+        _count(
+            'independent inputs of the transformed model', 5, _independent_inputs(), expected=3
+        ),
     ]
 
 
@@ -141,11 +171,33 @@ def _independent_inputs() -> int:
     return int(np.linalg.matrix_rank(matrix, tol=1e-9))
 
 
-def _curvature_rows() -> list[dict[str, Any]]:
+def _disc_rate() -> float:
+    """Return the rate at which the model turns a disc that rolls along x, per arc length [1/m]."""
+    system = SpinRollingSphere(inputs='virtual_surface')
+    x, u, _, p = system.symbols
+    rate = ca.Function('rate', [x, u, p], [system.angular_velocity])
+    inputs = system.control.pack(alpha_s=0, beta_s=0, gamma_s=GAMMA, theta=0, phi=0)
+    upright = system.state.pack(contact_s=[0, 0], q_SO=[1, 0, 0, 0])
+    return float(rate(upright, inputs, [RADIUS])[1])
+
+
+def _curvature_rows() -> list[Row]:
     circle = induced_curvature(Plane(), [RADIUS, 0.0], math.pi / 2, 1 / RADIUS)
     return [
-        _row('geodesic curvature of a circle in the plane, (77)', 0.0, circle.k_g, '1/m'),
-        _row('normal rate of a disc, (6), gamma_s = 0.5', 1.5, 1 / RADIUS - 0.5, '1/m'),
+        _row(
+            'geodesic curvature of a circle in the plane, (77)',
+            0.0,
+            circle.k_g,
+            '1/m',
+            expected=1 / RADIUS,
+        ),
+        _row(
+            f'normal rate of a disc, (6), gamma_s = {GAMMA:g}',
+            1 / RADIUS + GAMMA,
+            _disc_rate(),
+            '1/m',
+            expected=1 / RADIUS - GAMMA,
+        ),
     ]
 
 

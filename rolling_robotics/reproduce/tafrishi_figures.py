@@ -13,14 +13,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_robotics.figures.style import COLOURS, GREY, STYLE
+from rolling_robotics.reproduce.tafrishi import G_F, LENGTH, RADIUS, SETS
 
-RADIUS, LENGTH, G_F = 1.0, 6.0, math.radians(30)
 VARIANTS = {'as_published': 'as published', 'corrected': 'corrected'}
-SETS = (  # alpha_s, beta_s, gamma_s [1/m]; beta_s < 0, for which the published shift is right
-    (0.0, -0.2, 0.0),
-    (0.8, -0.6, 0.2),
-    (-1.5, -1.0, -0.4),
-)
 THETAS = np.linspace(-math.pi, math.pi, 241)
 
 

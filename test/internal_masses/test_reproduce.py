@@ -9,7 +9,7 @@ PLACES = {0.2951: 4, 0.19: 2, 2.0369: 4, 0.7044: 4}
 
 def test_printed_numbers():
     """Every number that can be reproduced agrees to the digits that are printed."""
-    rows = {r['name']: r for r in paper.rows()}
+    rows = {r.name: r.to_dict() for r in paper.rows()}
     reproduced = [r for r in rows.values() if r['printed'] in PLACES]
     assert len(reproduced) == 4
     for row in reproduced:
@@ -22,7 +22,7 @@ def test_printed_numbers():
 
 def test_detachment_is_what_is_stated():
     """3.6095 s, not 3.7358; friction is not zero there; slip comes first."""
-    rows = {r['name']: r for r in paper.rows()}
+    rows = {r.name: r.to_dict() for r in paper.rows()}
     time = rows['modified ball: normal force vanishes']['computed']
     assert time == pytest.approx(3.6095, abs=1e-4)
     _, N, f, _ = paper.forces(paper.detaching_run(), 11)

@@ -1,0 +1,79 @@
+"""One number of a paper beside the computed one, and whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MET, NOT_MET, REFUTED = 'met', 'not met', 'refuted'
+RELATIONS: dict[str, Callable[[float, float, float], bool]] = {
+    'equal': lambda computed, printed, tolerance: abs(computed - printed) <= tolerance,
+    'above': lambda computed, printed, tolerance: computed > printed + tolerance,
+    'at least': lambda computed, printed, tolerance: computed >= printed - tolerance,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """
+    A number of a paper beside the computed one.
+
+    Attributes
+    ----------
+    name, unit
+        What it is.
+    printed
+        Number of the paper; None where the paper prints none.
+    computed
+        Number computed here.
+    tolerance
+        Largest difference at which two numbers agree, in the unit of the row.
+    expected
+        Right number, where the printed one does not follow from what the paper says of its model
+        (docs/errata.md), or where none is printed; None where the printed one is right.
+    relation
+        How the computed number compares with the printed one: ``equal``, ``above``, ``at least``.
+
+    """
+
+    name: str
+    printed: float | None
+    computed: float
+    tolerance: float
+    unit: str = ''
+    expected: float | None = None
+    relation: str = 'equal'
+
+    @property
+    def verdict(self) -> str:
+        """
+        ``met``, ``not met`` or ``refuted``.
+
+        A printed number is refuted where the computed one is as expected and disagrees with it.
+        A number that is not finite meets nothing.
+        """
+        right = self.expected is None or abs(self.computed - self.expected) <= self.tolerance
+        if not right:
+            return NOT_MET
+        if self.printed is None:
+            return MET
+        agrees = RELATIONS[self.relation](self.computed, self.printed, self.tolerance)
+        if self.expected is None:
+            return MET if agrees else NOT_MET
+        return NOT_MET if agrees else REFUTED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), 'verdict': self.verdict}
+
+
+def table(rows: list[Row]) -> str:
+    """Return rows as text, one line each."""
+    width = max(len(r.name) for r in rows)
+    lines = [f'{"":{width}}  {"printed":>9}  {"computed":>9}  {"tolerance":>9}  verdict']
+    for r in rows:
+        printed = '-' if r.printed is None else f'{r.printed:g}'
+        numbers = f'{printed:>9}  {r.computed:>9.6g}  {r.tolerance:>9g}'
+        lines.append(f'{r.name:{width}}  {numbers}  {r.verdict:<7}  {r.unit}'.rstrip())
+    return '\n'.join(lines)
