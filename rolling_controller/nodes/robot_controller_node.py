@@ -25,6 +25,7 @@ from rolling_dynamics.nodes.qos import COMMAND, overridable
 from rolling_dynamics.nodes.robot_model import load_robot, RobotModel
 from rolling_dynamics.nodes.suite_node import Health, WARN
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_planner.plan import Plan
 
@@ -146,7 +147,7 @@ class RobotControllerNode(ExecutionNode):
         twist = message.twist
         if message.header.frame_id not in ('', frame):
             self._refused = (
-                f'cmd_vel in frame {message.header.frame_id!r} refused, {frame!r} is needed'
+                f'cmd_vel in frame {quoted(message.header.frame_id)} refused, {frame!r} is needed'
             )
         elif not finite(twist.linear, twist.angular):
             self._refused = 'cmd_vel refused: it is not finite'

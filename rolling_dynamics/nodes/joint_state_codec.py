@@ -23,6 +23,7 @@ from rolling_dynamics.nodes.cdr import (
     read_stamp,
     write_stamp,
 )
+from rolling_dynamics.text import printable
 
 T = TypeVar('T')
 
@@ -103,7 +104,7 @@ class JointStateDecoder(_Reader[tuple[int, NDArray[np.float64]]]):
     def _check(self, names: list[str]) -> None:
         if names != self._names:
             raise ParameterError(
-                f'names must be {", ".join(self._names)}, got {", ".join(names)[:200]}'
+                f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
             )
 
 
@@ -167,7 +168,7 @@ class JointReader(_Reader[JointReading]):
             self._order = [names.index(name) for name in self._names]
         except ValueError:
             raise ParameterError(
-                f'joint states of {self._names} are needed, got {str(names)[:200]}'
+                f'joint states of {self._names} are needed, got {printable(names)}'
             ) from None
         self._all = len(names)
 

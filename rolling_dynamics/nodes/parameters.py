@@ -22,6 +22,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.text import LONGEST_NAME, printable, quoted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +74,7 @@ class Parameter:
             return f'{self.name} takes {self.length} numbers, got {len(elements)}'
         if self.choices and value not in self.choices:
             known = ', '.join(str(c) for c in self.choices)
-            return f'{self.name} must be one of {known}, got {value!r}'
+            return f'{self.name} must be one of {known}, got {_given(value)}'
         for element in elements:
             reason = self._out_of_range(element)
             if reason is not None:
@@ -117,6 +118,11 @@ class Parameter:
                 )
             ]
         return out
+
+
+def _given(value: Any) -> str:
+    """Return a value as it stands in a message; one that anybody may have sent."""
+    return quoted(value) if isinstance(value, str) else printable(repr(value), LONGEST_NAME)
 
 
 class ParameterTable:
@@ -169,7 +175,7 @@ class ParameterTable:
             wanted = RosParameter.Type.from_parameter_value(entry.default).name.lower()
             raise ParameterError(
                 f'parameter {entry.name} must be of type {wanted}, for example '
-                f'{entry.default!r}, got {given!r}'
+                f'{entry.default!r}, got {_given(given)}'
             ) from None
         except InvalidParameterValueException as error:
             given = self._node._parameter_overrides[entry.name].value  # noqa: SLF001

@@ -21,6 +21,7 @@ from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.text import printable
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
 JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]
@@ -64,7 +65,9 @@ def spin_until(executor: Executor, stop: threading.Event, node: Node) -> None:
             if not rclpy.ok():
                 stop.set()
                 return
-            node.get_logger().error(f'{type(error).__name__}: {error}', throttle_duration_sec=1.0)
+            node.get_logger().error(
+                f'{type(error).__name__}: {printable(error)}', throttle_duration_sec=1.0
+            )
             time.sleep(0.001)
 
 
@@ -171,5 +174,5 @@ def _call(node: Node, name: str) -> bool:
     try:
         return getattr(node, name, lambda: None)() is not False
     except Exception as error:  # noqa: BLE001
-        node.get_logger().error(f'{name}: {type(error).__name__}: {error}')
+        node.get_logger().error(f'{name}: {type(error).__name__}: {printable(error)}')
         return False

@@ -21,6 +21,7 @@ from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, pla
 from rolling_dynamics.nodes.plant_topics import PlantTopics
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.text import quoted
 
 TABLE = (
     *plant_parameters('hand', 1000.0),
@@ -76,7 +77,7 @@ class SimulatorNode(PlantNode):
         frame = f'{self.values["frame_prefix"]}hand'
         if message.header.frame_id not in ('', frame):
             raise ParameterError(
-                f'it is in frame {message.header.frame_id!r}, {frame!r} is needed'
+                f'it is in frame {quoted(message.header.frame_id)}, {frame!r} is needed'
             )
         if not finite(message.accel.linear, message.accel.angular):
             raise ParameterError('it is not finite')

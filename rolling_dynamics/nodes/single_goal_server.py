@@ -14,6 +14,7 @@ from typing import Any
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
+from rolling_dynamics.text import printable
 
 CANCELLED = 'cancelled'
 SUPERSEDED = 'superseded'
@@ -149,7 +150,7 @@ class SingleGoalServer:
         reason = self._refusal()
         if reason is None:
             return GoalResponse.ACCEPT
-        self._node.get_logger().warning(f'{self._name}: goal refused: {reason}')
+        self._node.get_logger().warning(f'{self._name}: goal refused: {printable(reason)}')
         return GoalResponse.REJECT
 
     def _accept(self, handle: Any) -> None:
@@ -191,10 +192,11 @@ class SingleGoalServer:
         try:
             return await self._execute(goal)
         except Exception as error:  # noqa: BLE001 - the client gets a result, the node lives on
-            self._node.get_logger().error(f'{self._name}: {type(error).__name__}: {error}')
+            text = f'{type(error).__name__}: {printable(error)}'
+            self._node.get_logger().error(f'{self._name}: {text}')
             result = self._type.Result()
             result.error_code = self._type.Result.INTERNAL
-            result.error_string = f'fault of the server: {error}'
+            result.error_string = f'fault of the server: {text}'
             return result
 
     def _finish(self, goal: Goal, result: Any) -> None:

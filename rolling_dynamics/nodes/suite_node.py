@@ -15,6 +15,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
 from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, overridable
+from rolling_dynamics.text import printable
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
@@ -186,10 +187,10 @@ class SuiteNode(LifecycleNode):
         try:
             step()
         except RollingError as error:
-            self.get_logger().error(f'cannot {what}: {error}')
+            self.get_logger().error(f'cannot {what}: {printable(error)}')
             return False
         except Exception as error:  # noqa: BLE001 - the node lives on and says why
-            self.get_logger().error(f'cannot {what}: {type(error).__name__}: {error}')
+            self.get_logger().error(f'cannot {what}: {type(error).__name__}: {printable(error)}')
             self.get_logger().debug(traceback.format_exc())
             return False
         return True
@@ -198,7 +199,7 @@ class SuiteNode(LifecycleNode):
         try:
             return trigger() == TransitionCallbackReturn.SUCCESS
         except Exception as error:  # noqa: BLE001 - a transition asked for twice
-            self.get_logger().warning(f'{trigger.__name__}: {error}')
+            self.get_logger().warning(f'{trigger.__name__}: {printable(error)}')
             return False
 
     # -- diagnostics ------------------------------------------------------------------------
@@ -211,9 +212,9 @@ class SuiteNode(LifecycleNode):
         status = DiagnosticStatus(
             level=level,
             name=self.get_fully_qualified_name().lstrip('/'),
-            message=message,
+            message=printable(message),
             hardware_id='rolling_robotics',
-            values=[KeyValue(key=k, value=_as_text(v)) for k, v in values.items()],
+            values=[KeyValue(key=printable(k), value=_as_text(v)) for k, v in values.items()],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
@@ -221,7 +222,7 @@ class SuiteNode(LifecycleNode):
 
 
 def _as_text(value: Any) -> str:
-    return f'{value:.6g}' if isinstance(value, float) else str(value)
+    return f'{value:.6g}' if isinstance(value, float) else printable(value)
 
 
 def _never_raise(
@@ -233,7 +234,7 @@ def _never_raise(
         try:
             return callback(request, response)
         except Exception as error:  # noqa: BLE001 - a client must not end the node
-            logger.warning(f'transition refused: {error}')  # noqa: G004  rclpy has no other
+            logger.warning(f'transition refused: {printable(error)}')  # noqa: G004  rclpy has no other
             response.success = False
             return response
 

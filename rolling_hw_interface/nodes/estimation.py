@@ -16,6 +16,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.joint_state_codec import JointReading
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.stamped_codec import hand_control, Stamped
+from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
@@ -229,7 +230,7 @@ class Estimation:
     def _take_image(self, image: Stamped, stamp: float, arrival: float) -> None:
         frame, wanted = image.frame, self._values['world_frame']
         if frame != wanted:
-            self.refused = f'pose in frame {frame!r}, {wanted!r} is needed'
+            self.refused = f'pose in frame {quoted(frame)}, {wanted!r} is needed'
             return
         try:
             p, q = checked_pose(image.values[:3], image.values[[6, 3, 4, 5]])

@@ -30,6 +30,7 @@ from rolling_dynamics.nodes.stamped_codec import (
     Stamped,
 )
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
@@ -239,7 +240,7 @@ class MotorBridgeNode(LoopNode):
     def _in_our_frame(self, command: Stamped) -> Stamped:
         if command.frame not in ('', self._frame):
             raise ParameterError(
-                f'command in frame {command.frame!r} refused, {self._frame!r} is needed'
+                f'command in frame {quoted(command.frame)} refused, {self._frame!r} is needed'
             )
         return command
 

@@ -19,6 +19,7 @@ from rolling_dynamics.nodes.process import events_executor, run_node
 from rolling_dynamics.nodes.qos import overridable, SENSOR_DATA, STREAM_WRITER
 from rolling_dynamics.nodes.stamped_codec import POSE, StampedEncoder
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
+from rolling_dynamics.text import quoted
 from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arrays
@@ -175,9 +176,9 @@ class VisionBridgeNode(SuiteNode):
     def _take(self, message: Any) -> None:
         if not self.active or not self._enabled or self._vision is None:
             return
-        wanted = self.values['camera_frame']
-        if message.header.frame_id != wanted:
-            self._refused = f'image in frame {message.header.frame_id!r}, {wanted!r} is needed'
+        frame, wanted = message.header.frame_id, self.values['camera_frame']
+        if frame != wanted:
+            self._refused = f'image in frame {quoted(frame)}, {wanted!r} is needed'
             return
         try:
             found = self._measure(message)

@@ -23,6 +23,7 @@ from rolling_dynamics.nodes.conversions import (
     wxyz_to_quaternion,
 )
 from rolling_dynamics.quaternions import matrix_to_wxyz
+from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner.plan import Plan
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
@@ -73,7 +74,7 @@ def message_to_plan(message: RollingPlan) -> Plan:
         RollingPlan.INTERPOLATION_HOLD,
     ):
         raise ParameterError(
-            f"plan.interpolation must be 'linear' or 'hold', got {message.interpolation!r}"
+            f"plan.interpolation must be 'linear' or 'hold', got {quoted(message.interpolation)}"
         )
     return Plan(
         system=message.system,
@@ -108,9 +109,9 @@ def named_values(what: str, names: Sequence[str], values: Sequence[float]) -> di
     out: dict[str, float] = {}
     for name, value in zip(names, values, strict=True):
         if name in out:
-            raise ParameterError(f'{what}_names: {name!r} stands twice')
+            raise ParameterError(f'{what}_names: {quoted(name)} stands twice')
         if not math.isfinite(value):
-            raise ParameterError(f'{what}_values: {name} must be finite, got {value!r}')
+            raise ParameterError(f'{what}_values: {quoted(name)} must be finite, got {value!r}')
         out[name] = float(value)
     return out
 
@@ -145,7 +146,7 @@ def whole_entries(
     unknown = [name for name in values if name not in known]
     if unknown:
         raise ParameterError(
-            f'{what}_names: no state {unknown[0]!r}; there are: {", ".join(known)}'
+            f'{what}_names: no state {quoted(unknown[0])}; there are: {", ".join(known)}'
         )
     out: dict[str, float | list[float]] = {}
     for entry in entries:

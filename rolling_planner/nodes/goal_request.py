@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.text import quoted
 from rolling_interfaces.action import PlanRolling
 from rolling_planner.nodes.conversions import named_values, whole_entries
 from rolling_planner.nodes.jobs.system_planner import PlanningModel
@@ -75,7 +76,7 @@ def check_system(given: str, model: PlanningModel) -> None:
     wanted = model.system.name
     if given not in ('', wanted):
         raise ParameterError(
-            f'system must be {wanted!r}, that of the scenario {model.title}, got {given!r}'
+            f'system must be {wanted!r}, that of the scenario {model.title}, got {quoted(given)}'
         )
 
 
@@ -83,7 +84,7 @@ def _check_method(given: str, model: PlanningModel) -> None:
     known = model.planner.methods
     if given and given not in known:
         raise ParameterError(
-            f'planner_id must be empty or one of {", ".join(known)}, got {given!r}'
+            f'planner_id must be empty or one of {", ".join(known)}, got {quoted(given)}'
         )
 
 
@@ -107,9 +108,10 @@ def _waypoints(
             'from point to point'
         )
     for k, pose in enumerate(request.waypoints):
-        if pose.header.frame_id not in ('', world_frame):
+        frame = pose.header.frame_id
+        if frame not in ('', world_frame):
             raise ParameterError(
-                f'waypoints[{k}]: frame_id must be {world_frame!r}, got {pose.header.frame_id!r}'
+                f'waypoints[{k}]: frame_id must be {world_frame!r}, got {quoted(frame)}'
             )
     places = [w.pose.position for w in request.waypoints]
     return _finite('waypoints', [[p.x, p.y, p.z] for p in places])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 import math
+import re
 import threading
 import time
 
@@ -15,6 +16,7 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.nodes.process import events_executor
+from rolling_dynamics.text import LONGEST_NAME, printable
 from rolling_robotics.nodes.live_seen import CONTACT_FRAMES, seen, standing_scene
 from rolling_robotics.nodes.live_topics import LiveTopics
 from rolling_robotics.nodes.recorded_scene import SURFACES
@@ -177,7 +179,7 @@ class LiveScene:
         contact = self._topics.contact
         if contact is not None:
             used = 100 * contact.friction_utilisation
-            lines.append(f'contact: {contact.mode}, {used:.0f} % of the friction used')
+            lines.append(f'contact: {_plain(contact.mode)}, {used:.0f} % of the friction used')
         self._text.content = '\n\n'.join(lines)
 
     def _waiting(self) -> str:
@@ -186,8 +188,13 @@ class LiveScene:
         text = 'waiting for /tf and simulator/surfaces'
         if not prefix or frames:
             return text
-        others = ', '.join(sorted(frames.others)) or 'none'
+        others = ', '.join(_plain(name) for name in sorted(frames.others)) or 'none'
         return f'{text}; frames that begin with `{prefix}`: none, others: {others}'
+
+
+def _plain(name: str) -> str:
+    """Return a name from outside as it may stand in a page: nothing in it is markup."""
+    return re.sub(r'[^\w/. -]', '?', printable(name, LONGEST_NAME))
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import Any
 
 from rolling_robotics.scene.poses import compose, IDENTITY, Pose
 
+MOST_OTHERS = 20  # names that are kept; anybody may send any number
+
 
 class NewestFrames:
     """
@@ -15,7 +17,7 @@ class NewestFrames:
     Attributes
     ----------
     others
-        Frames that were left out, as their names lack the prefix of the robot.
+        Some frames that were left out, as their names lack the prefix of the robot.
 
     """
 
@@ -31,7 +33,8 @@ class NewestFrames:
         for t in transforms:
             child = t.child_frame_id
             if not child.startswith(self._prefix):
-                self.others.add(child)
+                if len(self.others) < MOST_OTHERS:
+                    self.others.add(child)
                 continue
             p, q = t.transform.translation, t.transform.rotation
             self._own[child.removeprefix(self._prefix)] = (

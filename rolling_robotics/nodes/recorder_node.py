@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import importlib
 from pathlib import Path
 import sys
 import time
@@ -25,6 +24,8 @@ from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.process import events_executor, run_node
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
+from rolling_dynamics.text import printable, quoted
+from rolling_robotics.nodes.interface_types import message_class
 from rolling_robotics.nodes.recording import Recording, Topic
 
 TAKE_PERIOD = 0.01  # s
@@ -111,7 +112,7 @@ class RecorderNode(SuiteNode):
         super().__init__('recorder', TABLE)
         self._recording: Recording | None = None
         self._taken: dict[str, Taken] = {}
-        self._unknown: set[str] = set()
+        self._refused: dict[str, tuple[list[str], str]] = {}  # types and reason by topic
         self._loop: PeriodicLoop | None = None
         self._scan_timer: Any = None
 
@@ -129,7 +130,7 @@ class RecorderNode(SuiteNode):
 
     def activate(self) -> None:
         """Start to look for topics and to record them."""
-        self._taken, self._unknown = {}, set()
+        self._taken, self._refused = {}, {}
         self._scan()
         self._scan_timer = self.create_timer(
             self.values['scan_period'], self._scan, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -169,24 +170,29 @@ class RecorderNode(SuiteNode):
 
     def _scan(self) -> None:
         wanted = self._wanted()
-        for name, kinds in self.get_topic_names_and_types():
-            new = name not in self._taken and name not in self._unknown
-            if new and (wanted is None or name in wanted) and '/_action/' not in name:
-                self._record(name, kinds[0])
+        for name, _ in self.get_topic_names_and_types():
+            new = name not in self._taken and '/_action/' not in name
+            if not new or (wanted is not None and name not in wanted):
+                continue
+            publishers = self.get_publishers_info_by_topic(name)
+            offered = sorted({p.topic_type for p in publishers})
+            if not offered or offered == self._refused.get(name, ([], ''))[0]:
+                continue
+            try:
+                self._record(name, offered, publishers)
+            except Exception as error:  # noqa: BLE001 - the others are recorded
+                reason = f'{quoted(name)} is not recorded: {printable(error)}'
+                self._refused[name] = offered, reason
+                self.get_logger().warning(reason)
 
-    def _record(self, name: str, kind: str) -> None:
-        publishers = self.get_publishers_info_by_topic(name)
-        if not publishers:
-            return
+    def _record(self, name: str, offered: Sequence[str], publishers: Sequence[Any]) -> None:
+        kind, class_ = self._first_known(offered)
+        publishers = [p for p in publishers if p.topic_type == kind]
         latched = all(
             p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers
         )
         reliable = all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
-        message_class = _find_class(kind)
-        if message_class is None or not self._recording.add(Topic(name, kind, latched)):
-            self._unknown.add(name)
-            self.get_logger().warning(f'{name} is not recorded: type {kind} is not known here')
-            return
+        self._recording.add(Topic(name, kind, latched))
         profile = QoSProfile(
             depth=self.values['depth'],
             reliability=(
@@ -196,10 +202,20 @@ class RecorderNode(SuiteNode):
                 DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
             ),
         )
-        source = PolledSubscription(
-            self, message_class, name, profile, raw=True, overridable_qos=False
-        )
+        source = PolledSubscription(self, class_, name, profile, raw=True, overridable_qos=False)
         self._taken[name] = Taken(name, source, alone=len(publishers) == 1)
+        self._refused.pop(name, None)
+
+    def _first_known(self, offered: Sequence[str]) -> tuple[str, type]:
+        """Return a type that is known here, and its class; anybody may offer another one."""
+        reason: Exception = RollingError('it has no type')
+        for kind in offered:
+            try:
+                self._recording.check(kind)
+                return kind, message_class(kind)
+            except RollingError as error:
+                reason = error
+        raise reason
 
     def _take(self) -> None:
         came = []
@@ -223,15 +239,19 @@ class RecorderNode(SuiteNode):
         recording = self._recording
         if recording is None:
             return OK, 'not recording', {}
-        values = {
+        values: dict[str, Any] = {
             'topics': len(self._taken),
             'written': recording.written,
             'lost on the way': self._lost(),
             'dropped here': recording.dropped,
+            'topics not recorded': len(self._refused),
         }
         if recording.fault:
             return WARN, recording.fault, values
-        return (WARN if self._lost() + recording.dropped else OK), 'recording', values
+        if self._refused:
+            _, values['last not recorded'] = next(reversed(self._refused.values()))
+        missed = self._lost() + recording.dropped or (self._refused and self._wanted())
+        return (WARN if missed else OK), 'recording', values
 
 
 def _unused(folder: Path) -> Path:
@@ -242,14 +262,6 @@ def _unused(folder: Path) -> Path:
     while (other := folder.with_name(f'{folder.name}_{k}')).exists():
         k += 1
     return other
-
-
-def _find_class(kind: str) -> type | None:
-    package, _, name = kind.split('/')
-    try:
-        return getattr(importlib.import_module(f'{package}.msg'), name)
-    except (ImportError, AttributeError):
-        return None
 
 
 def record(folder: Path, topics: Sequence[str], namespace: str = '') -> int:

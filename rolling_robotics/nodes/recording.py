@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-import os
 from pathlib import Path
 import queue
-import sys
 import threading
 from typing import Literal
 
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.text import quoted
+from rolling_robotics.nodes.interface_types import share_folders
 from rosbags.interfaces import (
     Connection,
     Qos,
@@ -42,19 +42,12 @@ class Topic:
     latched: bool
 
 
-def definition_folders() -> Iterator[Path]:
-    """Yield the share folders in which message definitions may lie."""
-    for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
-        if prefix and Path(prefix, 'share').is_dir():
-            yield Path(prefix, 'share')
-
-
 def typestore_with(packages: Sequence[str]) -> Typestore:
     """Return the store of the common types and of those that these packages define."""
     store = get_typestore(Stores.ROS2_JAZZY)
     types = {}
     for package in packages:
-        for share in definition_folders():
+        for share in share_folders():
             for path in sorted(Path(share, package, 'msg').glob('*.msg')):
                 name = f'{package}/msg/{path.stem}'
                 if name not in store.fielddefs:
@@ -116,17 +109,20 @@ class Recording:
         self._thread = threading.Thread(target=self._write, name='recording', daemon=True)
         self._thread.start()
 
-    def add(self, topic: Topic) -> bool:
-        """Prepare to record a topic; tell whether its type is known."""
-        if topic.kind not in self._store.fielddefs:
-            return False
+    def check(self, kind: str) -> None:
+        """Raise RecordingError if a type is not known here."""
+        if kind not in self._store.fielddefs:
+            raise RecordingError(f'type {quoted(kind)} is not known here')
+
+    def add(self, topic: Topic) -> None:
+        """Prepare to record a topic; errors as in :meth:`check`."""
+        self.check(topic.kind)
         self._connections[topic.name] = self._writer.add_connection(
             topic.name,
             topic.kind,
             typestore=self._store,
             offered_qos_profiles=[offered_qos(topic)],
         )
-        return True
 
     def put(self, topic: str, stamp: int, data: bytes) -> None:
         """Queue a message received at a time [ns]."""
