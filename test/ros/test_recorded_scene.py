@@ -42,7 +42,7 @@ def recording(tmp_path_factory):
     folder = tmp_path_factory.mktemp('scene') / 'bag'
     out = Recording(folder, ('rolling_interfaces',), longest_queue=1000)
     for name, kind in TOPICS.items():
-        assert out.add(Topic(name, kind, latched=False))
+        out.add(Topic(name, kind, latched=False))
     surfaces = MarkerArray(markers=[surface_marker(Sphere(0.1), 'object', 0, OBJECT_COLOURS)])
     out.put('/simulator/surfaces', 1, serialize_message(surfaces))
     for k in range(STEPS):
@@ -119,7 +119,7 @@ def test_markers_become_shapes_of_their_size_and_place():
 def test_frames_of_one_robot_are_chosen_by_their_prefix(tmp_path):
     out = Recording(tmp_path / 'bag', (), longest_queue=100)
     for name in ('/tf', '/simulator/surfaces'):
-        assert out.add(Topic(name, TOPICS[name], latched=False))
+        out.add(Topic(name, TOPICS[name], latched=False))
     marker = surface_marker(Sphere(0.1), 'left/object', 0, OBJECT_COLOURS)
     out.put('/simulator/surfaces', 1, serialize_message(MarkerArray(markers=[marker])))
     for k in range(3):

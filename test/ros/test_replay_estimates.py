@@ -91,7 +91,7 @@ def recording(tmp_path_factory):
     folder = tmp_path_factory.mktemp('estimates') / 'recording'
     recording = Recording(folder, ('rolling_interfaces',), longest_queue=10_000)
     for name, kind in TOPICS.items():
-        assert recording.add(Topic(f'/{name}', kind, latched=False))
+        recording.add(Topic(f'/{name}', kind, latched=False))
     core, random, log = Estimation(VALUES), np.random.default_rng(1), []
     encode = {n: OdometryEncoder('world', n).encode for n in ('hand', 'object')}
     clock = iter(range(1, 100_000))

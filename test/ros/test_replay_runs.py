@@ -93,7 +93,7 @@ class Rehearsal:
         }
         self.recording = Recording(folder, ('rolling_interfaces',), longest_queue=100_000)
         for name, kind in TOPICS.items():
-            assert self.recording.add(Topic(f'/{name}', kind, latched=False))
+            self.recording.add(Topic(f'/{name}', kind, latched=False))
         self._arrivals = iter(range(1, 10**6))
         self.machine = Machine(self.subject, model, self.values['brake_time'], self.put)
         self.equipment = LoopEquipment(
