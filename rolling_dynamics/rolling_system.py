@@ -21,7 +21,8 @@ class Mode:
         ``(x, u, t, p) -> xdot``: the single source of the equations.
     wrench
         ``(x, u, t, p) -> (tau, f)``, 6 numbers [N m, N]: contact wrench on the object at the
-        contact point, expressed in the contact frame of the hand; None for a kinematic model.
+        contact point, expressed in the contact frame of the hand (Ch, that of its first chart);
+        None for a kinematic model.
     guards
         Name -> ``(x, u, t, p) -> scalar``: positive inside the mode; zero is an event.
     resets

@@ -21,12 +21,12 @@ def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, S
     """
     Return the state in both representations, contact points and twists.
 
-    Coordinates are those of the first charts of the surfaces, whatever charts the simulation used;
-    they are NaN at the poles of these charts.
+    Coordinates and contact frames are those of the first charts of the surfaces, whatever charts
+    the simulation used; coordinates are NaN at the poles of these charts.
     """
     raw = along(trajectory, _view)
     parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
-    R_HO = parts[0].reshape(-1, 3, 3).transpose(0, 2, 1)
+    R_HO, R_HCh = (parts[k].reshape(-1, 3, 3).transpose(0, 2, 1) for k in (0, 3))
     p_HC, w_HO_H = parts[1], parts[4]
     p_OC = np.einsum('nji,nj->ni', R_HO, parts[2])
     arrays = _hand(system, trajectory)
@@ -38,7 +38,9 @@ def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, S
         'attitude of the object in the hand',
     )
     arrays['w_HO_H'] = vector(w_HO_H, 'rad/s', 'H', 'angular velocity of the object in the hand')
-    arrays |= _coordinates(system, R_HO, p_HC, p_OC, w_HO_H)
+    w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
+    arrays |= _coordinates(system, R_HO, p_HC, p_OC, w_HO_Ch)
+    arrays['w_HO_Ch'] = entry_series(CoordinatesRepresentation.velocity, w_HO_Ch)
     arrays['p_HC'] = vector(p_HC, 'm', 'H', 'contact point on the hand')
     arrays['p_OC'] = vector(p_OC, 'm', 'O', 'contact point on the object')
     twist = along(trajectory, _object_twist)
@@ -60,7 +62,7 @@ def _coordinates(
     R_HO: NDArray[np.float64],
     p_HC: NDArray[np.float64],
     p_OC: NDArray[np.float64],
-    w_HO_H: NDArray[np.float64],
+    w_HO_Ch: NDArray[np.float64],
 ) -> dict[str, Series]:
     """Return contact coordinates and their rates."""
     contact_h = _located(system.hand_surface, p_HC)
@@ -72,8 +74,6 @@ def _coordinates(
     psi = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
     psi[~regular] = np.nan
     psi[regular] = np.unwrap(psi[regular])
-    w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
-    w_HO_Ch[~regular_h] = np.nan
     columns = np.column_stack([contact_o, contact_h, psi])
     rates = np.array(_rates(system).map(len(psi))(columns.T, w_HO_Ch.T)).T
     rates[~regular] = np.nan
@@ -81,7 +81,6 @@ def _coordinates(
     entries = CoordinatesRepresentation.configuration
     values = {'contact_o': contact_o, 'contact_h': contact_h, 'psi': psi[:, None]}
     arrays = {e.name: entry_series(e, values[e.name]) for e in entries}
-    arrays['w_HO_Ch'] = entry_series(CoordinatesRepresentation.velocity, w_HO_Ch)
     names = tuple(f'{c}_dot' for e in entries for c in e.components)
     arrays['q_dot'] = entry_series(
         Entry('q_dot', names, 'chart/s', '', 'vector', 'rates of the contact coordinates'), rates

@@ -284,7 +284,7 @@ class ContactSystem:
             [
                 homogeneous(R, p),
                 homogeneous(R @ g.R_HO, p + R @ (g.p_HC - g.r_OC)),
-                homogeneous(R @ g.frame, p + R @ g.p_HC),
+                homogeneous(R @ e.frame, p + R @ g.p_HC),
             ],
             ['x', 'p'],
             ['hand', 'object', 'contact'],

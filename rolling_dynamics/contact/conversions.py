@@ -215,7 +215,7 @@ def convert_state(
     _check_same_bodies(source, target)
     p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
     view = contact_view(source)
-    R_HO, p_HC, r_OC, frame, w_rel_H = (np.array(a) for a in view(x, p))
+    R_HO, p_HC, r_OC, _, w_rel_H = (np.array(a) for a in view(x, p))
     given, params = source.state.unpack(x), source.parameters.unpack(p)
     values: dict[str, ArrayLike] = {n: given[n] for n in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')}
     contact_h = given['contact_h']
@@ -223,7 +223,7 @@ def convert_state(
         contact_h = locate_on_chart(
             target.hand_surface, p_HC.ravel(), target.hand_chart, params['hand_surface'], near_h
         )
-        frame = _frame(target.hand_surface, contact_h, target.hand_chart, params['hand_surface'])
+    frame = _frame(target.hand_surface, contact_h, target.hand_chart, params['hand_surface'])
     values['contact_h'] = contact_h
     if 'q_HO' in target.state:
         values['q_HO'] = given['q_HO'] if 'q_HO' in source.state else mat2quat(R_HO)
@@ -274,9 +274,9 @@ def to_attitude(
 
 @lru_cache(maxsize=64)
 def contact_view(system: ContactSystem) -> ca.Function:
-    """Return ``(x, p) -> R_HO, p_HC, r_OC, R_HCh, w_HO_H``, vectors in H."""
+    """Return ``(x, p) -> R_HO, p_HC, r_OC, R_HCh, w_HO_H``, vectors in H; Ch as in files."""
     e, g = system.expressions, system.expressions.state.geometry
-    outputs = [g.R_HO, g.p_HC, g.r_OC, g.frame, e.state.w_HO_H]
+    outputs = [g.R_HO, g.p_HC, g.r_OC, e.frame, e.state.w_HO_H]
     return ca.Function(
         'contact_view',
         [e.x, e.p],

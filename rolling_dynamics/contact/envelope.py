@@ -15,7 +15,7 @@ LENGTH = 1e-3  # m: spin torques are measured in weights times mu_spin + this
 
 def guard_expressions(e: ContactExpressions, friction: str) -> dict[str, ca.SX]:
     """Return what is positive while the object rolls, by name; zero is an event."""
-    margins = contact_margins(e.wrench, e.params['mu'], e.params['mu_spin'])
+    margins = contact_margins(e.load, e.params['mu'], e.params['mu_spin'])
     K = -e.state.relative_curvature
     point, edges = e.state.point_h, e.params['hand_edges']
     inside = ca.vertcat(
@@ -41,11 +41,11 @@ def envelope_expressions(e: ContactExpressions, friction: str) -> dict[str, ca.S
     (mu_spin f_z)^2 - tau_z^2, over the squares of weight and of weight times length.
     """
     weight = e.params['mass'] * (ca.norm_2(e.params['gravity_W']) + 1e-9 * GRAVITY)
-    fx, fy, fz = (e.wrench[k] / weight for k in (3, 4, 5))
+    fx, fy, fz = (e.load[k] / weight for k in (3, 4, 5))
     out = {'normal_force': fz, 'friction': (e.params['mu'] * fz) ** 2 - fx * fx - fy * fy}
     if friction == 'pure_rolling':
         length = e.params['mu_spin'] + LENGTH
-        torque = e.wrench[2] / weight / length
+        torque = e.load[2] / weight / length
         out['spin'] = (e.params['mu_spin'] / length * fz) ** 2 - torque**2
     return out
 

@@ -15,14 +15,37 @@ from rolling_dynamics.surfaces.surface import Surface
 
 @dataclass(frozen=True, eq=False)
 class ContactExpressions:
-    """The equations of a contact system with their symbols."""
+    """
+    The equations of a contact system with their symbols.
+
+    Attributes
+    ----------
+    x, u, t, p
+        State, control, time and parameters.
+    xdot
+        Rate of the state.
+    frame
+        R_HCh: contact frame of the hand, that of its first chart on whatever charts x stands.
+    wrench
+        (tau, f) on the object at the contact point, in Ch [N m], [N].
+    load
+        The same in the frame of the hand's chart in use, which is regular where x is; for margins,
+        which do not depend on the frame and are differentiated.
+    state
+        The contact.
+    values, params
+        Entries of x and of p by name.
+
+    """
 
     x: ca.SX
     u: ca.SX
     t: ca.SX
     p: ca.SX
     xdot: ca.SX
+    frame: ca.SX
     wrench: ca.SX
+    load: ca.SX
     state: ContactState
     values: Mapping[str, ca.SX]
     params: Mapping[str, ca.SX]
@@ -82,14 +105,22 @@ def contact_expressions(
         representation.velocity.name: contact.to_velocity_frame
         @ (motion.w_HO_rate - ca.cross(contact.frame_rate_H, contact.w_HO_H)),
     }
-    force = contact.geometry.frame.T @ motion.force_H
+    g = contact.geometry
+    frame, force = g.frame, g.frame.T @ motion.force_H
+    load = ca.vertcat(0, 0, motion.spin_torque, force)  # Eqs. (11), (12)
+    wrench = load
+    if representation.hand_chart != 0:
+        frame = hand_surface.contact_frame(g.p_HC, g.frame[:, 2], params['hand_surface'])
+        wrench = ca.vertcat(load[:3], frame.T @ g.frame @ force)
     return ContactExpressions(
         x=x,
         u=u,
         t=t,
         p=p,
         xdot=ca.vertcat(*(rates[e.name] for e in state.entries)),
-        wrench=ca.vertcat(0, 0, motion.spin_torque, force),  # Eqs. (11), (12)
+        frame=frame,
+        wrench=wrench,
+        load=load,
         state=contact,
         values=values,
         params=params,

@@ -51,6 +51,7 @@ class Representation(Protocol):
     name: str
     configuration: tuple[Entry, ...]
     velocity: Entry
+    hand_chart: int
 
     def evaluate(
         self,

@@ -31,7 +31,8 @@ class ContactGeometry:
     r_OC
         Contact point from the object's centre of mass [m].
     frame
-        R_HCh, contact frame of the hand; its third column is the normal out of the hand.
+        Contact frame of the hand's chart in use, from it to H; its third column is the normal out
+        of the hand.
     v_C
         Velocity of the contact point over the hand [m/s] in rolling, 3 entries.
     n_rate

@@ -333,7 +333,8 @@ def hand_starts(
     """Return a grid on a chart; where it is unbounded, about the place next to a point."""
     c = surface.charts[chart]
     if near is None:
-        centre = np.zeros(2) if c.inverse is None else c.inverse(point, surface.parameter_values)
+        uv = (0.0, 0.0) if c.inverse is None else c.inverse(point, surface.parameter_values)
+        centre = np.array(uv, dtype=float)
     else:
         centre = np.asarray(near, dtype=float)
     reach = max(1.0, float(np.linalg.norm(point)))

@@ -56,8 +56,9 @@ def sphere_surface(radius: float) -> Surface:
         position=position,
         bounds=((-math.inf, math.inf), (-POLE, POLE)),
         periods=(TURN, None),
-        inverse=lambda point, values: np.array(
-            [math.atan2(-point[0], -point[2]), math.asin(np.clip(point[1] / values[0], -1.0, 1.0))]
+        inverse=lambda point, values: (
+            ca.atan2(-point[0], -point[2]),
+            ca.asin(ca.fmin(ca.fmax(point[1] / values[0], -1), 1)),
         ),
     )
     return Surface(

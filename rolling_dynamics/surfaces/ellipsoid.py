@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.surfaces.surface import Chart, Surface
+from rolling_dynamics.surfaces.surface import Chart, Pair, Surface, Vector
 
 # Axes (i, j, k): the poles of the chart lie on k, the longitude starts at i and turns towards j.
 _CHART_AXES = {'z': (0, 1, 2), 'x': (1, 2, 0), 'y': (2, 0, 1)}
@@ -40,7 +37,7 @@ def Ellipsoid(a: float, b: float, c: float, *, side: str = 'outside', pole: str 
         parameters=parameters,
         values=semi,
         side=side,
-        charts=_charts(parameters, lambda values: values, pole),
+        charts=_charts(parameters, (0, 1, 2), pole),
         support=lambda n: ca.norm_2(parameters * n),
     )
 
@@ -66,7 +63,7 @@ def Sphere(radius: float, *, side: str = 'outside', pole: str = 'z') -> Surface:
         parameters=parameters,
         values={'radius': radius},
         side=side,
-        charts=_charts(ca.repmat(parameters, 3, 1), lambda values: np.repeat(values, 3), pole),
+        charts=_charts(parameters, (0, 0, 0), pole),
         support=lambda n: parameters * ca.norm_2(n),
     )
 
@@ -77,32 +74,28 @@ def _check_lengths(kind: str, lengths: dict[str, float]) -> None:
             raise ParameterError(f'{kind}: {name} must be positive and finite, got {value!r}')
 
 
-def _charts(
-    semi: ca.SX, values_to_semi: Callable[[NDArray[np.float64]], NDArray[np.float64]], pole: str
-) -> tuple[Chart, ...]:
+def _charts(parameters: ca.SX, semi: tuple[int, int, int], pole: str) -> tuple[Chart, ...]:
+    """Return three charts; ``semi`` tells which parameter is the semi-axis along x, y, z."""
     if pole not in _CHART_AXES:
         raise ParameterError(f"pole must be 'x', 'y' or 'z', got {pole!r}")
     order = [pole, *(name for name in _CHART_AXES if name != pole)]
-    return tuple(_chart(name, _CHART_AXES[name], semi, values_to_semi) for name in order)
+    return tuple(_chart(name, _CHART_AXES[name], parameters, semi) for name in order)
 
 
 def _chart(
-    name: str,
-    axes: tuple[int, int, int],
-    semi: ca.SX,
-    values_to_semi: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    name: str, axes: tuple[int, int, int], parameters: ca.SX, semi: tuple[int, int, int]
 ) -> Chart:
     uv = ca.SX.sym('uv', 2)
     u, v = uv[0], uv[1]
     i, j, k = axes
     position = ca.SX(3, 1)
-    position[i] = semi[i] * ca.sin(u) * ca.cos(v)
-    position[j] = semi[j] * ca.sin(u) * ca.sin(v)
-    position[k] = semi[k] * ca.cos(u)
+    position[i] = parameters[semi[i]] * ca.sin(u) * ca.cos(v)
+    position[j] = parameters[semi[j]] * ca.sin(u) * ca.sin(v)
+    position[k] = parameters[semi[k]] * ca.cos(u)
 
-    def inverse(point: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        d = point / values_to_semi(values)
-        return np.array([math.atan2(math.hypot(d[i], d[j]), d[k]), math.atan2(d[j], d[i])])
+    def inverse(point: Vector, values: Vector) -> Pair:
+        x, y, z = (point[axis] / values[semi[axis]] for axis in axes)
+        return ca.atan2(ca.sqrt(x * x + y * y), z), ca.atan2(y, x)
 
     return Chart(
         name=name,

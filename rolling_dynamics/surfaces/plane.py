@@ -28,6 +28,6 @@ def Plane(
         coordinates=uv,
         position=ca.vertcat(uv, 0),
         bounds=((u_bounds[0], u_bounds[1]), (v_bounds[0], v_bounds[1])),
-        inverse=lambda p, _: p[:2].copy(),
+        inverse=lambda p, _: (p[0], p[1]),
     )
     return Surface(name='plane', parameters=ca.SX(0, 1), values={}, charts=(chart,))

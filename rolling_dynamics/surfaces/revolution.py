@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.surfaces.surface import Chart, Surface, UNBOUNDED
+from rolling_dynamics.surfaces.surface import Chart, Pair, Surface, UNBOUNDED, Vector
 
 TURN = 2 * math.pi
 
@@ -38,7 +36,7 @@ def Cylinder(
         position=ca.vertcat(r * ca.cos(uv[0]), r * ca.sin(uv[0]), uv[1]),
         bounds=(UNBOUNDED, (v_bounds[0], v_bounds[1])),
         periods=(TURN, None),
-        inverse=lambda p, _: np.array([math.atan2(p[1], p[0]), p[2]]),
+        inverse=lambda p, _: (ca.atan2(p[1], p[0]), p[2]),
     )
     return Surface(
         name='cylinder', parameters=r, values={'radius': radius}, charts=(chart,), side=side
@@ -67,9 +65,9 @@ def Torus(major: float, minor: float, *, side: str = 'outside') -> Surface:
     ring = p[0] + p[1] * ca.cos(uv[0])
     position = ca.vertcat(ring * ca.cos(uv[1]), ring * ca.sin(uv[1]), -p[1] * ca.sin(uv[0]))
 
-    def inverse(point: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        ring = math.hypot(point[0], point[1]) - values[0]
-        return np.array([math.atan2(-point[2], ring), math.atan2(point[1], point[0])])
+    def inverse(point: Vector, values: Vector) -> Pair:
+        ring = ca.sqrt(point[0] ** 2 + point[1] ** 2) - values[0]
+        return ca.atan2(-point[2], ring), ca.atan2(point[1], point[0])
 
     chart = Chart(
         name='torus', coordinates=uv, position=position, periods=(TURN, TURN), inverse=inverse

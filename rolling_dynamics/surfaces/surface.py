@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError, SurfaceError
 
 Array = NDArray[np.float64]
+Vector = Array | ca.SX
+Pair = tuple[float, float] | tuple[ca.SX, ca.SX]
 UNBOUNDED = (-math.inf, math.inf)
 REGULAR = 1e-9  # least sine between, and relative length of, the two chart directions
 
@@ -42,8 +44,8 @@ class Chart:
     periods
         Period of u and of v, None where there is none.
     inverse
-        ``(point, parameter values) -> (u, v)`` for a point of the surface; None if not known in
-        closed form.
+        ``(point, parameters) -> (u, v)`` for a point of the surface, numbers of numbers and
+        expressions of expressions; None if not known in closed form.
 
     """
 
@@ -52,9 +54,7 @@ class Chart:
     position: ca.SX
     bounds: tuple[tuple[float, float], tuple[float, float]] = (UNBOUNDED, UNBOUNDED)
     periods: tuple[float | None, float | None] = (None, None)
-    inverse: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None = (
-        None
-    )
+    inverse: Callable[[Any, Any], Pair] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +174,46 @@ class Surface:
             [getattr(g, f) for f in fields], [c.coordinates, self.parameters], [uv, parameters]
         )
         return LocalGeometry(*out)
+
+    def contact_frame(self, point: ca.SX, normal: ca.SX, parameters: ca.SX) -> ca.SX:
+        """
+        Return the contact frame of the first chart at a point, whatever chart the point came from.
+
+        Parameters
+        ----------
+        point
+            Point of the surface [m], 3 entries, in the body frame.
+        normal
+            Unit normal there, out of the material.
+        parameters
+            Dimensions, in the order of ``parameters``.
+
+        Returns
+        -------
+        casadi.SX
+            Rotation matrix [x, y, n] from the contact frame to the body frame. At a pole of the
+            chart, x follows the meridian v = 0.
+
+        Raises
+        ------
+        SurfaceError
+            The inverse of the first chart is not known in closed form.
+
+        """
+        c = self.chart
+        if c.inverse is None:
+            raise SurfaceError(
+                f'{self.name}: the inverse of the first chart {c.name!r} must be known in closed '
+                'form where another chart is used; give the chart an inverse'
+            )
+        along_u = ca.substitute(
+            ca.jacobian(c.position, c.coordinates)[:, 0],
+            ca.vertcat(c.coordinates, self.parameters),
+            ca.vertcat(*c.inverse(point, parameters), parameters),
+        )
+        x = along_u - normal * ca.dot(normal, along_u)
+        x = x / ca.norm_2(x)
+        return ca.horzcat(x, ca.cross(normal, x), normal)
 
     def numeric(self, chart: int = 0) -> ca.Function:
         """Return ``(uv, parameters) -> position, frame, metric, scale, second_form, ...``."""
