@@ -18,7 +18,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from types import TracebackType
 from typing import IO
@@ -26,6 +25,7 @@ from typing import IO
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
 from rolling_robotics.experiments import Experiment, NodeEntry, OWN_CLOCK, RECORDER
+from rolling_robotics.runtime_folder import open_lock_file, open_runtime_folder
 
 STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
@@ -49,32 +49,51 @@ def _is_free(domain: int) -> bool:
 
 
 @contextlib.contextmanager
+def _locked(folder: int, name: str) -> Iterator[bool]:
+    """Hold a lock, and yield whether it is ours; False where somebody else has it."""
+    try:
+        lock = open_lock_file(folder, name)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = True
+    except OSError:
+        is_ours = False
+    try:
+        yield is_ours
+    finally:
+        os.close(lock)
+
+
+@contextlib.contextmanager
 def free_domain() -> Iterator[int]:
     """
     Yield a domain id that nothing on this machine uses, reserved while the context lasts.
+
+    It is reserved among the processes of this user; those of others are seen by the port that
+    their nodes listen at.
 
     Raises
     ------
     BringupError
         Every domain is in use.
+    RollingError
+        There is no place for locks, see :func:`open_runtime_folder`.
 
     """
     start = os.getpid() % len(DOMAINS)
-    for k in range(len(DOMAINS)):
-        domain = DOMAINS[(start + k) % len(DOMAINS)]
-        path = Path(tempfile.gettempdir(), f'rolling_robotics_domain_{domain}.lock')
-        try:
-            lock = path.open('w')
-        except OSError:
-            continue
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
-            if _is_free(domain):
-                yield domain
-                return
+    folder = open_runtime_folder()
+    try:
+        for k in range(len(DOMAINS)):
+            domain = DOMAINS[(start + k) % len(DOMAINS)]
+            with _locked(folder, f'domain_{domain}.lock') as is_ours:
+                if is_ours and _is_free(domain):
+                    yield domain
+                    return
+    finally:
+        os.close(folder)
     raise BringupError(f'every ROS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use')
 
 
