@@ -6,7 +6,8 @@ from rolling_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rolling_controller.lockstep import ClosedLoop, run_lockstep
-    from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+    from rolling_controller.lqr_weights import LqrWeights
+    from rolling_controller.time_varying_lqr import TimeVaryingLqr
 
 __all__ = [
     'ClosedLoop',
@@ -19,7 +20,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         'ClosedLoop': 'rolling_controller.lockstep',
-        'LqrWeights': 'rolling_controller.time_varying_lqr',
+        'LqrWeights': 'rolling_controller.lqr_weights',
         'TimeVaryingLqr': 'rolling_controller.time_varying_lqr',
         'run_lockstep': 'rolling_controller.lockstep',
     },

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.option import Option
-from rolling_controller.time_varying_lqr import LqrWeights
+from rolling_dynamics.contract import default_weights, RegulatorWeights
+from rolling_dynamics.rolling_system import RollingSystem
 
 GREATEST = 1e12
 CHOSEN = 'in the regulator, from the next goal on'
 
 
-def weight_options(
-    tracking: Mapping[str, float], terminal: Mapping[str, float], control: float
-) -> tuple[Option, ...]:
-    """Return the weights of a regulator as options, with these defaults by tangent entry."""
+def weight_options(defaults: RegulatorWeights, entries: Iterable[str]) -> tuple[Option, ...]:
+    """Return the default weights of these tangent entries as options."""
     groups = (
-        ('tracking', tracking, 'weight per second'),
-        ('terminal', terminal, 'weight at the end'),
+        ('tracking', defaults.tracking, 'weight per second'),
+        ('terminal', defaults.terminal, 'weight at the end'),
     )
     return (
         *(
             Option(
                 name=f'{group}.{name}',
-                default=value,
+                default=values[name],
                 low=0.0,
                 high=GREATEST,
                 text=f'{text} of {name} {CHOSEN}',
             )
             for group, values, text in groups
-            for name, value in values.items()
+            for name in entries
         ),
         Option(
             name='control_weight',
-            default=control,
+            default=float(defaults.control),
             low=1e-12,
             high=GREATEST,
             text=f'weight per second of each control {CHOSEN}',
@@ -44,12 +44,18 @@ def weight_options(
     )
 
 
-def read_weights(values: Mapping[str, float]) -> LqrWeights:
-    """Return the weights that stand among the values of options, by name."""
-    groups: dict[str, dict[str, float]] = {'tracking': {}, 'terminal': {}}
+def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeights:
+    """
+    Return the weights that stand among the values of options.
+
+    Options serve a family of systems: those of entries that this one does not have say nothing,
+    and entries without an option keep the system's default.
+    """
+    own = default_weights(system)
+    groups = {'tracking': dict(own.tracking), 'terminal': dict(own.terminal)}
     for name, value in values.items():
         group, _, entry = name.partition('.')
-        if entry and group in groups:
+        if group in groups and entry in system.tangent:
             groups[group][entry] = value
     return LqrWeights(**groups, control=values['control_weight'])
 

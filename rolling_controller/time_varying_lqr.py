@@ -3,65 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 import math
+import warnings
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import Linearization, LinearSteps, step_functions
+from rolling_controller.lqr_weights import limit_arrays, LqrWeights
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.errors import CancelledError, ParameterError
-from rolling_dynamics.layout import Layout
+from rolling_dynamics.errors import CancelledError
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 256  # knots of which the linearisation is held at once
 WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
-
-
-@dataclass(frozen=True, kw_only=True)
-class LqrWeights:
-    """
-    Weights by tangent name, entry or scalar; what is not named weighs nothing.
-
-    Attributes
-    ----------
-    tracking
-        Q per second.
-    terminal
-        P1.
-    control
-        R per second, one number or one for each control.
-
-    """
-
-    tracking: Mapping[str, float] = field(
-        default_factory=lambda: {
-            'd_WH': 1.0,
-            'd_HO': 10.0,
-            'contact_h': 1000.0,
-            'w_WH_H': 0.1,
-            'v_WH_H': 0.1,
-            'w_HO_H': 1.0,
-        }
-    )
-    terminal: Mapping[str, float] = field(
-        default_factory=lambda: {
-            'd_WH': 1e4,
-            'd_HO': 1e5,
-            'contact_h': 1e7,
-            'w_WH_H': 1e3,
-            'v_WH_H': 1e3,
-            'w_HO_H': 1e4,
-        }
-    )
-    control: ArrayLike = 0.1
 
 
 def prepare_regulator(system: RollingSystem) -> None:
@@ -85,7 +47,7 @@ class TimeVaryingLqr:
     gramian_least, gramian_greatest
         Singular values of the controllability Gramian over what the active controls can move.
     warning
-        What a user should know about controllability, or the empty string.
+        What a user should know about controllability, or why there is no feedback; else empty.
 
     """
 
@@ -112,7 +74,7 @@ class TimeVaryingLqr:
         plan
             Nominal trajectory.
         weights
-            Weights of the regulator.
+            Weights of the regulator; the system's default weights where None.
         active_controls
             Controls that feedback may use; those that the plan uses if None.
         control_limits
@@ -128,21 +90,23 @@ class TimeVaryingLqr:
         Raises
         ------
         ParameterError
-            The plan is not one of this system, or a weight is not right.
+            The plan is not one of this system, a weight is not right, or a name does not exist.
         CancelledError
             Interrupted.
 
         """
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
-        weights = weights or LqrWeights()
+        weights = (weights or LqrWeights()).of(system)
         trajectory = nominal_trajectory(system, self.p, plan, nominal, knot)
         active = self._active(active_controls)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._store(trajectory)
         self._interrupted = interrupted
+        limits = limit_arrays(system.control, control_limits)
         self._judge(self._solve(weights, active), active)
+        self._warn_without_feedback(weights, active)
         self._law = FastFunction(law_function(system))
-        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
+        self._law.inputs[4][:], self._law.inputs[5][:] = limits
         records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
         width, rows = system.tangent.size, self.rows
         first, end = given + rows.start * width, given + rows.stop * width
@@ -165,11 +129,9 @@ class TimeVaryingLqr:
     def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
         system, h = self.system, float(np.mean(np.diff(self.times)))
-        Q = weight_diagonal(system.tangent, weights.tracking, 'tracking')
-        L = np.diag(np.sqrt(weight_diagonal(system.tangent, weights.terminal, 'terminal')))
-        R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
-        if not (np.all(np.isfinite(R)) and np.all(R > 0)):
-            raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
+        Q = weights.tracking_diagonal(system.tangent)
+        L = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)))
+        R = weights.control_diagonal(system.control)
         Q_root, R_root = np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h))
         linearization, reach = Linearization(system), None
         if len(active) == 0:
@@ -233,16 +195,13 @@ class TimeVaryingLqr:
         known = self.system.control.names
         if names is None:
             return np.flatnonzero(np.any(self.plan.controls != 0, axis=0))
-        unknown = [n for n in names if n not in known]
-        if unknown:
-            raise ParameterError(f'active_controls: no control {unknown[0]!r}; there are {known}')
+        check_names(names, known, 'active_controls: no control')
         return np.array([known.index(n) for n in names])
 
     def _judge(self, gramian: NDArray[np.float64], active: NDArray[np.int_]) -> None:
         """Judge the Gramian over the directions that can move, and warn where it is weak."""
         self.gramian_least, self.gramian_greatest, self.warning = 0.0, 0.0, ''
         if len(active) == 0:
-            self.warning = 'the plan uses no control: there is no feedback'
             return
         names = [self.system.control.names[k] for k in active]
         moving = reduce_model(self.system, names, self.plan.states[0]).state_index
@@ -261,6 +220,23 @@ class TimeVaryingLqr:
                 'feedback cannot correct every error (symmetry planes and rest are such plans)'
             )
 
+    def _warn_without_feedback(self, weights: LqrWeights, active: NDArray[np.int_]) -> None:
+        """Say why the gain is zero everywhere, where it is."""
+        if np.any(self.gains):
+            return
+        tangent = self.system.tangent
+        weighted = weights.tracking_diagonal(tangent) + weights.terminal_diagonal(tangent) > 0
+        names = ', '.join(e.name for e in tangent.entries if weighted[tangent.slice(e.name)].any())
+        used = ', '.join(self.system.control.names[k] for k in active)
+        if not used:
+            why = 'the plan uses no control'
+        elif not names:
+            why = f'no weight is positive; weigh some of {", ".join(tangent.names)}'
+        else:
+            why = f'the controls {used} do not move what has a weight: {names}'
+        self.warning = f'{why}: there is no feedback'
+        warnings.warn(self.warning, stacklevel=3)
+
 
 def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
     """Return, for each tangent number, the scalar states on which it depends."""
@@ -271,34 +247,6 @@ def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
         else:
             owners += [(c,) for c in entry.components]
     return owners
-
-
-def limit_arrays(
-    system: RollingSystem, limits: Mapping[str, tuple[float, float]] | float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return least and greatest controls from limits by scalar name, or one number for all."""
-    names = system.control.names
-    if isinstance(limits, Mapping):
-        pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
-    else:
-        pairs = [(-float(limits), float(limits))] * len(names)
-    low, high = np.array(pairs, dtype=float).T
-    return low, high
-
-
-def weight_diagonal(
-    layout: Layout, weights: Mapping[str, float], what: str
-) -> NDArray[np.float64]:
-    """Return weights by entry or scalar name as a vector; what is not named weighs nothing."""
-    out = np.zeros(layout.size)
-    for name, value in weights.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ParameterError(f'weights.{what}.{name} must be zero or positive, got {value!r}')
-        if name in layout.names:
-            out[layout.names.index(name)] = value
-        elif name in layout:
-            out[layout.slice(name)] = value
-    return out
 
 
 @once_per_system

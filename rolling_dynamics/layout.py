@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.text import quoted
 
 KINDS = ('vector', 'angle', 'quaternion')
 
@@ -33,6 +36,9 @@ class Entry:
         (four components w, x, y, z of a unit quaternion).
     text
         What it means, in one line.
+    scale
+        A deviation that matters, in the unit; for a quaternion, of its rotation [rad]. Default
+        weights of a regulator follow from it.
 
     """
 
@@ -42,6 +48,7 @@ class Entry:
     frame: str = ''
     kind: str = 'vector'
     text: str = ''
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse an entry that no vector can hold."""
@@ -49,6 +56,8 @@ class Entry:
             raise ParameterError(f'{self.name}: kind must be one of {KINDS}, got {self.kind!r}')
         if self.kind == 'quaternion' and len(self.components) != 4:
             raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise ParameterError(f'{self.name}: scale must be positive, got {self.scale!r}')
 
     @property
     def size(self) -> int:
@@ -124,8 +133,36 @@ class Layout:
         try:
             return self._slices[name]
         except KeyError:
-            known = ', '.join(self._slices)
-            raise ParameterError(f'no entry {name!r}; there are: {known}') from None
+            known = list(self._slices)
+            raise ParameterError(f'no entry {quoted(name)}{suggestion(name, known)}') from None
+
+    def index(self, name: str, what: str = 'no entry') -> NDArray[np.int_]:
+        """
+        Return where an entry, or a single number, stands in the vector.
+
+        Parameters
+        ----------
+        name
+            Name of an entry or of one of its components.
+        what
+            What is said of a name that does not exist.
+
+        Raises
+        ------
+        ParameterError
+            There is no such name; the text gives the one most like it and all there are.
+
+        """
+        where = self._indices.get(name)
+        if where is None:
+            raise ParameterError(f'{what} {quoted(name)}{suggestion(name, list(self._indices))}')
+        return where
+
+    @cached_property
+    def _indices(self) -> dict[str, NDArray[np.int_]]:
+        numbers = np.arange(self.size)
+        entries = {e.name: numbers[self._slices[e.name]] for e in self.entries}
+        return entries | {c: numbers[k : k + 1] for k, c in enumerate(self.names)}
 
     def pack(self, **values: ArrayLike) -> NDArray[np.float64]:
         """

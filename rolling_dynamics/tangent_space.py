@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 from rolling_dynamics.layout import Entry, Layout, vector_entry
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
@@ -11,12 +13,15 @@ def tangent_layout(state: Layout) -> Layout:
     """Return the layout of d: three numbers for a quaternion, as many as there are otherwise."""
     return Layout(
         tuple(
-            vector_entry(f'd{e.name[1:]}', 'rad', 'body', f'turn of {e.name}')
-            if e.kind == 'quaternion'
-            else Entry(e.name, e.components, e.unit, e.frame, 'vector', e.text)
+            _turn(e) if e.kind == 'quaternion' else replace(e, kind='vector')
             for e in state.entries
         )
     )
+
+
+def _turn(e: Entry) -> Entry:
+    turn = vector_entry(f'd{e.name[1:]}', 'rad', 'body', f'turn of {e.name}')
+    return replace(turn, scale=e.scale)
 
 
 def retraction(state: Layout, tangent: Layout) -> ca.Function:

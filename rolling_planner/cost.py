@@ -94,8 +94,8 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
     first, last = (
         np.array(function(x, problem.p, x_goal)).ravel() for x in (problem.x_start, x_goal)
     )
-    Q = _diagonal(layout, w.tracking) * tracking
-    P1 = _diagonal(layout, w.terminal)
+    Q = _diagonal(layout, w.tracking, 'weights.tracking') * tracking
+    P1 = _diagonal(layout, w.terminal, 'weights.terminal')
     fixed = np.tile(np.concatenate([R, Q, P1]), (k, 1))
     wanted = first + np.outer(shares, last - first)
     return np.hstack([fixed, wanted, np.tile(x_goal, (k, 1))])
@@ -113,13 +113,10 @@ def _view(system: RollingSystem, view: str) -> tuple[Layout, ca.Function]:
     return system.tangent, ca.Function('view', [x, p, goal], [system.difference(x, goal)])
 
 
-def _diagonal(layout: Layout, weights: Mapping[str, float]) -> Array:
+def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
     out = np.zeros(layout.size)
     for name, value in weights.items():
         if not (np.isfinite(value) and value >= 0):
-            raise ParameterError(f'weights: {name} must be zero or positive, got {value!r}')
-        if name in layout.names:
-            out[layout.names.index(name)] = value
-        else:
-            out[layout.slice(name)] = value
+            raise ParameterError(f'{what}.{name} must be zero or positive, got {value!r}')
+        out[layout.index(name, f'{what}: no entry')] = value
     return out

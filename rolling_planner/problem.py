@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.suggestion import check_names, suggestion
 from rolling_planner.arrays import Array
 from rolling_planner.collocation import METHODS
 from rolling_planner.limits import check_within, state_limits
@@ -157,6 +158,7 @@ class PlanProblem:
                 raise ParameterError(f'{name} must be a whole number from {least}, got {count!r}')
         if not self.time_budget > 0:
             raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
+        self._check_names()
         self._check_limits()
         self._check_time()
         if self.release and not hasattr(self.system, 'envelope'):
@@ -183,16 +185,26 @@ class PlanProblem:
                 'the force'
             )
 
+    def _check_names(self) -> None:
+        """Refuse names that the system does not have."""
+        controls = self.system.control.names
+        check_names(self.active_controls, controls, 'active_controls: no control')
+        check_names(self.state_limits, self.system.state.names, 'state_limits: no state')
+        if isinstance(self.control_limits, Mapping):
+            check_names(self.control_limits, controls, 'control_limits: no control')
+        if self.weights.view == 'tangent':  # those of the chart view are checked with the cost
+            groups = {'tracking': self.weights.tracking, 'terminal': self.weights.terminal}
+            for what, given in groups.items():
+                for name in given:
+                    self.system.tangent.index(name, f'weights.{what}: no tangent entry')
+
     def _check_limits(self) -> None:
-        names = set(self.system.control.names) | set(self.system.state.names)
         limits = dict(self.state_limits)
         if isinstance(self.control_limits, Mapping):
             limits |= self.control_limits
         elif not self.control_limits > 0:
             raise ParameterError(f'control_limits must be positive, got {self.control_limits!r}')
         for name, pair in limits.items():
-            if name not in names:
-                raise ParameterError(f'limits: no state or control {name!r}')
             if len(pair) != 2 or not pair[0] < pair[1]:
                 raise ParameterError(f'limits of {name} must be increasing, got {pair!r}')
 
@@ -258,8 +270,9 @@ class PlanProblem:
                 raise ParameterError(f'goal.{name}: give the whole attitude {entry.name}')
             k = layout.names.index(name)
             return slice(k, k + 1)
-        known = ', '.join([*(e.name for e in layout.entries), *OBJECT_ENTRIES])
-        raise ParameterError(f'goal.{name}: no such state; there are {known}')
+        scalars = (c for e in layout.entries if e.kind != 'quaternion' for c in e.components)
+        known = dict.fromkeys([*(e.name for e in layout.entries), *scalars, *OBJECT_ENTRIES])
+        raise ParameterError(f'goal.{name}: no such state{suggestion(name, list(known))}')
 
 
 def is_object(name: str) -> bool:

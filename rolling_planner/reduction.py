@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.suggestion import check_names
 from rolling_planner.arrays import Array
 
 
@@ -96,11 +97,9 @@ def reduce_model(
 
     """
     names = system.control.names
-    unknown = [c for c in active_controls if c not in names]
-    if unknown or not active_controls:
-        raise ParameterError(
-            f'active_controls: some of {", ".join(names)} are needed, got {list(active_controls)}'
-        )
+    check_names(active_controls, names, 'active_controls: no control')
+    if not active_controls:
+        raise ParameterError(f'active_controls: some of {", ".join(names)} are needed, got none')
     control_index = np.array(sorted(names.index(c) for c in active_controls))
     dynamics = next(iter(system.modes.values())).dynamics
     n, m = system.state.size, system.control.size

@@ -14,7 +14,8 @@ from rolling_dynamics.layout import Layout
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.attitude import read_attitude
 from rolling_dynamics.scenario.section import Section
-from rolling_dynamics.scenario.validation import check, load_definition, load_schema, suggestion
+from rolling_dynamics.scenario.validation import check, load_definition, load_schema
+from rolling_dynamics.suggestion import suggestion
 from rolling_planner.object_motion import OBJECT_ENTRIES, object_entry
 from rolling_planner.problem import PlanProblem, Weights
 

@@ -1,10 +1,16 @@
-"""What all tests share: where the independent derivations stand, SIGINT, the mark of nodes."""
+"""
+What all tests share: where the independent derivations stand, SIGINT, the mark of nodes, and the
+system that the documentation shows.
+"""
 
 from pathlib import Path
+import re
 import signal
 import sys
 
+import numpy as np
 import pytest
+from rolling_dynamics import simulate
 
 _DYNAMICS = str(Path(__file__).parent / 'dynamics')
 if _DYNAMICS not in sys.path:
@@ -23,3 +29,28 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(folder in item.path.parents for folder in _WITH_NODES):
             item.add_marker(pytest.mark.ros)
+
+
+EXTENDING = Path(__file__).parents[1] / 'docs' / 'extending.md'
+
+
+def _example(first_words):
+    """Return the Python example of docs/extending.md that holds these words."""
+    found = re.findall(r'^```python\n(.*?)^```', EXTENDING.read_text(), re.DOTALL | re.MULTILINE)
+    return compile(next(text for text in found if first_words in text), str(EXTENDING), 'exec')
+
+
+@pytest.fixture(scope='session')
+def wheel():
+    """Return the names that the documentation's example of a system defines."""
+    names = {'__name__': 'example', 'np': np, 'simulate': simulate}
+    exec(_example('class DrivenWheel'), names)  # noqa: S102
+    return names
+
+
+@pytest.fixture(scope='session')
+def wheel_plan(wheel):
+    """Return the plan that the documentation makes for it."""
+    names = dict(wheel)
+    exec(_example('plan = plan_rolling'), names)  # noqa: S102
+    return names['plan']

@@ -12,15 +12,12 @@ from rolling_controller.balance.equilibrium import linear_model
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
-from rolling_controller.time_varying_lqr import (
-    law_function,
-    limit_arrays,
-    LqrWeights,
-    weight_diagonal,
-)
+from rolling_controller.lqr_weights import limit_arrays, LqrWeights
+from rolling_controller.time_varying_lqr import law_function
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.suggestion import check_names
 from rolling_planner.reduction import reduce_model
 
 Array = NDArray[np.float64]
@@ -68,7 +65,8 @@ class BalanceLqr:
         x, u
             The equilibrium; u is zero if None.
         weights
-            Weights of the regulator; ``terminal`` is not used.
+            Weights of the regulator, the system's default weights where None; ``terminal`` is not
+            used.
         active_controls
             Scalar names of the controls that feedback may use; all if None.
         control_limits
@@ -83,15 +81,16 @@ class BalanceLqr:
             moves.
 
         """
-        weights = weights or LqrWeights()
+        weights = (weights or LqrWeights()).of(system)
         self.system, self.p = system, np.asarray(p, dtype=float)
         self.x = np.array(x, dtype=float)
         self.u = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
         names = list(active_controls or system.control.names)
+        check_names(names, system.control.names, 'active_controls: no control')
         moving = _moving(system, names, self.x)
         active = [system.control.names.index(name) for name in names]
         linear = linear_model(system, self.p, self.x, self.u)
-        Q = weight_diagonal(system.tangent, weights.tracking, 'tracking')[moving]
+        Q = weights.tracking_diagonal(system.tangent)[moving]
         self.decomposition = kalman_decomposition(
             linear.A[np.ix_(moving, moving)],
             linear.B[np.ix_(moving, active)],
@@ -105,7 +104,9 @@ class BalanceLqr:
         self._difference.inputs[1][:] = self.x
         record = np.concatenate([self.x, self.u, self.gain.ravel()])
         self._law.inputs[1][:] = self._law.inputs[2][:] = record
-        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(system, control_limits)
+        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(
+            system.control, control_limits
+        )
 
     def _check_stabilizable(self) -> None:
         d = self.decomposition
@@ -130,13 +131,11 @@ class BalanceLqr:
         r, m = d.B.shape
         step = expm(np.block([[d.A, d.B], [np.zeros((m, r + m))]]) * h)
         A, B = step[:r, :r], step[:r, r:]
-        R = np.broadcast_to(np.asarray(weights.control, dtype=float), (system.control.size,))
-        if not (np.all(np.isfinite(R)) and np.all(R > 0)):
-            raise ParameterError(f'weights.control must be positive, got {weights.control!r}')
+        R = weights.control_diagonal(system.control)
         Q_z, R_z = d.V.T @ np.diag(Q) @ d.V * h, np.diag(R[active]) * h
         try:
             S = solve_discrete_are(A, B, Q_z, R_z)
-        except np.linalg.LinAlgError as error:
+        except (np.linalg.LinAlgError, ValueError) as error:  # which one is up to LAPACK
             raise ParameterError(
                 'the Riccati equation has no solution: give a weight to every part of the state '
                 f'that is to come to rest ({error})'

@@ -16,7 +16,8 @@ from rolling_controller.balance.region_of_attraction import (
 )
 from rolling_controller.balance.throw_catch_law import ThrowCatchLaw
 from rolling_controller.law import OpenLoop
-from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_planner.throw_catch import ThrowCatchPlan

@@ -10,7 +10,7 @@ leave this to future work (Section IX).
 from __future__ import annotations
 
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.time_varying_lqr import LqrWeights
+from rolling_controller.lqr_weights import LqrWeights
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
 
 CONTROL_LIMITS = {f'alpha_WH_H_{k}': (-80.0, 80.0) for k in 'xyz'} | {

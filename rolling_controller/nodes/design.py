@@ -11,13 +11,12 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.lqr_options import limits_by_name, read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.option import Option
-from rolling_controller.time_varying_lqr import KNOT, LqrWeights, TimeVaryingLqr
+from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
+from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.nodes.model import Model
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
-
-_DEFAULT = LqrWeights()
 
 
 def option_parameter(option: Option, group: str = '') -> Parameter:
@@ -33,10 +32,7 @@ def option_parameter(option: Option, group: str = '') -> Parameter:
 
 
 WEIGHTS: tuple[Parameter, ...] = tuple(
-    option_parameter(option)
-    for option in weight_options(
-        _DEFAULT.tracking, _DEFAULT.terminal, float(np.asarray(_DEFAULT.control))
-    )
+    option_parameter(option) for option in weight_options(CONTACT_WEIGHTS, ATTITUDE)
 )
 
 
@@ -77,7 +73,7 @@ def design_law(
         model.system,
         model.params,
         plan,
-        read_weights(weights),
+        read_weights(weights, model.system),
         control_limits=limits_by_name(model.system.control.names, model.control_limits),
         interrupted=interrupted,
     )

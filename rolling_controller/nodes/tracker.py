@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Following
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Layout
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
@@ -169,12 +168,7 @@ def _guards(system: RollingSystem) -> Mapping[str, ca.Function]:
 def _counted(tangent: Layout, uncounted: Sequence[str]) -> NDArray[np.bool_]:
     out = np.ones(tangent.size, dtype=bool)
     for name in uncounted:
-        if name in tangent:
-            out[tangent.slice(name)] = False
-        elif name in tangent.names:
-            out[tangent.names.index(name)] = False
-        else:
-            raise ParameterError(f'no tangent entry {name!r}; there are: {tangent.names}')
+        out[tangent.index(name, 'uncounted: no tangent entry')] = False
     return out
 
 

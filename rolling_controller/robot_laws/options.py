@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from rolling_controller.lqr_options import weight_options
 from rolling_controller.option import Option
+from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
+from rolling_dynamics.spin_rolling_sphere.regulator_weights import (
+    ATTITUDE as SPIN_ROLLING_ATTITUDE,
+)
+from rolling_dynamics.spin_rolling_sphere.regulator_weights import (
+    SPIN_ROLLING_WEIGHTS,
+)
 
-_TRACKING = {
-    'theta': 1.0,
-    'theta_rate': 0.1,
-    'd_WB': 1.0,
-    'w_WB_B': 0.1,
-    'p': 10.0,
-    'path': 10.0,
-    'phi': 1.0,
-    'phi_rate': 0.1,
-}
 POINT_MASS: tuple[Option, ...] = (
-    *weight_options(_TRACKING, {k: 1e3 * v for k, v in _TRACKING.items()}, 1e-3),
+    *weight_options(MASS_DRIVEN_WEIGHTS, MASS_DRIVEN_WEIGHTS.tracking),
     Option(
         name='velocity_gain',
         default=1.5,
@@ -70,9 +67,7 @@ PENDULUM: tuple[Option, ...] = (
 )
 
 SPIN_ROLLING: tuple[Option, ...] = (
-    *weight_options(
-        {'contact_s': 100.0, 'd_SO': 10.0}, {'contact_s': 1e5, 'd_SO': 1e4}, control=1.0
-    ),
+    *weight_options(SPIN_ROLLING_WEIGHTS, SPIN_ROLLING_ATTITUDE),
     Option(
         name='rolling_rate',
         default=1.0,

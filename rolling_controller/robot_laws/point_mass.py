@@ -52,7 +52,9 @@ class PointMassRobot:
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan."""
-        return regulated(self._scenario, plan, read_weights(self._values), interrupted)
+        return regulated(
+            self._scenario, plan, read_weights(self._values, self._scenario.system), interrupted
+        )
 
     def drive(self, x: Array, yaw: float) -> MassDrive:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""

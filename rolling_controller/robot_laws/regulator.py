@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from rolling_controller.law import Following
 from rolling_controller.lqr_options import limits_by_name
-from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
+from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 

@@ -57,7 +57,9 @@ class SpinRollingRobot:
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
-        found = regulated(self._scenario, plan, read_weights(self._values), interrupted)
+        found = regulated(
+            self._scenario, plan, read_weights(self._values, self._scenario.system), interrupted
+        )
         return found._replace(law=_Bounded(found.law, self._bounded))
 
     def drive(self, x: Array, yaw: float) -> RollingDrive:  # noqa: ARG002  it starts alike from every state

@@ -29,8 +29,10 @@ from rolling_dynamics.contact.layouts import (
     parameter_layout,
     state_layout,
 )
+from rolling_dynamics.contact.regulator_weights import CONTACT_WEIGHTS
 from rolling_dynamics.contact.representation import Representation
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
+from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Layout
 from rolling_dynamics.rolling_system import Mode
@@ -216,6 +218,11 @@ class ContactSystem:
         """The limits of contact as smooth functions ``(x, u, t, p)``, positive inside."""
         limits = envelope_expressions(self.expressions, self.friction)
         return {name: self.function(name, g) for name, g in limits.items()}
+
+    @property
+    def default_weights(self) -> RegulatorWeights:
+        """Weights of a regulator where a user gives none."""
+        return CONTACT_WEIGHTS.of(self.tangent)
 
     def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return what a goal at rest has by default: hand as at the start, no motion."""

@@ -12,6 +12,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.masses import (
@@ -23,6 +24,7 @@ from rolling_dynamics.internal_masses.masses import (
 )
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
 from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
+from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
 from rolling_dynamics.layout import Entry, Layout, vector_entry
 from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous
@@ -291,6 +293,11 @@ class MassDrivenSystem(ABC):
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
         return self.function('actuator_power', self.expressions[mode].power)
+
+    @property
+    def default_weights(self) -> RegulatorWeights:
+        """Weights of a regulator where a user gives none."""
+        return MASS_DRIVEN_WEIGHTS.of(self.tangent)
 
     def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:  # noqa: ARG002
         """Return the stops of the rails by scalar name."""

@@ -12,7 +12,7 @@ from typing import Any
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import plain, read_document
 from rolling_dynamics.scenario.scenario import Scenario
-from rolling_dynamics.scenario.validation import suggestion
+from rolling_dynamics.suggestion import suggestion
 
 
 @dataclass(frozen=True)

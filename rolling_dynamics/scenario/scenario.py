@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.section import Section
-from rolling_dynamics.scenario.validation import suggestion
+from rolling_dynamics.suggestion import suggestion
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation import Trajectory

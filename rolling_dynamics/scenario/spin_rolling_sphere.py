@@ -17,8 +17,9 @@ from rolling_dynamics.scenario.scenario import (
     Scenario,
 )
 from rolling_dynamics.scenario.section import located, Section
-from rolling_dynamics.scenario.validation import check, load_schema, suggestion
+from rolling_dynamics.scenario.validation import check, load_schema
 from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates, SpinRollingSphere
+from rolling_dynamics.suggestion import suggestion
 from transforms3d.quaternions import mat2quat
 
 ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')

@@ -16,6 +16,7 @@ from rolling_dynamics.errors import ExpressionError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.formulas import formula_of_time, number
 from rolling_dynamics.scenario.known_good import KnownGood
+from rolling_dynamics.suggestion import suggestion
 import yaml
 
 MAX_ERRORS = 8
@@ -126,13 +127,6 @@ def entry_path(parts: Sequence[str | int], prefix: str = '') -> str:
     for part in parts:
         out += f'[{part}]' if isinstance(part, int) else f'.{part}' if out else str(part)
     return out
-
-
-def suggestion(given: str, known: Sequence[str]) -> str:
-    """Return ``; did you mean ...? ...``: the name most like the given one, and all there are."""
-    close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.6)
-    hint = f'did you mean {close[0]!r}? ' if close else ''
-    return f'; {hint}there are: {", ".join(known)}' if known else ''
 
 
 def _unit(schema: Mapping[str, Any]) -> str:

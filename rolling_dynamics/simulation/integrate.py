@@ -14,6 +14,7 @@ from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.simulation.trajectory import Trajectory
+from rolling_dynamics.suggestion import check_names
 
 ACTIONS = ('stop', 'record', 'ignore')
 
@@ -176,9 +177,8 @@ def _actions(
         actions = dict.fromkeys(actions, 'record')
     else:
         chosen = dict(given)
+    check_names(chosen, list(actions), 'events: no guard')
     for name, action in chosen.items():
-        if name not in actions:
-            raise ParameterError(f'no guard {name!r}; there are: {", ".join(actions)}')
         if action not in ACTIONS:
             raise ParameterError(f'event {name!r}: one of {ACTIONS} is needed, got {action!r}')
         actions[name] = action

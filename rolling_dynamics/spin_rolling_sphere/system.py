@@ -9,6 +9,7 @@ import hashlib
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.layout import Entry, Layout
 from rolling_dynamics.rolling_system import Mode
@@ -17,6 +18,7 @@ from rolling_dynamics.spin_rolling_sphere.coordinates import attitude_expression
 from rolling_dynamics.spin_rolling_sphere.darboux import checked_variant
 from rolling_dynamics.spin_rolling_sphere.inputs import input_law, INPUTS
 from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
+from rolling_dynamics.spin_rolling_sphere.regulator_weights import SPIN_ROLLING_WEIGHTS
 from rolling_dynamics.spin_rolling_sphere.representation import REPRESENTATIONS
 from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
@@ -158,6 +160,11 @@ class SpinRollingSphere:
     def invariants(self) -> Mapping[str, ca.Function]:
         """None: the model is kinematic."""
         return {}
+
+    @property
+    def default_weights(self) -> RegulatorWeights:
+        """Weights of a regulator where a user gives none."""
+        return SPIN_ROLLING_WEIGHTS.of(self.tangent)
 
     @cached_property
     def attitude(self) -> ca.Function:

@@ -23,6 +23,7 @@ from rolling_dynamics.nodes.conversions import (
     wxyz_to_quaternion,
 )
 from rolling_dynamics.quaternions import matrix_to_wxyz
+from rolling_dynamics.suggestion import check_names
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner.plan import Plan
@@ -143,11 +144,7 @@ def whole_entries(
 
     """
     known = [c for entry in entries for c in entry.components]
-    unknown = [name for name in values if name not in known]
-    if unknown:
-        raise ParameterError(
-            f'{what}_names: no state {quoted(unknown[0])}; there are: {", ".join(known)}'
-        )
+    check_names(values, known, f'{what}_names: no state')
     out: dict[str, float | list[float]] = {}
     for entry in entries:
         given = {c: values[c] for c in entry.components if c in values}

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.validation import suggestion
+from rolling_dynamics.suggestion import suggestion
 
 _PATH = re.compile(r'[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*')
 _STEP = re.compile(r'[A-Za-z_]\w*|\d+')

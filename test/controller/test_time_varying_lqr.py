@@ -82,7 +82,8 @@ def test_closed_loop_is_twenty_times_better_than_open_loop(hard):
 def test_the_feedback_does_the_work(hard):
     problem, plan = hard
     off = LqrWeights(tracking={}, terminal={})
-    idle = TimeVaryingLqr(problem.system, problem.p, plan, off)
+    with pytest.warns(UserWarning, match='no weight is positive'):
+        idle = TimeVaryingLqr(problem.system, problem.p, plan, off)
     x = perturbed(problem, np.random.default_rng(5))
     loop = run_lockstep(problem.system, problem.p, x, idle.command, 2.0)
     assert goal_error(problem, loop.states[-1]) > 0.5
@@ -179,7 +180,8 @@ def test_design_can_be_interrupted(hard):
 def test_plan_without_controls_is_only_played_back(hard):
     problem, plan = hard
     still = dataclasses.replace(plan, controls=0.0 * plan.controls)
-    lqr = TimeVaryingLqr(problem.system, problem.p, still)
+    with pytest.warns(UserWarning, match='the plan uses no control'):
+        lqr = TimeVaryingLqr(problem.system, problem.p, still)
     assert lqr.warning == 'the plan uses no control: there is no feedback'
     assert lqr.gains.shape[1] == 0
     assert_allclose(lqr.command(1.0, problem.x_start), 0.0)

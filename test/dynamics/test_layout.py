@@ -47,7 +47,7 @@ def test_defaults():
         ({'q_WH': [1, 0, 0, 0]}, 'p_WH is missing'),
         ({'q_WH': [1, 0, 0], 'p_WH': [0] * 3}, 'q_WH takes 4 numbers, got 3'),
         ({'q_WH': [1, 0, 0, np.nan], 'p_WH': [0] * 3}, 'q_WH must be finite'),
-        ({'q_WH': [1, 0, 0, 0], 'p_HW': [0] * 3}, "no entry 'p_HW'; there are: q_WH, p_WH, psi"),
+        ({'q_WH': [1, 0, 0, 0], 'p_HW': [0] * 3}, r"no entry 'p_HW'; did you mean 'p_WH'\? there"),
     ],
 )
 def test_what_cannot_be_packed(values, text):

@@ -77,7 +77,7 @@ def test_failure_is_a_result_and_the_node_plans_on(peer, client, horizon, code, 
     [
         (goal(0.0), 'horizon must be positive'),
         (goal(float('nan')), 'horizon must be positive'),
-        (goal(names=('u_x',)), "no state 'u_x'; there are: q_WH_w"),
+        (goal(names=('u_x',)), "no state 'u_x'; did you mean 'u_h'? there are: q_WH_w"),
         (goal(values=(float('nan'),)), 'u_h must be finite'),
         (goal(names=('u_h', 'v_h')), 'one number for each of the 2 names'),
         (goal(names=('q_HO_w',)), 'the attitude q_HO is needed as a whole'),

@@ -1,0 +1,106 @@
+"""Weights and limits of a linear quadratic regulator, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract import default_weights
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.layout import Layout
+from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.suggestion import check_names
+
+Limits = Mapping[str, tuple[float, float]] | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LqrWeights:
+    """
+    Weights of a regulator by tangent name, entry or scalar; what is not named weighs nothing.
+
+    Attributes
+    ----------
+    tracking
+        Q per second; the system's default weights if None.
+    terminal
+        P1; the system's default weights if None.
+    control
+        R per second, one number or one for each control; the system's default if None.
+
+    """
+
+    tracking: Mapping[str, float] | None = None
+    terminal: Mapping[str, float] | None = None
+    control: ArrayLike | None = None
+
+    def of(self, system: RollingSystem) -> LqrWeights:
+        """Return the weights with the defaults of a system in place of None."""
+        own = default_weights(system)
+        return replace(
+            self,
+            tracking=own.tracking if self.tracking is None else self.tracking,
+            terminal=own.terminal if self.terminal is None else self.terminal,
+            control=own.control if self.control is None else self.control,
+        )
+
+    def tracking_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
+        """Return Q per second, its diagonal, shape (tangent.size,)."""
+        return _diagonal(tangent, self.tracking or {}, 'weights.tracking')
+
+    def terminal_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
+        """Return P1, its diagonal, shape (tangent.size,)."""
+        return _diagonal(tangent, self.terminal or {}, 'weights.terminal')
+
+    def control_diagonal(self, control: Layout) -> NDArray[np.float64]:
+        """Return R per second, its diagonal, shape (control.size,)."""
+        given = np.asarray(self.control, dtype=float)
+        if given.shape not in ((), (1,), (control.size,)):
+            raise ParameterError(
+                f'weights.control takes 1 or {control.size} numbers, got {given.size}'
+            )
+        if not (np.all(np.isfinite(given)) and np.all(given > 0)):
+            raise ParameterError(f'weights.control must be positive, got {self.control!r}')
+        return np.broadcast_to(given, (control.size,))
+
+
+def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArray[np.float64]:
+    out = np.zeros(layout.size)
+    for name, value in weights.items():
+        if not (np.isfinite(value) and value >= 0):
+            raise ParameterError(f'{what}.{name} must be zero or positive, got {value!r}')
+        out[layout.index(name, f'{what}: no tangent entry')] = value
+    return out
+
+
+def limit_arrays(
+    control: Layout, limits: Limits
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """
+    Return least and greatest controls, shape (control.size,) each.
+
+    Parameters
+    ----------
+    control
+        Layout of the control.
+    limits
+        Least and greatest value by scalar name, or one number for all; no limit where there is
+        none.
+
+    Raises
+    ------
+    ParameterError
+        There is no such control.
+
+    """
+    names = control.names
+    if isinstance(limits, Mapping):
+        check_names(limits, names, 'control_limits: no control')
+        pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
+    else:
+        pairs = [(-float(limits), float(limits))] * len(names)
+    low, high = np.array(pairs, dtype=float).reshape(-1, 2).T
+    return low, high

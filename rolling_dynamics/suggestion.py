@@ -1,0 +1,40 @@
+"""Names that are like one that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+import difflib
+
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.text import quoted
+
+
+def suggestion(given: str, known: Sequence[str]) -> str:
+    """Return ``; did you mean ...? ...``: the name most like the given one, and all there are."""
+    close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.6)
+    hint = f'did you mean {close[0]!r}? ' if close else ''
+    return f'; {hint}there are: {", ".join(known)}' if known else ''
+
+
+def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    """
+    Refuse a name that does not exist.
+
+    Parameters
+    ----------
+    given
+        Names.
+    known
+        Names that exist.
+    what
+        What they name, for the error: ``weights.tracking: no state``, say.
+
+    Raises
+    ------
+    ParameterError
+        A name is unknown; the text gives the one most like it and all there are.
+
+    """
+    for name in given:
+        if name not in known:
+            raise ParameterError(f'{what} {quoted(name)}{suggestion(name, known)}')
