@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rolling_controller.nodes.design import WEIGHTS
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.plant_parameters import OVERRUN
 
 EXECUTION = (
     Parameter(
@@ -100,6 +101,7 @@ EXECUTION = (
         read_only=True,
         text='time from a command to its effect, for the prediction',
     ),
+    *OVERRUN,
 )
 
 TABLE = (

@@ -45,7 +45,12 @@ class Driving:
         equipment.predictor.forget()
         equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
-            self._tick, equipment.period, name='driving', on_fault=lambda e: self._give_up(str(e))
+            self._tick,
+            equipment.period,
+            name='driving',
+            on_fault=lambda e: self._give_up(str(e)),
+            overruns=equipment.overruns,
+            on_overrun=self._overrun,
         )
         self.loop.start()
 
@@ -55,6 +60,10 @@ class Driving:
         self.loop.stop()
         if not self.ended:
             self._equipment.send_safe_command(self._node)
+
+    def _overrun(self, text: str) -> None:
+        self.loop.stop()
+        self._give_up(text)
 
     def _give_up(self, reason: str) -> None:
         self.ended = reason

@@ -19,6 +19,7 @@ from rolling_controller.nodes.machine import Array, Machine
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.tracker import Tracker, TrackingStep
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
+from rolling_dynamics.nodes.overruns import Overruns
 from rolling_dynamics.nodes.parameters import ParameterTable
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.single_goal_server import Goal, resolve
@@ -86,6 +87,11 @@ class LoopEquipment:
     def period(self) -> float:
         """Time between two turns of the loop [s]."""
         return POLL_PERIOD if self.sim_time else 1.0 / self.values['rate']
+
+    @property
+    def overruns(self) -> Overruns | None:
+        """New counts of missed deadlines; None in simulated time, which has no deadlines."""
+        return None if self.sim_time else Overruns(self.values)
 
     def stale_text(self) -> str:
         """Return why there is no state to work with."""
@@ -178,6 +184,8 @@ class Execution:
             equipment.period,
             name='control',
             on_fault=lambda error: self.end(CODES.INTERNAL, str(error)),
+            overruns=equipment.overruns,
+            on_overrun=lambda text: self.end(CODES.INTERNAL, text),
         )
 
     async def run(self) -> Ending:

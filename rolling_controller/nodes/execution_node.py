@@ -18,6 +18,7 @@ from rolling_controller.plan_fit import check_plan_fits
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.priority import drop_priority
 from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable
 from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -229,8 +230,14 @@ class ExecutionNode(SuiteNode):
 
     # -- health -----------------------------------------------------------------------------
 
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop of the execution."""
+        execution = self._execution
+        return None if execution is None else execution.loop
+
     def health(self) -> Health:
-        """Return progress and punctuality."""
+        """Return progress."""
         if self._equipment is None:
             return OK, 'not running', {}
         measured, execution = self._equipment.machine.measured, self._execution
@@ -239,20 +246,8 @@ class ExecutionNode(SuiteNode):
             'state age [s]': measured.age,
             'executing': execution is not None,
         }
-        if execution is not None:
-            record = execution.loop.read_punctuality()
-            values |= {
-                'ticks': record.ticks,
-                'misses': record.misses,
-                'skipped': record.skipped,
-                'worst jitter [s]': record.worst_jitter,
-                'mean work [s]': record.mean_work,
-            }
-            if execution.last is not None:
-                values |= {
-                    'time [s]': execution.last.t,
-                    'state error': execution.last.error,
-                }
+        if execution is not None and execution.last is not None:
+            values |= {'time [s]': execution.last.t, 'state error': execution.last.error}
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values

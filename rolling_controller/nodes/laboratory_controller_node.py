@@ -25,6 +25,8 @@ from rolling_controller.nodes.trial import Trial, TrialState
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.plant_parameters import OVERRUN
 from rolling_dynamics.nodes.priority import drop_priority
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import EVENT, JOURNAL, LATCHED, overridable
@@ -41,6 +43,7 @@ SHARED = (
     'brake_time',
     'prediction_horizon',
     'command_delay',
+    *(entry.name for entry in OVERRUN),
 )
 TABLE = (
     Parameter(
@@ -264,8 +267,14 @@ class LaboratoryControllerNode(SuiteNode):
 
     # -- health -----------------------------------------------------------------------------
 
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop of the run that goes on."""
+        trial = self._trial
+        return None if trial is None or trial.state.ended else trial.loop
+
     def health(self) -> Health:
-        """Return what is run, and punctuality."""
+        """Return what is run."""
         if self._equipment is None or self._hand is None:
             return OK, 'not running', {}
         measured, trial = self._hand.measured, self._trial
@@ -277,15 +286,7 @@ class LaboratoryControllerNode(SuiteNode):
             'running': running,
         }
         if trial is not None and running:
-            record = trial.loop.read_punctuality()
-            values |= {
-                'time [s]': trial.state.time,
-                'ticks': record.ticks,
-                'misses': record.misses,
-                'skipped': record.skipped,
-                'worst jitter [s]': record.worst_jitter,
-                'mean work [s]': record.mean_work,
-            }
+            values['time [s]'] = trial.state.time
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
         if measured.refused:

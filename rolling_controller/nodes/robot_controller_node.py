@@ -20,6 +20,7 @@ from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import finite
 from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.process import run_node
 from rolling_dynamics.nodes.qos import COMMAND, overridable
 from rolling_dynamics.nodes.robot_model import load_robot, RobotModel
@@ -173,8 +174,16 @@ class RobotControllerNode(ExecutionNode):
             return
         self._driving = Driving(self, equipment, drive, wanted)
 
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop of the execution, or of driving."""
+        driving = self._driving
+        if driving is not None and not driving.ended:
+            return driving.loop
+        return super().loop
+
     def health(self) -> Health:
-        """Return progress and punctuality, and what was refused."""
+        """Return progress, and what was refused."""
         level, text, values = super().health()
         driving = self._driving
         if driving is not None:

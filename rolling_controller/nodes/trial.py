@@ -103,7 +103,12 @@ class Trial:
         self._restarts = equipment.machine.measured.restarts
         equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
-            self._tick, equipment.period, name='control', on_fault=lambda e: self.end(str(e))
+            self._tick,
+            equipment.period,
+            name='control',
+            on_fault=lambda e: self.end(str(e)),
+            overruns=equipment.overruns,
+            on_overrun=self.end,
         )
         self.loop.start()
 

@@ -9,6 +9,8 @@ import gc
 import threading
 import time
 
+from rolling_dynamics.nodes.overruns import Overruns
+
 
 @dataclass(slots=True)
 class Punctuality:
@@ -50,6 +52,8 @@ class PeriodicLoop:
         Time between deadlines [s].
     deadline
         Of the present turn, by ``time.monotonic`` [s].
+    overruns
+        Counts missed deadlines and judges them; None where deadlines do not matter.
 
     """
 
@@ -62,6 +66,8 @@ class PeriodicLoop:
         give_up: float = 0.05,
         on_skip: Callable[[float], None] | None = None,
         on_fault: Callable[[Exception], None] | None = None,
+        overruns: Overruns | None = None,
+        on_overrun: Callable[[str], None] | None = None,
     ) -> None:
         """
         Prepare the loop; :meth:`start` starts it.
@@ -80,6 +86,11 @@ class PeriodicLoop:
             Told the time that was skipped [s].
         on_fault
             Told an exception that tick raised; the loop has then ended.
+        overruns
+            Judges the deadlines that are missed; None for no such alarm.
+        on_overrun
+            Told, in the loop, that more are missed than ``overrun_abort`` allows; the loop goes on
+            unless it is stopped.
 
         """
         self._tick = tick
@@ -88,6 +99,7 @@ class PeriodicLoop:
         self._give_up = max(give_up, 2.0 * period)
         self._on_skip = on_skip
         self._on_fault = on_fault
+        self.overruns, self._on_overrun = overruns, on_overrun
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -137,15 +149,36 @@ class PeriodicLoop:
             done = time.monotonic()
             self._note(woken - deadline, done - woken, missed=done > deadline + self.period)
             deadline += self.period
-            behind = done - deadline
+            behind, periods = done - deadline, 0
             if behind > self._give_up:
                 periods = int(behind / self.period)
                 deadline += periods * self.period
                 self._record.skipped += periods
                 if self._on_skip is not None:
                     self._on_skip(periods * self.period)
-            elif behind < 0.0:
+            if behind > 0.0:
+                self._overrun(done, 1 + periods)
+            else:
                 time.sleep(-behind)
+
+    def overrun_share(self) -> float:
+        """Return the share of missed deadlines, that of a turn without end included."""
+        if self.overruns is None:
+            return 0.0
+        now = time.monotonic()
+        pending = int((now - self.deadline) / self.period) - 1 if self.running else 0
+        return self.overruns.share(now, self.period, max(pending, 0))
+
+    def _overrun(self, now: float, count: int) -> None:
+        if self.overruns is None:
+            return
+        self.overruns.note(now, count)
+        if self._on_overrun is None:
+            return
+        text = self.overruns.exceeds('abort', self.overruns.share(now, self.period))
+        if text:
+            self.overruns.forget()
+            self._on_overrun(text)
 
     def _note(self, jitter: float, work: float, *, missed: bool) -> None:
         with self._lock:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_dynamics.nodes.overruns import Overruns
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
@@ -146,6 +147,8 @@ class PlantNode(SuiteNode):
     def activate(self) -> None:
         """Start to step."""
         self._turns.over = False
+        if self._enabled:
+            self.alarm = ''
         self._ticks = 0
         self._epoch = 0 if self._sim_time else self.get_clock().now().nanoseconds
         self._every = {
@@ -154,7 +157,13 @@ class PlantNode(SuiteNode):
             'marker': self._decimation('marker_rate'),
         }
         self._loop = PeriodicLoop(
-            self._tick, self._period(), name='plant', on_skip=self._skip, on_fault=self._fail
+            self._tick,
+            self._period(),
+            name='plant',
+            on_skip=self._skip,
+            on_fault=self._fail,
+            overruns=None if self._sim_time else Overruns(self.values),
+            on_overrun=self._overrun,
         )
         self._loop.start()
 
@@ -255,6 +264,11 @@ class PlantNode(SuiteNode):
             self._plant.fault = f'stepping failed: {error}'
         self.get_logger().error(self._plant.fault)
 
+    def _overrun(self, text: str) -> None:
+        self._enabled, self._command = False, None
+        self.alarm = text
+        self.get_logger().error(f'the {self.body} is braked until ~/enable: {text}')
+
     # -- inputs -----------------------------------------------------------------------------
 
     def _take_command(self, message: Any) -> None:
@@ -284,7 +298,9 @@ class PlantNode(SuiteNode):
 
     def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._enabled = request.data
-        if not request.data:
+        if request.data:
+            self.alarm = ''
+        else:
             self._command = None
         response.success = True
         response.message = 'commands are taken' if request.data else 'commands are not taken'
@@ -298,19 +314,18 @@ class PlantNode(SuiteNode):
 
     # -- health -----------------------------------------------------------------------------
 
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop that steps the plant."""
+        return self._loop
+
     def health(self) -> Health:
-        """Return contact, commands and punctuality."""
+        """Return contact and commands."""
         if self._plant is None or self._loop is None:
             return OK, 'not running', {}
-        record = self._loop.read_punctuality()
         values = {
             'time [s]': self._plant.time,
             'enabled': self._enabled,
-            'ticks': record.ticks,
-            'misses': record.misses,
-            'skipped': record.skipped,
-            'worst jitter [s]': record.worst_jitter,
-            'mean work [s]': record.mean_work,
             'stale commands': self._stale,
         }
         values |= {f'margin {k}': float(v) for k, v in self._plant.observe().margins.items()}

@@ -45,6 +45,38 @@ LOCKSTEP_TIMEOUT = Parameter(
     unit='s',
     text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
 )
+OVERRUN = (
+    Parameter(
+        name='overrun_window',
+        default=1.0,
+        low=0.1,
+        high=60.0,
+        unit='s',
+        text='time over which missed deadlines of the loop are counted; not with use_sim_time',
+    ),
+    Parameter(
+        name='overrun_warn',
+        default=0.25,
+        low=0.0,
+        high=1.0,
+        text='share of missed deadlines above which diagnostics warn; 1 = never',
+    ),
+    Parameter(
+        name='overrun_error',
+        default=0.5,
+        low=0.0,
+        high=1.0,
+        text='share of missed deadlines above which diagnostics report an error; 1 = never',
+    ),
+    Parameter(
+        name='overrun_abort',
+        default=1.0,
+        low=0.0,
+        high=1.0,
+        text='share of missed deadlines above which the work is ended safely, as by a stop; '
+        '1 = never',
+    ),
+)
 
 
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
@@ -94,6 +126,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             text=f'age of a command beyond which the {body} is braked',
         ),
         LOCKSTEP_TIMEOUT,
+        *OVERRUN,
         Parameter(
             name='brake_time',
             default=0.1,

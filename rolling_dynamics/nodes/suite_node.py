@@ -13,6 +13,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
+from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, overridable
 from rolling_dynamics.text import printable
@@ -53,6 +54,12 @@ class SuiteNode(LifecycleNode):
 
     Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`
     and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend.
+
+    Attributes
+    ----------
+    alarm
+        An error that is reported until it is cleared, or the empty string.
+
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class SuiteNode(LifecycleNode):
         """
         super().__init__(name, **options)
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
+        self.alarm = ''
         self._service_change_state.callback = _never_raise(
             self._service_change_state.callback, self.get_logger()
         )
@@ -114,6 +122,11 @@ class SuiteNode(LifecycleNode):
     def health(self) -> Health:
         """Return level, message and values for the diagnostics."""
         return OK, 'ok', {}
+
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop that is at work, whose punctuality is reported."""
+        return None
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -207,6 +220,10 @@ class SuiteNode(LifecycleNode):
     def report_health(self) -> None:
         """Publish one diagnostic message."""
         level, message, values = self.health()
+        if self.loop is not None:
+            level, message, values = _with_punctuality(self.loop, level, message, values)
+        if self.alarm:
+            level, message = ERROR, f'{self.alarm}; {message}'
         if not self.active:
             level, message = max(level, WARN), f'{self.state_label}; {message}'
         status = DiagnosticStatus(
@@ -219,6 +236,28 @@ class SuiteNode(LifecycleNode):
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
+
+
+def _with_punctuality(
+    loop: PeriodicLoop, level: bytes, message: str, values: dict[str, Any]
+) -> Health:
+    """Add the figures of a loop, and the alarm that they give."""
+    record, share = loop.read_punctuality(), loop.overrun_share()
+    values = values | {
+        'ticks': record.ticks,
+        'misses': record.misses,
+        'skipped': record.skipped,
+        'worst jitter [s]': record.worst_jitter,
+        'mean work [s]': record.mean_work,
+    }
+    if loop.overruns is None:
+        return level, message, values
+    values['share of missed deadlines'] = share
+    for grade, name in ((ERROR, 'error'), (WARN, 'warn')):
+        text = loop.overruns.exceeds(name, share)
+        if text:
+            return max(level, grade), f'{message}; {text}', values
+    return level, message, values
 
 
 def _as_text(value: Any) -> str:

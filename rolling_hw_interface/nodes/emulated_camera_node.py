@@ -21,12 +21,12 @@ from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, Im
 from rolling_hw_interface.faults import CAMERA_FAULTS
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import markers_to_cloud
-from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import CAMERA_TABLE, model_of
 from sensor_msgs.msg import PointCloud2
 
 TABLE = (
-    RATE,
+    *LOOP_TABLE,
     Parameter(
         name='truth_topic',
         default='object/ground_truth',
@@ -113,7 +113,6 @@ class EmulatedCameraNode(LoopNode):
         values = {
             'images sent': self._sent,
             'clock ahead [s]': self._camera.offset,
-            **self.punctuality(),
         }
         if self._fault:
             return ERROR, self._fault, values

@@ -39,7 +39,7 @@ from rolling_hw_interface.emulated_motors import JointStates
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
 from rolling_hw_interface.faults import MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
-from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     FRAME_PREFIX,
@@ -59,7 +59,7 @@ BUSY = 100_000_000  # lag of the plant, after which its clock is put right [ns]
 RUBBING = ('coulomb', 'viscous')  # torques of friction in the drives
 TABLE = (
     SCENARIO,
-    RATE,
+    *LOOP_TABLE,
     JOINT_NAMES,
     SLIP_SHARE,
     ROLLING_RESISTANCE,
@@ -303,7 +303,6 @@ class EmulatedMotorsNode(LoopNode):
             'contact': self._told,
             'braking': motors.braking,
             'fastest joint [rad/s]': float(max(map(abs, motors.qd.tolist()), default=math.nan)),
-            **self.punctuality(),
         }
         if self._fault:
             return ERROR, self._fault, values

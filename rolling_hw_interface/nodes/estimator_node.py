@@ -37,7 +37,7 @@ from rolling_dynamics.nodes.qos import (
 from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE, Stamped
 from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
-from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     FILTER_TABLE,
@@ -63,7 +63,7 @@ MODES = {
 }
 TABLE = (
     SCENARIO,
-    RATE,
+    *LOOP_TABLE,
     JOINT_NAMES,
     STATE_TOPIC,
     Parameter(
@@ -322,7 +322,6 @@ class EstimatorNode(LoopNode):
             'camera ahead [s]': estimator.clock_offset,
             'clock restarts': estimator.clock.restarts,
             'estimate started anew': estimator.restarts,
-            **self.punctuality(),
         }
         if found is not None:
             spread = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))

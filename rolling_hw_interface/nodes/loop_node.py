@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolling_dynamics.errors import SimulationError
+from rolling_dynamics.nodes.overruns import Overruns
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.plant_parameters import OVERRUN
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.qos import overridable
 from rolling_dynamics.nodes.suite_node import SuiteNode
@@ -25,6 +27,7 @@ RATE = Parameter(
     read_only=True,
     text='turns of the loop a second',
 )
+LOOP_TABLE = (RATE, *OVERRUN)
 
 
 class LoopNode(SuiteNode):
@@ -93,7 +96,16 @@ class LoopNode(SuiteNode):
         """Start the loop."""
         self._fault, self.stamped, self.turns.over = '', 0, False
         self.begin(self.now())
-        self._loop = PeriodicLoop(self.tick, self.period(), name='loop', on_fault=self._fail)
+        if self.enabled:
+            self.alarm = ''
+        self._loop = PeriodicLoop(
+            self.tick,
+            self.period(),
+            name='loop',
+            on_fault=self._fail,
+            overruns=None if self.sim_time else Overruns(self.values),
+            on_overrun=self._overrun,
+        )
         self._loop.start()
 
     def period(self) -> float:
@@ -125,6 +137,11 @@ class LoopNode(SuiteNode):
         self._fault = f'the loop failed: {type(error).__name__}: {error}'
         self.get_logger().error(self._fault)
 
+    def _overrun(self, text: str) -> None:
+        self.enabled, self.alarm = False, text
+        self.get_logger().error(f'stopped until ~/enable: {text}')
+        self.switch(on=False)
+
     # -- helpers ----------------------------------------------------------------------------
 
     def now(self) -> int:
@@ -143,18 +160,10 @@ class LoopNode(SuiteNode):
         self._made.append((PolledSubscription.destroy, made))
         return made
 
-    def punctuality(self) -> dict[str, Any]:
-        """Return the figures of the loop for the diagnostics."""
-        if self._loop is None:
-            return {}
-        record = self._loop.read_punctuality()
-        return {
-            'ticks': record.ticks,
-            'misses': record.misses,
-            'skipped': record.skipped,
-            'worst jitter [s]': record.worst_jitter,
-            'mean work [s]': record.mean_work,
-        }
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop of this node."""
+        return self._loop
 
     def every(self, rate: str) -> int:
         """Return how many turns of the loop pass between two of a slower rate."""
@@ -164,6 +173,8 @@ class LoopNode(SuiteNode):
 
     def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.enabled = request.data
+        if request.data:
+            self.alarm = ''
         response.message = self.switch(on=request.data)
         response.success = True
         return response

@@ -38,7 +38,7 @@ from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.arm_frames import arm_frames
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
-from rolling_hw_interface.nodes.loop_node import LoopNode, RATE
+from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     BRIDGE_TABLE,
@@ -60,7 +60,7 @@ OUTPUTS = {  # name -> type, default topic
     'trajectory': (JointTrajectory, 'joint_trajectory_controller/joint_trajectory'),
 }
 TABLE = (
-    RATE,
+    *LOOP_TABLE,
     JOINT_NAMES,
     STATE_TOPIC,
     Parameter(
@@ -289,7 +289,6 @@ class MotorBridgeNode(LoopNode):
         values = {
             'phase': bridge.phase,
             'steps changed by a limit': bridge.clipped,
-            **self.punctuality(),
         }
         if self._fault or bridge.phase == 'stopped':
             return ERROR, self._fault or f'stopped: {bridge.reason}', values

@@ -19,8 +19,10 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.overruns import Overruns
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_dynamics.nodes.plant_parameters import OVERRUN
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription
 from rolling_dynamics.nodes.process import events_executor, run_node
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
@@ -68,6 +70,7 @@ TABLE = (
         read_only=True,
         text='time between two looks for topics that came',
     ),
+    *(entry for entry in OVERRUN if entry.name != 'overrun_abort'),
 )
 
 
@@ -135,7 +138,13 @@ class RecorderNode(SuiteNode):
         self._scan_timer = self.create_timer(
             self.values['scan_period'], self._scan, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
-        self._loop = PeriodicLoop(self._take, TAKE_PERIOD, name='taking', on_fault=self._fail)
+        self._loop = PeriodicLoop(
+            self._take,
+            TAKE_PERIOD,
+            name='taking',
+            on_fault=self._fail,
+            overruns=Overruns(self.values),
+        )
         self._loop.start()
 
     def deactivate(self) -> None:
@@ -233,6 +242,11 @@ class RecorderNode(SuiteNode):
         return sum(topic.lost for topic in self._taken.values())
 
     # -- health -----------------------------------------------------------------------------
+
+    @property
+    def loop(self) -> PeriodicLoop | None:
+        """The loop that takes messages."""
+        return self._loop
 
     def health(self) -> Health:
         """Return what was recorded and what was lost."""

@@ -1,0 +1,91 @@
+"""Loops of the nodes that miss their deadlines, since the process stands still for a while."""
+
+import signal
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import pytest
+from rolling_dynamics.nodes.qos import EVENT
+from std_srvs.srv import SetBool
+
+STANDSTILL = 1.0  # [s]
+LIMITS = {
+    'overrun_window': 2.0,
+    'overrun_warn': 0.1,
+    'overrun_error': 0.3,
+    'diagnostics_period': 0.1,
+}
+HARDWARE, DYNAMICS = 'rolling_hw_interface.nodes', 'rolling_dynamics.nodes'
+FLAT = {'scenario_file': 'laboratory_flat.yaml'}
+SLOW = {'rate': 100.0}  # on a busy machine too
+NODES = {
+    'simulator': (DYNAMICS, {'scenario_file': 'ball_on_plate_hard.yaml', **SLOW}),
+    'hybrid_simulator': (DYNAMICS, {'scenario_file': 'laboratory_damping.yaml', **SLOW}),
+    'robot_simulator': (DYNAMICS, {'scenario_file': 'pendulum_turn.yaml', **SLOW}),
+    'motor_bridge': (HARDWARE, SLOW),
+    'emulated_motors': (HARDWARE, {**FLAT, **SLOW}),
+    'emulated_camera': (HARDWARE, {'camera.rate': 50.0, **SLOW}),
+    'estimator': (HARDWARE, {**FLAT, **SLOW}),
+    'recorder': ('rolling_robotics.nodes', {}),
+}
+ENDED = sorted(set(NODES) - {'recorder'})
+
+
+def stand_still(process):
+    """Stop a process as a debugger or a loaded machine would, and let it go on."""
+    process.popen.send_signal(signal.SIGSTOP)
+    time.sleep(STANDSTILL)
+    process.popen.send_signal(signal.SIGCONT)
+
+
+def status_of(peer, name, accept):
+    def found(message):
+        status = message.status[0]
+        return status.name == name and accept(status)
+
+    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=found, timeout=40.0)[
+        0
+    ].status[0]
+
+
+def start(run_process, name, node, tmp_path, **limits):
+    package, params = NODES[node]
+    more = {'folder': tmp_path / 'bag'} if node == 'recorder' else {}
+    return run_process(
+        f'{package}.{node}_node',
+        params={**params, **more, **LIMITS, **limits},
+        arguments=('--ros-args', '-r', f'__node:={name}', '--'),
+    )
+
+
+def punctual(status):
+    values = {v.key: v.value for v in status.values}
+    return 'ticks' in values and 'missed' not in status.message
+
+
+@pytest.mark.parametrize('node', NODES)
+def test_missed_deadlines_are_an_error_in_the_diagnostics(peer, run_process, tmp_path, node):
+    name = f'{node}_late'
+    process = start(run_process, name, node, tmp_path)
+    status_of(peer, name, punctual)
+    stand_still(process)
+    status = status_of(peer, name, lambda s: 'missed' in s.message)
+    assert status.level == DiagnosticStatus.ERROR
+    assert 'overrun_error is 30%' in status.message
+    status_of(peer, name, punctual)  # what lies before the window is forgotten
+    assert process.stop() == 0
+    assert 'Traceback' not in process.text
+
+
+@pytest.mark.parametrize('node', ENDED)
+def test_too_many_missed_deadlines_end_the_work(peer, run_process, tmp_path, node):
+    name = f'{node}_ended'
+    process = start(run_process, name, node, tmp_path, overrun_abort=0.4)
+    status_of(peer, name, punctual)
+    stand_still(process)
+    process.wait_for('until ~/enable: ')
+    status = status_of(peer, name, lambda s: 'overrun_abort is 40%' in s.message)
+    assert status.level == DiagnosticStatus.ERROR
+    assert peer.call(SetBool, f'{name}/enable', SetBool.Request(data=True)).success
+    status_of(peer, name, lambda s: 'overrun_abort' not in s.message)
+    assert process.stop() == 0
