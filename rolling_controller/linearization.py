@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.per_system import once_per_system
 from rolling_dynamics.compiled import compiled_once, FastFunction
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.option import Option
 from rolling_dynamics.contract import default_weights, RegulatorWeights
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 
 GREATEST = 1e12
 CHOSEN = 'in the regulator, from the next goal on'

@@ -9,9 +9,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract import default_weights
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Layout
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.suggestion import check_names
 
 Limits = Mapping[str, tuple[float, float]] | float

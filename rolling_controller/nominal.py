@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.linearization import step_functions
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
 NOMINALS = ('simulated', 'plan')

@@ -7,7 +7,7 @@ import threading
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 
 T = TypeVar('T')
 

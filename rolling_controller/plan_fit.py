@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.text import printable, quoted
 from rolling_planner.plan import Plan
 

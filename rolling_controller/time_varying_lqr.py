@@ -15,8 +15,8 @@ from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.reduction import reduce_model

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Layout
-from rolling_dynamics.rolling_system import RollingSystem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,124 +1,22 @@
-"""The contract that every rolling system of the suite fulfils."""
+"""Former place of names of :mod:`rolling_dynamics.contract`; it goes with the next version."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from rolling_dynamics.lazy import moved_names
 
-import casadi as ca
-from rolling_dynamics.layout import Layout
+if TYPE_CHECKING:
+    from rolling_dynamics.contract.mode import Mode
+    from rolling_dynamics.contract.rolling_system import RollingSystem
 
+__all__ = [
+    'Mode',
+    'RollingSystem',
+]
 
-@dataclass(frozen=True, kw_only=True)
-class Mode:
-    """
-    One mode of motion: equations that hold while its guards stay positive.
-
-    Attributes
-    ----------
-    dynamics
-        ``(x, u, t, p) -> xdot``: the single source of the equations.
-    wrench
-        ``(x, u, t, p) -> (tau, f)``, 6 numbers [N m, N]: contact wrench on the object at the
-        contact point, expressed in the contact frame of the hand (Ch, that of its first chart);
-        None for a kinematic model.
-    guards
-        Name -> ``(x, u, t, p) -> scalar``: positive inside the mode; zero is an event.
-    resets
-        Name of a guard -> ``(x, u, t, p) -> x`` after the event.
-
-    """
-
-    dynamics: ca.Function
-    wrench: ca.Function | None = None
-    guards: Mapping[str, ca.Function] = field(default_factory=dict)
-    resets: Mapping[str, ca.Function] = field(default_factory=dict)
-
-
-class RollingSystem(Protocol):
-    """
-    What simulator, planner, controller, estimator, nodes and plots know of a system.
-
-    Attributes
-    ----------
-    name
-        Name of the kind of system, for example ``contact``.
-    state, control, parameters
-        Layouts of x, u and p.
-    modes
-        Modes of motion by name; the first is the one in which a plan is made.
-    independent_variable
-        ``time`` or ``arc length``.
-    retract
-        ``(x, d) -> x``: moves x by a tangent vector d.
-    difference
-        ``(x, y) -> d`` with ``retract(y, d) = x``: what is added and subtracted by linear methods.
-    tangent
-        Layout of d.
-    invariants
-        Named functions ``(x, u, t, p) -> scalar``: energy and the like.
-    pose
-        ``(x, p) -> (4x4, ...)``: poses of the bodies to draw, in W; output names are the bodies.
-
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the kind of system."""
-        ...
-
-    @property
-    def state(self) -> Layout:
-        """Layout of x."""
-        ...
-
-    @property
-    def control(self) -> Layout:
-        """Layout of u."""
-        ...
-
-    @property
-    def parameters(self) -> Layout:
-        """Layout of p."""
-        ...
-
-    @property
-    def tangent(self) -> Layout:
-        """Layout of d."""
-        ...
-
-    @property
-    def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name."""
-        ...
-
-    @property
-    def independent_variable(self) -> str:
-        """``time`` or ``arc length``."""
-        ...
-
-    @property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x``."""
-        ...
-
-    @property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d``."""
-        ...
-
-    @property
-    def invariants(self) -> Mapping[str, ca.Function]:
-        """Named functions ``(x, u, t, p) -> scalar``."""
-        ...
-
-    @property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> poses``."""
-        ...
-
-    @property
-    def model_hash(self) -> str:
-        """Content hash of the equations; two systems with one hash are the same model."""
-        ...
+__getattr__ = moved_names(
+    __name__,
+    {
+        'Mode': 'rolling_dynamics.contract.mode',
+        'RollingSystem': 'rolling_dynamics.contract.rolling_system',
+    },
+)

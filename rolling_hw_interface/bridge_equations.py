@@ -11,7 +11,7 @@ from functools import cache
 
 import casadi as ca
 from rolling_dynamics.compiled import compiled
-from rolling_dynamics.layout import Layout, vector_entry
+from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_hw_interface.arm import (
     dynamics_function,
     joint_acceleration_expression,

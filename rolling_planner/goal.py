@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.arrays import Array
 from rolling_planner.errors import InfeasibleError

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import math
 
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.surfaces import Surface
 from rolling_planner.arrays import Array
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.suggestion import check_names, suggestion
 from rolling_planner.arrays import Array
 from rolling_planner.collocation import METHODS

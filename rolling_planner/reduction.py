@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.arrays import Array
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.violation import Violation

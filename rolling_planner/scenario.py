@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.layout import Layout
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.attitude import read_attitude
 from rolling_dynamics.scenario.section import Section

@@ -10,9 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout
-from rolling_dynamics.rolling_system import Mode, RollingSystem
 from rolling_dynamics.simulation import Trajectory
 from transforms3d.quaternions import mat2quat
 

@@ -9,7 +9,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
-from rolling_dynamics.layout import Entry
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.simulation import Trajectory
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector

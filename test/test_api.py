@@ -45,3 +45,25 @@ def test_type_checkers_see_the_same_names(package):
     call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call))
     assert ast.literal_eval(call.args[1]) == typed
     assert set(import_module(package).__all__) == set(typed)
+
+
+MOVED = ['layout', 'rolling_system', 'tangent_space']
+
+
+@pytest.mark.parametrize('module', MOVED)
+def test_names_that_moved_still_work_and_warn(module):
+    old, new = (
+        import_module(f'rolling_dynamics.{module}'),
+        import_module('rolling_dynamics.contract'),
+    )
+    for name in set(old.__all__) & set(new.__all__):
+        with pytest.warns(DeprecationWarning, match=rf'contract\.\w+\.{name} now'):
+            assert getattr(old, name) is getattr(new, name)
+    with pytest.raises(AttributeError, match='has no attribute'):
+        _ = old.no_such_name
+
+
+def test_names_of_the_contract_are_those_that_type_checkers_see():
+    contract = import_module('rolling_dynamics.contract')
+    for name in contract.__all__:
+        assert getattr(contract, name).__doc__

@@ -15,8 +15,8 @@ from rolling_controller.balance.kalman_decomposition import (
 from rolling_controller.lqr_weights import limit_arrays, LqrWeights
 from rolling_controller.time_varying_lqr import law_function
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.reduction import reduce_model
 

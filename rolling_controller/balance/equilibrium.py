@@ -7,8 +7,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
 STILL = 1e-8  # greatest rate of the state at what counts as an equilibrium, in SI units

@@ -15,6 +15,7 @@ from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.machine import Array
 from rolling_controller.plan_fit import check_plan_fits
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
@@ -23,7 +24,6 @@ from rolling_dynamics.nodes.priority import drop_priority
 from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable
 from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_planner.nodes.conversions import message_to_plan

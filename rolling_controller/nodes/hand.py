@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array
-from rolling_dynamics.layout import Layout
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements, Source
 from rolling_dynamics.nodes.parameters import ParameterTable
 from rolling_dynamics.nodes.polled_subscription import PolledSubscription

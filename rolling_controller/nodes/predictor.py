@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
 
 KEPT = 2000  # commands that are remembered

@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 from rolling_controller.nodes.machine import Array
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Layout
 from rolling_dynamics.nodes.joint_state_codec import JointStateDecoder
 
 KEPT = 256  # states that are remembered

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Following
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.layout import Layout
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
 

@@ -32,13 +32,13 @@ from rolling_dynamics.contact.layouts import (
 from rolling_dynamics.contact.regulator_weights import CONTACT_WEIGHTS
 from rolling_dynamics.contact.representation import Representation
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Layout
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 
 class ContactSystem:

@@ -17,7 +17,7 @@ from rolling_dynamics.contact.first_order_kinematics import (
 )
 from rolling_dynamics.contact.representation import ContactState
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
-from rolling_dynamics.layout import Entry, vector_entry
+from rolling_dynamics.contract.layout import Entry, vector_entry
 from rolling_dynamics.surfaces.surface import Surface
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
-from rolling_dynamics.layout import Layout
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 

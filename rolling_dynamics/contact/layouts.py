@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.surfaces.surface import Surface
 
 GRAVITY = 9.81  # m/s^2, of the examples of the paper

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import convert_state
 from rolling_dynamics.contact.second_order_kinematics import second_order_kinematics
+from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout, vector_entry
 from transforms3d.euler import euler2quat, quat2euler
 
 ROLLING = 1e-6  # part of q_dot that no rolling gives, against the whole

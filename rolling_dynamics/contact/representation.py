@@ -8,7 +8,7 @@ from typing import Protocol
 
 import casadi as ca
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
-from rolling_dynamics.layout import Entry
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.surfaces.surface import Surface
 
 

@@ -1,6 +1,41 @@
 """The contract of a rolling system: what it must offer and what it may offer."""
 
-from rolling_dynamics.contract.capabilities import default_weights, DefaultWeights, offers
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from typing import TYPE_CHECKING
 
-__all__ = ['DefaultWeights', 'RegulatorWeights', 'default_weights', 'offers']
+from rolling_dynamics.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contract.capabilities import default_weights, DefaultWeights, offers
+    from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
+    from rolling_dynamics.contract.mode import Mode
+    from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+    from rolling_dynamics.contract.rolling_system import RollingSystem
+    from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+
+_PLACES = {
+    'capabilities': ('DefaultWeights', 'default_weights', 'offers'),
+    'layout': ('Entry', 'Layout', 'quaternion_entry', 'vector_entry'),
+    'mode': ('Mode',),
+    'regulator_weights': ('RegulatorWeights',),
+    'rolling_system': ('RollingSystem',),
+    'tangent_space': ('difference', 'retraction', 'tangent_layout'),
+}
+__all__ = [
+    'DefaultWeights',
+    'Entry',
+    'Layout',
+    'Mode',
+    'RegulatorWeights',
+    'RollingSystem',
+    'default_weights',
+    'difference',
+    'offers',
+    'quaternion_entry',
+    'retraction',
+    'tangent_layout',
+    'vector_entry',
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f'{__name__}.{module}' for module, names in _PLACES.items() for name in names}
+)

@@ -6,7 +6,7 @@ import inspect
 from typing import Protocol, TypeVar
 
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Capability = TypeVar('Capability')
 

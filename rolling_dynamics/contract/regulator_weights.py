@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.layout import Layout
+from rolling_dynamics.contract.layout import Layout
 
 TERMINAL = 1e3  # weight at the end over the one per second
 CONTROL = 0.1  # weight of a control of its scale over that of a deviation of its scale

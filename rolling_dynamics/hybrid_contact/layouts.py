@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolling_dynamics.contact.layouts import FAR
-from rolling_dynamics.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.surfaces.surface import Surface
 
 INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))

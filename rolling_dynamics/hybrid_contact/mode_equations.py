@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 from rolling_dynamics.contact.friction import contact_margins
 from rolling_dynamics.contact.rolling_dynamics import HandMotion
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.hybrid_contact.equations import (
     Accelerations,
     ContactMotion,
@@ -18,7 +19,6 @@ from rolling_dynamics.hybrid_contact.equations import (
     sliding,
 )
 from rolling_dynamics.hybrid_contact.placement import Placement
-from rolling_dynamics.layout import Layout
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 from rolling_dynamics.contact.layouts import CONTROL, HAND_CONFIGURATION, HAND_VELOCITY
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.rotations import rate_body, rate_space
 
 

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.inertia import checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
+from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.placement import (
     about_y,
@@ -25,11 +28,8 @@ from rolling_dynamics.hybrid_contact.placement import (
     spread,
     turn,
 )
-from rolling_dynamics.layout import Entry, Layout, vector_entry
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 Array = NDArray[np.float64]
 

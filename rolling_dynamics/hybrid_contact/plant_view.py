@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.rotations import product, rotation_matrix
 
 VIEW = Layout(

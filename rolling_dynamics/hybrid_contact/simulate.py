@@ -10,11 +10,11 @@ from typing import cast
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.contact_status import HybridState
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.hybrid_contact.transitions import Transitions
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Event, simulate, Trajectory
 from rolling_dynamics.simulation.control import as_control, ControlLike
 

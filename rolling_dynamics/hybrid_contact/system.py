@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics import inelastic_impact
 from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.equations import (
     answer,
@@ -34,11 +37,8 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     projected,
 )
 from rolling_dynamics.hybrid_contact.placement import PlanarPlacement, SpatialPlacement
-from rolling_dynamics.layout import Layout
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 Array = NDArray[np.float64]
 

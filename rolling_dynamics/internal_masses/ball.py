@@ -8,6 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball_equations import (
     BallState,
@@ -39,7 +40,6 @@ from rolling_dynamics.internal_masses.system import (
     CREEP,
     GRAVITY,
 )
-from rolling_dynamics.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 
 

@@ -9,6 +9,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.checks import (
     check_masses,
@@ -35,7 +36,6 @@ from rolling_dynamics.internal_masses.system import (
     CREEP,
     GRAVITY,
 )
-from rolling_dynamics.layout import Entry, vector_entry
 
 
 class PointMassDisk(ContactFunctions):

@@ -10,9 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.internal_masses.hybrid_run import HybridRun
 from rolling_dynamics.internal_masses.impact import Body
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.simulation.trajectory import Drift, Trajectory
 
 Array = NDArray[np.float64]

@@ -12,7 +12,10 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.masses import (
@@ -25,10 +28,7 @@ from rolling_dynamics.internal_masses.masses import (
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
 from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
 from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
-from rolling_dynamics.layout import Entry, Layout, vector_entry
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 GRAVITY = 9.81  # m/s^2
 CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking

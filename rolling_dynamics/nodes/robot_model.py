@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import robot_view, RobotView
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario, Scenario
 
 

@@ -1,6 +1,6 @@
 """State, control and parameters of the sphere with a pendulum."""
 
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 
 STATE = Layout(
     (

@@ -10,15 +10,15 @@ import hashlib
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.equations import E, sphere_equations, SphereEquations
 from rolling_dynamics.pendulum_sphere.integrals import sphere_integrals
 from rolling_dynamics.pendulum_sphere.layouts import CONTROL, PARAMETERS, STATE
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.posture import attitude_of, resting_direction
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import homogeneous, rate_space, rotation_matrix
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 
 @dataclass(frozen=True, eq=False)

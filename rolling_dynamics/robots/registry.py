@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from numpy.typing import ArrayLike
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import RobotView
-from rolling_dynamics.rolling_system import RollingSystem
 
 VIEWS: dict[str, str] = {
     'point_mass_ball': 'rolling_dynamics.internal_masses.robot_view',

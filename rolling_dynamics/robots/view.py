@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
-from rolling_dynamics.rolling_system import RollingSystem
 
 if TYPE_CHECKING:  # its module carries the adaptive integrators
     from rolling_dynamics.simulation.events import Event

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Layout
 from rolling_dynamics.simulation.control import ControlLike
 from rolling_dynamics.simulation.formula import Formula
 

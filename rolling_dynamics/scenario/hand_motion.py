@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.layout import Layout
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY, read_attitude
 from rolling_dynamics.scenario.control import Control

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.layout import Layout
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.scenario.control import Control, straight_between
 from rolling_dynamics.scenario.formulas import formula_of_time
 from rolling_dynamics.scenario.section import located, Section

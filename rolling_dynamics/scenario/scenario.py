@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.section import Section
 from rolling_dynamics.suggestion import suggestion

@@ -12,8 +12,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.control import StepControl
 from rolling_dynamics.simulation.dormand_prince import (
     INSTANTS,

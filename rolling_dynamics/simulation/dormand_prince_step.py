@@ -14,7 +14,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import (
     GUARDED,
     INSTANTS,

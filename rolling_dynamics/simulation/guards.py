@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import Mode, RollingSystem
 
 
 @dataclass(frozen=True, eq=False)

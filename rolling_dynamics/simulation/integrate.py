@@ -8,8 +8,8 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.scipy_solver import METHODS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import weakref
 
 import casadi as ca
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import compile_step
 from rolling_dynamics.simulation.guards import chart_guards, guard_set
 from rolling_dynamics.simulation.projection import projection

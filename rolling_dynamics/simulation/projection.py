@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 
 
 def projection(system: RollingSystem) -> ca.Function:

@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear
 from rolling_dynamics.simulation.events import Event, GuardWatch

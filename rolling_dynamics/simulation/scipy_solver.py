@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
 from rolling_dynamics.simulation.not_finite import not_finite
 from rolling_dynamics.simulation.piece import Piece

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
 Step = Callable[[Array, Array, float, float], Array]

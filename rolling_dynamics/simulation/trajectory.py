@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.simulation.event import Event
 
 

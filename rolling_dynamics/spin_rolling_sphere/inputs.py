@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import casadi as ca
-from rolling_dynamics.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.spin_rolling_sphere.darboux import angular_velocity, DarbouxInputs
 from rolling_dynamics.spin_rolling_sphere.direction_law import frame_angle, published_angles
 

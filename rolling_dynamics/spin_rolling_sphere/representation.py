@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import casadi as ca
-from rolling_dynamics.layout import Entry, quaternion_entry
+from rolling_dynamics.contract.layout import Entry, quaternion_entry
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal
 from rolling_dynamics.spin_rolling_sphere.montana import coordinate_rates

@@ -9,10 +9,11 @@ import hashlib
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.spin_rolling_sphere.coordinates import attitude_expression, checked_radius
 from rolling_dynamics.spin_rolling_sphere.darboux import checked_variant
@@ -20,7 +21,6 @@ from rolling_dynamics.spin_rolling_sphere.inputs import input_law, INPUTS
 from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
 from rolling_dynamics.spin_rolling_sphere.regulator_weights import SPIN_ROLLING_WEIGHTS
 from rolling_dynamics.spin_rolling_sphere.representation import REPRESENTATIONS
-from rolling_dynamics.tangent_space import difference, retraction, tangent_layout
 
 POLE_MARGIN = 1e-3  # least cos v_o of the coordinates
 CONTACT_S = Entry('contact_s', ('u_s', 'v_s'), 'm', 'S', 'vector', 'contact on the plane')

@@ -8,7 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.layout import Entry, Layout
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_planner.gait_planner.problem import Circle

@@ -11,8 +11,8 @@ from geometry_msgs.msg import PoseStamped, Transform, Twist
 from nav_msgs.msg import Path
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout
 from rolling_dynamics.nodes.conversions import (
     array_to_wrench,
     list_to_vector,

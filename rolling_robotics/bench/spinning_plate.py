@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_robotics.bench.mujoco_plate import mujoco_divergence, TUNINGS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.plan import Plan
 from rolling_robotics.figures.beside import Group, Motion

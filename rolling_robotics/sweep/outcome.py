@@ -11,8 +11,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
 from rolling_dynamics.simulation import Trajectory

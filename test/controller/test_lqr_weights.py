@@ -10,10 +10,10 @@ from rolling_controller.robot_laws.options import POINT_MASS, SPIN_ROLLING
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract import default_weights
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
-from rolling_dynamics.layout import Entry, Layout
 
 BALL = ContactSystem(Sphere(0.02), Plane())
 # What regulators of these systems have weighed since they were first tuned.

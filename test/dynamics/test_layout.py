@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 import numpy as np
 import pytest
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry, vector_entry
 
 LAYOUT = Layout(
     (quaternion_entry('q_WH'), vector_entry('p_WH', 'm', 'W'), Entry('psi', ('psi',), 'rad')),

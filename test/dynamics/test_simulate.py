@@ -10,9 +10,9 @@ import numpy as np
 from oracles.spinning_plate import SpinningPlate
 import pytest
 from rolling_dynamics.compiled import compiler
+from rolling_dynamics.contract.layout import Layout, vector_entry
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.errors import CancelledError, SimulationError
-from rolling_dynamics.layout import Layout, vector_entry
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.simulation import dormand_prince_step, simulate, Stepper
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.scipy_solver import METHODS

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_dynamics.contract.layout import Layout, vector_entry
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.internal_masses import published
 from rolling_dynamics.internal_masses.dae import simulate_dae
-from rolling_dynamics.layout import Layout, vector_entry
-from rolling_dynamics.rolling_system import Mode
 from rolling_dynamics.simulation import simulate
 
 

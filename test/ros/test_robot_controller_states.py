@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.nodes.robot_states import RobotStates
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry, Layout, quaternion_entry
 from rolling_dynamics.nodes.joint_state_codec import JointStateDecoder
 from sensor_msgs.msg import JointState
 

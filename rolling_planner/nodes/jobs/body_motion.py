@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry
 from rolling_dynamics.scenario import Scenario
 from rolling_planner import Plan, plan_rolling, Planner, PlanProblem
 from rolling_planner.collocation import METHODS

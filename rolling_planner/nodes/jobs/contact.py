@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.nodes.jobs.collocation import CollocationPlanner
 from rolling_planner.nodes.jobs.system_planner import Bodies, ODOMETRY, PlanningModel

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction, resting_direction

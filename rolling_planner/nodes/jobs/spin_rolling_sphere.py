@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.errors import InfeasibleError, NotConvergedError

@@ -11,9 +11,9 @@ from typing import Any, cast, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.configuration import find_config
+from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.layout import Entry
-from rolling_dynamics.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.watch import Iteration
