@@ -4,8 +4,8 @@ Quality of service of the suite's topics.
 A stream has a reliable writer, so that a recorder loses nothing, and best-effort readers, so that
 a control loop always sees the newest sample. Commands, events and latched topics are reliable at
 both ends; a log is latched with all that a recorder which comes late would miss, a journal is of
-no use without the streams beside it and is not. Every profile may
-be overridden through the usual ``qos_overrides`` parameters.
+no use without the streams beside it and is not. A service keeps many requests, and many answers to
+them. Every profile may be overridden through the usual ``qos_overrides`` parameters.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ LOG = _profile(200, reliable=True, latched=True)
 JOURNAL = _profile(200, reliable=True)
 RECORDER = _profile(1000, reliable=True)
 RECORDER_LATCHED = _profile(1000, reliable=True, latched=True)
+REQUESTS = _profile(1000, reliable=True)  # of ROS's own 10, what comes at once beyond is lost
 
 
 def overridable() -> QoSOverridingOptions:

@@ -3,22 +3,32 @@ An action server for several clients that works on one goal at a time.
 
 A newer goal supersedes the one before: that one is told to stop, aborts, and has returned before
 the newer one starts. Execution is a coroutine, so that the node goes on answering.
+
+A client's queue gets the answers to all clients and holds ten by default. Of many goals at once,
+the first are answered at once and the others one after the other, so that each client can read its
+own. Of those that wait for their answer only the newest is accepted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 import threading
+import time
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
+from rolling_dynamics.nodes.qos import REQUESTS
 from rolling_dynamics.text import printable
 
 CANCELLED = 'cancelled'
 SUPERSEDED = 'superseded'
 INACTIVE = 'inactive'
+AT_ONCE = 3  # goals that are answered without a pause
+PAUSE = 0.05  # between the answers after that [s]
 
 
 def resolve(node: Node, future: Future, value: Any) -> None:
@@ -36,6 +46,18 @@ def resolve(node: Node, future: Future, value: Any) -> None:
         executor.create_task(set_once)
     except (AttributeError, RuntimeError):
         set_once()  # the executor has been shut down: nobody awaits any more
+
+
+async def pause(node: Node, duration: float) -> None:
+    """Wait [s], by a steady clock, while the node goes on."""
+    over = Future()
+    timer = node.create_timer(
+        duration, lambda: resolve(node, over, None), clock=Clock(clock_type=ClockType.STEADY_TIME)
+    )
+    try:
+        await over
+    finally:
+        node.destroy_timer(timer)
 
 
 class Goal:
@@ -121,14 +143,20 @@ class SingleGoalServer:
         self._latest: Goal | None = None
         self._goals: dict[bytes, Goal] = {}
         self._name = name
+        self._turn = 0.0  # by the pauses, of the newest goal; others may have gone before theirs
+        self._asked = 0
         self._server = ActionServer(
             node,
             action_type,
             name,
             self._run,
+            callback_group=ReentrantCallbackGroup(),  # who waits there holds up nothing else
             goal_callback=self._judge,
             handle_accepted_callback=self._accept,
             cancel_callback=self._cancel,
+            goal_service_qos_profile=REQUESTS,
+            result_service_qos_profile=REQUESTS,
+            cancel_service_qos_profile=REQUESTS,
             result_timeout=60,
         )
 
@@ -146,8 +174,15 @@ class SingleGoalServer:
         """Remove the server from its node."""
         self._server.destroy()
 
-    def _judge(self, _request: Any) -> GoalResponse:
+    async def _judge(self, _request: Any) -> GoalResponse:
+        self._asked = number = self._asked + 1
+        now = time.monotonic()
+        self._turn = max(self._turn, now - AT_ONCE * PAUSE) + PAUSE
+        if self._turn > now:
+            await pause(self._node, self._turn - now)
         reason = self._refusal()
+        if reason is None and number != self._asked:
+            reason = 'a newer goal came before it was accepted'
         if reason is None:
             return GoalResponse.ACCEPT
         self._node.get_logger().warning(f'{self._name}: goal refused: {printable(reason)}')

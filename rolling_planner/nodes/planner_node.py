@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.process import run_node
+from rolling_dynamics.nodes.qos import REQUESTS
 from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode
 from rolling_interfaces.action import PlanRolling
@@ -65,7 +67,13 @@ class PlannerNode(SuiteNode):
             self, PlanRolling, 'plan_rolling', self._execute, refusal=self._refusal
         )
         self._undo.append(self._server.destroy)
-        self._check = self.create_service(CheckPlan, 'check_plan', self._check_plan)
+        self._check = self.create_service(
+            CheckPlan,
+            'check_plan',
+            self._check_plan,
+            qos_profile=REQUESTS,
+            callback_group=ReentrantCallbackGroup(),  # goals are answered during a check
+        )
         self._undo.append(lambda: self.destroy_service(self._check))
         self.get_logger().info(f'{self._model.title}: ready to plan')
 

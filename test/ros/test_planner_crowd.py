@@ -1,0 +1,83 @@
+"""Many goals at once for the planner node, and goals while a trajectory is being checked."""
+
+import queue
+
+from geometry_msgs.msg import Transform
+import pytest
+from rclpy.action import ActionClient
+from rolling_interfaces.action import PlanRolling
+from rolling_interfaces.srv import CheckPlan
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+CODES = PlanRolling.Result
+GOALS = 100
+STATE_TIMEOUT = 5.0
+
+
+@pytest.fixture(scope='module')
+def node(run_process):
+    return run_process(
+        'rolling_planner.nodes.planner_node',
+        params={
+            'scenario_file': 'ball_on_plate_hard.yaml',
+            'work': 'fake_work:plan_work',
+            'state_timeout': STATE_TIMEOUT,
+        },
+    ).wait_for('ready to plan')
+
+
+def goal():
+    return PlanRolling.Goal(
+        system='contact',
+        start_names=['u_h', 'v_h'],
+        start_values=[0.0, 0.0],
+        goal_names=['u_h'],
+        goal_values=[0.01],
+        horizon=1.0,
+    )
+
+
+@pytest.mark.parametrize('clients', [1, 20])
+def test_of_many_goals_at_once_each_is_answered(peer, node, clients):
+    """They are, though a client's queue holds but ten answers: those to all clients."""
+    made = [ActionClient(peer.node, PlanRolling, 'plan_rolling') for _ in range(clients)]
+    assert all(client.wait_for_server(timeout_sec=10.0) for client in made)
+    peer.result(peer.send_goal(made[-1], goal()))  # the answers find their way
+    answers, results = queue.Queue(), queue.Queue()
+
+    def answered(future):
+        handle = future.result()
+        answers.put(handle.accepted)
+        if handle.accepted:
+            handle.get_result_async().add_done_callback(results.put)
+
+    def send():
+        for k in range(GOALS):
+            made[k % clients].send_goal_async(goal()).add_done_callback(answered)
+
+    peer.in_turn(send)
+    accepted = sum(answers.get(timeout=20.0) for _ in range(GOALS))
+    codes = [results.get(timeout=20.0).result().result.error_code for _ in range(accepted)]
+    assert set(codes) <= {CODES.NONE, CODES.PREEMPTED}
+    assert CODES.NONE in codes
+    peer.in_turn(lambda: [client.destroy() for client in made])
+
+
+def test_a_check_that_waits_for_the_state_holds_up_no_goal(peer, node):
+    """The check ends too, and says what is missing."""
+    client = ActionClient(peer.node, PlanRolling, 'plan_rolling')
+    checks = peer.node.create_client(CheckPlan, 'check_plan')
+    assert checks.wait_for_service(timeout_sec=10.0)
+    still = MultiDOFJointTrajectory(joint_names=['hand'])
+    for t in (0, 1):
+        point = MultiDOFJointTrajectoryPoint(transforms=[Transform()])
+        point.time_from_start.sec = t
+        still.points.append(point)
+    check = peer.in_turn(
+        checks.call_async, CheckPlan.Request(system='contact', hand_trajectory=still)
+    )
+    result = peer.result(peer.send_goal(client, goal()))
+    assert not check.done()
+    assert result.error_code == CODES.NONE
+    assert 'no hand/odometry' in peer.wait(check).reason
+    peer.in_turn(client.destroy)
