@@ -9,12 +9,10 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
+from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.simulation import Trajectory
-from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
-
-POLE = 1e-6  # regularity of a chart below which contact coordinates do not exist
 
 
 def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
@@ -22,7 +20,8 @@ def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, S
     Return the state in both representations, contact points and twists.
 
     Coordinates and contact frames are those of the first charts of the surfaces, whatever charts
-    the simulation used; coordinates are NaN at the poles of these charts.
+    the simulation used; coordinates are NaN at the poles of these charts. Turns are counted along
+    the integration where it was followed by :class:`ContactCoordinates`.
     """
     raw = along(trajectory, _view)
     parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
@@ -39,7 +38,7 @@ def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, S
     )
     arrays['w_HO_H'] = vector(w_HO_H, 'rad/s', 'H', 'angular velocity of the object in the hand')
     w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
-    arrays |= _coordinates(system, R_HO, p_HC, p_OC, w_HO_Ch)
+    arrays |= _coordinates(system, trajectory, w_HO_Ch)
     arrays['w_HO_Ch'] = entry_series(CoordinatesRepresentation.velocity, w_HO_Ch)
     arrays['p_HC'] = vector(p_HC, 'm', 'H', 'contact point on the hand')
     arrays['p_OC'] = vector(p_OC, 'm', 'O', 'contact point on the object')
@@ -58,58 +57,24 @@ def _hand(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
 
 
 def _coordinates(
-    system: ContactSystem,
-    R_HO: NDArray[np.float64],
-    p_HC: NDArray[np.float64],
-    p_OC: NDArray[np.float64],
-    w_HO_Ch: NDArray[np.float64],
+    system: ContactSystem, trajectory: Trajectory, w_HO_Ch: NDArray[np.float64]
 ) -> dict[str, Series]:
     """Return contact coordinates and their rates."""
-    contact_h = _located(system.hand_surface, p_HC)
-    contact_o = _located(system.object_surface, p_OC)
-    regular_h, R_HCh = _local(system.hand_surface, contact_h)
-    regular_o, R_OCo = _local(system.object_surface, contact_o)
-    regular = regular_h & regular_o
-    R = np.einsum('nji,njk,nkl->nil', R_HCh, R_HO, R_OCo)
-    psi = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
-    psi[~regular] = np.nan
-    psi[regular] = np.unwrap(psi[regular])
-    columns = np.column_stack([contact_o, contact_h, psi])
-    rates = np.array(_rates(system).map(len(psi))(columns.T, w_HO_Ch.T)).T
-    rates[~regular] = np.nan
-    contact_o[~regular_o] = np.nan
+    q = trajectory.followed
+    if q is None:  # turns between two output times are not seen
+        follower = ContactCoordinates(system, trajectory.parameters)
+        states = zip(trajectory.times, trajectory.states, strict=True)
+        q = np.array([follower.at(trajectory.system_at(t), x) for t, x in states])
+    rates = np.array(_rates(system).map(len(q))(q.T, w_HO_Ch.T)).T
+    rates[np.isnan(q).any(axis=1)] = np.nan
     entries = CoordinatesRepresentation.configuration
-    values = {'contact_o': contact_o, 'contact_h': contact_h, 'psi': psi[:, None]}
+    values = {'contact_o': q[:, 0:2], 'contact_h': q[:, 2:4], 'psi': q[:, 4:]}
     arrays = {e.name: entry_series(e, values[e.name]) for e in entries}
     names = tuple(f'{c}_dot' for e in entries for c in e.components)
     arrays['q_dot'] = entry_series(
         Entry('q_dot', names, 'chart/s', '', 'vector', 'rates of the contact coordinates'), rates
     )
     return arrays
-
-
-def _located(surface: Surface, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (u, v) in the first chart, continuous over time."""
-    out = np.empty((len(points), 2))
-    near = None
-    for k, point in enumerate(points):
-        out[k] = near = surface.locate(point, near=near)
-    return out
-
-
-def _local(
-    surface: Surface, uv: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return where the chart is regular, and contact frames, along a path."""
-    geometry = surface.numeric().map(len(uv))
-    values = geometry(uv.T, ca.DM(surface.parameter_values))
-    frames = np.array(values[1]).T.reshape(-1, 3, 3).transpose(0, 2, 1)
-    metric = np.array(values[2]).T.reshape(-1, 2, 2)
-    with np.errstate(invalid='ignore'):
-        area = np.sqrt(np.maximum(metric[:, 0, 0] * metric[:, 1, 1] - metric[:, 0, 1] ** 2, 0))
-        regular = area > POLE * (metric[:, 0, 0] + metric[:, 1, 1]) / 2
-    frames[~regular] = np.eye(3)
-    return regular, frames
 
 
 def _rates(system: ContactSystem) -> ca.Function:

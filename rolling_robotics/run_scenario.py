@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.progress import Progress
@@ -29,5 +31,13 @@ def simulate_scenario(
         atol=scenario.tolerances.absolute,
         events=scenario.events,
         dense=dense,
+        follower=follower_of(scenario),
         on_progress=on_progress,
     )
+
+
+def follower_of(scenario: Scenario) -> ContactCoordinates | None:
+    """Return what follows the contact coordinates of a scenario; None where it has none."""
+    if not isinstance(scenario.system, ContactSystem):
+        return None
+    return ContactCoordinates(scenario.system, scenario.p)

@@ -107,7 +107,7 @@ def closest_points(
     found = []
     if near is not None and convex:
         y = search.solve(np.asarray(near, dtype=float))
-        found = [] if y is None or _outside(hand_surface, y[-2:], hand_chart) else [y]
+        found = [y] if y is not None and hand_surface.is_inside(y[-2:], hand_chart) else []
     if not found:
         starts = hand_starts(hand_surface, hand_chart, pose[9:], near)
         if not convex:
@@ -140,8 +140,8 @@ def closest_points(
     best = min(
         results,
         key=lambda r: (
-            _outside(hand_surface, r.contact_h, hand_chart),
-            _outside(object_surface, r.contact_o, object_chart),
+            not hand_surface.is_inside(r.contact_h, hand_chart),
+            not (convex or object_surface.is_inside(r.contact_o, object_chart)),
             not r.curvature_margin > 0,
             abs(r.gap),
         ),
@@ -171,13 +171,6 @@ def _in_bounds(
         point_O = pose[:9].reshape(3, 3) @ (details[3:6] - pose[9:])  # rows of R^T
         y[:2] = locate_on_chart(object_surface, point_O, object_chart, op)
     return y
-
-
-def _outside(surface: Surface, uv: NDArray[np.float64], chart: int) -> bool:
-    """Tell whether coordinates lie outside the bounds of their chart."""
-    low, high = np.array(surface.charts[chart].bounds, dtype=float).T
-    periodic = [bool(period) for period in surface.charts[chart].periods]
-    return bool(np.any(((uv < low) | (uv > high)) & ~np.array(periodic)))
 
 
 def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
+from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.simulation.trajectory import Trajectory
@@ -37,6 +38,7 @@ def simulate(
     dense: bool = True,
     mode: str | None = None,
     switch_charts: bool = True,
+    follower: Follower | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> Trajectory:
     """
@@ -82,6 +84,9 @@ def simulate(
         Whether the state goes over to another chart of its surface where its own degenerates, an
         event; states then stand on the charts of :meth:`Trajectory.system_at`. Otherwise the
         simulation ends there.
+    follower
+        Follows quantities along the steps, between the output times too; what it returns is the
+        trajectory's ``followed``.
     on_progress
         Called with the time now and then; False ends the simulation with CancelledError.
 
@@ -124,6 +129,7 @@ def simulate(
         switch_charts=switch_charts,
         actions=_actions(events, list(own), list(extra)),
         extra=extra,
+        follower=follower,
         on_progress=on_progress,
     )
     if hasattr(system, 'check_state'):

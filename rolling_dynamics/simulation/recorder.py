@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
+from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.scipy_solver import ScipySolver
 from rolling_dynamics.simulation.trajectory import Drift, Segment
 
@@ -24,16 +25,24 @@ class Recorded(NamedTuple):
     segments: tuple[Segment, ...]
     drift: Mapping[str, Drift]
     steps: int
+    followed: NDArray[np.float64] | None
 
 
 class Recorder:
     """Collects steps into output."""
 
     def __init__(
-        self, system: RollingSystem, t_eval: NDArray[np.float64] | None, *, dense: bool
+        self,
+        system: RollingSystem,
+        t_eval: NDArray[np.float64] | None,
+        *,
+        dense: bool,
+        follower: Follower | None = None,
     ) -> None:
         """Prepare for output at given times, or at the borders of steps if None."""
         self._layout, self._t_eval, self._dense = system.state, t_eval, dense
+        self._follower = follower
+        self._followed: list[NDArray[np.float64]] = []
         self.steps = 0
         n = len(system.state.entries)
         self._largest, self._total = np.zeros(n), np.zeros(n)
@@ -73,6 +82,11 @@ class Recorder:
         if times.size:
             self._times.append(times)
             self._states.append(self._on_constraints(kept.interpolate(times)))
+        if self._follower is not None:
+            borders = np.append(kept.times, end)
+            self._followed.append(
+                self._follower.along(self._system, borders, kept.interpolate, times)
+            )
         self._start = end
 
     def _on_constraints(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,13 +102,11 @@ class Recorder:
             self._write(solver, t, last=True)
         elif self._t_eval is not None and np.any(self._t_eval[self._done :] <= t):
             # stopped at the start, or right after an event
-            self._times.append(self._t_eval[self._done : self._done + 1])
-            self._states.append(x[None, :])
+            self._append(self._t_eval[self._done : self._done + 1], x)
         if not self._segments or self._segments[-1].end < t:
             self._extend(t, lambda times: np.repeat(x[None, :], times.size, axis=0))
         if self._t_eval is None:
-            self._times.append(np.array([t]))
-            self._states.append(x[None, :])
+            self._append(np.array([t]), x)
         n = self._layout.size
         names = [entry.name for entry in self._layout.entries]
         return Recorded(
@@ -107,7 +119,15 @@ class Recorder:
                 if b > 0
             },
             self.steps,
+            np.vstack(self._followed) if self._followed else None,
         )
+
+    def _append(self, time: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+        """Write one more time of output."""
+        self._times.append(time)
+        self._states.append(x[None, :])
+        if self._follower is not None:
+            self._followed.append(self._follower.at(self._system, x)[None, :])
 
     def _extend(
         self, end: float, interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None

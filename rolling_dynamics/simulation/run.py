@@ -15,6 +15,7 @@ from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear
 from rolling_dynamics.simulation.events import Event, GuardWatch
+from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.guards import atlas_of
 from rolling_dynamics.simulation.machine import Machine, machine_of
@@ -43,6 +44,7 @@ class Settings:
     switch_charts: bool
     actions: Mapping[str, str]
     extra: Mapping[str, ca.Function] = field(default_factory=dict)
+    follower: Follower | None = None
     on_progress: Callable[[float], object] | None = None
 
 
@@ -59,7 +61,7 @@ class Run:
     ) -> None:
         """Get ready; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
-        self._recorder = Recorder(system, t_eval, dense=settings.dense)
+        self._recorder = Recorder(system, t_eval, dense=settings.dense, follower=settings.follower)
         self._events: list[Event] = []
         self._stopped = False
         self._restarts = 0
@@ -274,4 +276,5 @@ class Run:
             drift=recorded.drift,
             segments=recorded.segments,
             steps=recorded.steps,
+            followed=recorded.followed,
         )

@@ -101,6 +101,8 @@ class Trajectory:
         Stretches on one set of charts, with dense output.
     steps
         Number of steps that were accepted.
+    followed
+        What the follower returned at the output times, shape (N, k); None without a follower.
 
     """
 
@@ -114,6 +116,7 @@ class Trajectory:
     drift: Mapping[str, Drift] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     steps: int = 0
+    followed: NDArray[np.float64] | None = None
 
     @property
     def terminal_event(self) -> Event | None:

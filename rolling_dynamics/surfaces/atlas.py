@@ -54,8 +54,15 @@ def locate_on_chart(
             for k, period in enumerate(c.periods):
                 if period:
                     uv[k] += period * round((target[k] - uv[k]) / period)
+    elif near is not None:
+        try:
+            uv = _polished(surface, point, chart, values, np.array(near, dtype=float))
+        except SurfaceError:  # too far away
+            uv = surface.locate(point, chart, near)
+        else:
+            uv = uv if surface.is_inside(uv, chart) else surface.locate(point, chart, near)
     else:
-        uv = surface.locate(point, chart, near)
+        uv = surface.locate(point, chart)
     return _polished(surface, point, chart, values, uv)
 
 

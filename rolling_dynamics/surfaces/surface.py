@@ -272,6 +272,14 @@ class Surface:
                 f'({uv[0]:.6g}, {uv[1]:.6g}); start at a point away from its poles and edges'
             )
 
+    def is_inside(self, uv: ArrayLike, chart: int = 0) -> bool:
+        """Tell whether (u, v) lies within the bounds of a chart; a period has none."""
+        c = self.charts[chart]
+        return all(
+            bool(period) or low <= value <= high
+            for value, (low, high), period in zip(np.asarray(uv), c.bounds, c.periods, strict=True)
+        )
+
     def locate(
         self, point: ArrayLike, chart: int = 0, near: ArrayLike | None = None
     ) -> NDArray[np.float64]:
@@ -318,6 +326,7 @@ class Surface:
 
         starts = [np.asarray(near, dtype=float)] if near is not None else []
         low, high = self._box()
+        outside: NDArray[np.float64] | None = None  # the same point, as over a pole of the chart
         starts += list(np.random.default_rng(0).uniform(low, high, size=(20, 2)))
         for start in starts:
             found = least_squares(
@@ -325,7 +334,11 @@ class Surface:
             )
             if np.linalg.norm(found.fun) < 1e-9 * max(1.0, float(np.linalg.norm(point))):
                 uv: NDArray[np.float64] = found.x
-                return uv
+                if self.is_inside(uv, chart):
+                    return uv
+                outside = uv if outside is None else outside
+        if outside is not None:
+            return outside
         raise SurfaceError(f'{self.name}: no (u, v) gives the point {point.tolist()}')
 
 

@@ -12,6 +12,7 @@ from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_planner import Plan
 from rolling_robotics.result import arrays, heading
 from rolling_robotics.result_arrays import Values
+from rolling_robotics.run_scenario import follower_of
 
 SAMPLES = 400  # output times of the simulated plan
 
@@ -61,6 +62,7 @@ class Planned:
             rtol=scenario.tolerances.relative,
             atol=scenario.tolerances.absolute,
             events=dict(self.events),
+            follower=follower_of(scenario),
         )
 
 

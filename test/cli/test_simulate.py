@@ -4,7 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from transforms3d.quaternions import quat2mat
 import yaml
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 def arrays(path):
@@ -182,3 +185,55 @@ def test_events_may_be_recorded_only(simulated, plate):
     assert document['end'] == 3
     assert {e['stops'] for e in document['events']} == {False}
     assert len(document['events']) > 1
+
+
+@pytest.mark.parametrize('representation', ['attitude', 'coordinates'])
+def test_one_contact_frame_over_a_change_of_chart(simulated, scenarios, representation):
+    """
+    In a dish, near the pole of its chart: force and rate in Ch are those of the poses in the file.
+
+    Ch is built here from `contact_h` and the chart in docs/scenario.md.
+    """
+    scenario = yaml.safe_load((scenarios / 'ellipsoid_in_dish.yaml').read_text())
+    scenario |= {'friction': {'model': 'rolling', 'mu': 0.8}, 'duration': 2}
+    scenario['hand']['surface']['pole'] = 'z'
+    scenario['object']['surface']['pole'] = 'y'
+    scenario['initial']['contact'] |= {'u_h': 'pi - 0.5', 'v_h': 0.3}
+    if representation == 'coordinates':
+        scenario |= {'representation': representation}
+    scenario['output'] = {'rate': 1000}
+    ended, document, a = simulated(scenario)
+    assert ended.status == 0
+    assert 'hand_chart' in {e['name'] for e in document['events']}
+    h = a['time'][1] - a['time'][0]
+    u, v = a['contact_h'].T
+    x = np.stack([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), -np.sin(u)], 1)
+    n = -np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], 1)
+    R_HCh = np.stack([x, np.cross(n, x), n], 2)
+    R_WH, R_WO = (rotations(a[f'{body}_attitude']) for body in ('hand', 'object'))
+    five = np.array([-1, 16, -30, 16, -1]) / (12 * h * h)
+    acceleration = np.stack(
+        [np.convolve(c, five, 'valid') for c in a['object_position'].T], axis=1
+    )
+    newton = 0.2 * (acceleration - GRAVITY)
+    force = np.einsum('nij,njk,nk->ni', R_WH, R_HCh, a['f_contact'])[2:-2]
+    assert np.abs(force - newton).max() < 2e-5 * 0.2 * 9.81
+    assert np.abs(rotations(a['contact_attitude']) - R_WH @ R_HCh).max() < 1e-9
+    R_HO = np.swapaxes(R_WH, 1, 2) @ R_WO
+    rate = (8 * (R_HO[3:-1] - R_HO[1:-3]) - (R_HO[4:] - R_HO[:-4])) / (12 * h)
+    W = rate @ np.swapaxes(R_HO, 1, 2)[2:-2]
+    w_HO_H = np.stack(
+        [W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], 1
+    )
+    given = np.einsum('nij,nj->ni', R_HCh, a['w_HO_Ch'])[2:-2]
+    assert np.abs(given - w_HO_H / 2).max() < 1e-5 * np.abs(given).max()
+    scenario['output'] = {'rate': 1}
+    _, _, coarse = simulated(scenario)
+    for name in ('psi', 'contact_o', 'contact_h'):
+        assert coarse[name] == pytest.approx(a[name][::1000], abs=1e-9)
+    assert np.abs(np.diff(a['psi'][:, 0])).max() < 1
+
+
+def rotations(q):
+    """Return rotation matrices of unit quaternions w, x, y, z."""
+    return np.array([quat2mat(row) for row in q])
