@@ -75,7 +75,9 @@ class Linearization:
         self._n, self._m = system.tangent.size, system.control.size
         self._jacobian = FastFunction(step_functions(system)[1])
 
-    def along(self, p: Array, times: Array, states: Array, controls: Array) -> LinearSteps:
+    def along(
+        self, p: Array, times: Array, states: Array, ramps: tuple[Array, Array]
+    ) -> LinearSteps:
         """
         Return the linearised steps between the times of a trajectory.
 
@@ -83,8 +85,11 @@ class Linearization:
         ----------
         p
             Parameters of the system.
-        times, states, controls
-            Shapes (k + 1,), (k + 1, n), (k + 1, m); the control goes straight in between.
+        times, states
+            Shapes (k + 1,), (k + 1, n).
+        ramps
+            Controls at the start and at the end of each step, shape (k, m) each; straight in
+            between.
 
         Returns
         -------
@@ -97,7 +102,7 @@ class Linearization:
         out = np.empty((len(times) - 1, (self._n + self._m) * self._n))
         for k in range(len(out)):  # call by call, so that other threads have their turns
             x[:], x_next[:] = states[k], states[k + 1]
-            u0[:], u1[:] = controls[k], controls[k + 1]
+            u0[:], u1[:] = ramps[0][k], ramps[1][k]
             t[0], h[0] = times[k], times[k + 1] - times[k]
             out[k] = self._jacobian.evaluate()
         J = out.reshape(-1, self._n + self._m, self._n).transpose(0, 2, 1)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.linearization import step_functions
+from rolling_controller.plan_fit import check_states_fit
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_planner.plan import Plan
+from rolling_planner.plan_validity import HOLD
 
 NOMINALS = ('simulated', 'plan')
+MAX_KNOTS = 100_000  # 200 s at 2 ms; gains of the contact system then take 120 MB
+SLICE = 256  # steps between two questions whether to give up
 
 
 class NominalTrajectory(NamedTuple):
@@ -24,7 +29,12 @@ class NominalTrajectory(NamedTuple):
 
 
 def nominal_trajectory(
-    system: RollingSystem, p: NDArray[np.float64], plan: Plan, nominal: str, knot: float
+    system: RollingSystem,
+    p: NDArray[np.float64],
+    plan: Plan,
+    nominal: str,
+    knot: float,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> NominalTrajectory:
     """
     Return the trajectory that feedback is to follow.
@@ -39,53 +49,86 @@ def nominal_trajectory(
         ``simulated`` or ``plan``.
     knot
         Greatest time between two knots [s].
+    interrupted
+        Asked every some hundred steps whether to give up.
 
     Raises
     ------
     ParameterError
-        The plan is not one of this system, or the option is unknown.
+        The plan is not one of this system, needs more than ``MAX_KNOTS`` knots, or the option is
+        unknown.
+    SimulationError
+        The motion under the planned controls is not finite.
+    CancelledError
+        Interrupted.
 
     """
-    if tuple(plan.state_names) != tuple(system.state.names):
-        raise ParameterError(
-            f'the plan is of a system with states {", ".join(plan.state_names)}; this one has '
-            f'{", ".join(system.state.names)}'
-        )
-    if tuple(plan.control_names) != tuple(system.control.names):
-        raise ParameterError(
-            f'the plan has the controls {", ".join(plan.control_names)}; this system has '
-            f'{", ".join(system.control.names)}'
-        )
+    check_states_fit(plan, system)
     if nominal not in NOMINALS:
         raise ParameterError(f'nominal must be one of {NOMINALS}, got {nominal!r}')
-    count = max(int(np.ceil(plan.duration / knot)), 2)
-    times = plan.times[0] + np.linspace(0.0, plan.duration, count + 1)
-    controls = np.column_stack([np.interp(times, plan.times, c) for c in plan.controls.T])
+    times = plan.times[0] + _knots(plan.duration, knot)
+    controls = plan.controls_at(times)
     if nominal == 'plan':
+        if plan.interpolation == HOLD:
+            raise ParameterError(
+                "nominal 'plan' needs controls that are linear between the times, and "
+                "plan.interpolation is 'hold': take nominal 'simulated'"
+            )
         return NominalTrajectory(times, _interpolated(system, p, plan, times), controls)
     # steps end at the plan's nodes, where the slope of the control jumps
     stops = np.unique(np.concatenate([times, plan.times]))
     stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
     k = np.searchsorted(stops, times - 1e-12).clip(max=len(stops) - 1)
-    return NominalTrajectory(times, _simulated(system, p, plan, stops)[k], controls)
+    states = _simulated(system, p, plan, stops, interrupted)
+    return NominalTrajectory(times, states[k], controls)
+
+
+def _knots(duration: float, knot: float) -> NDArray[np.float64]:
+    """Return even times from 0 on, or raise ParameterError where they are too many."""
+    if not knot > 0:
+        raise ParameterError(f'knot must be positive [s], got {knot!r}')
+    if not duration <= MAX_KNOTS * knot:
+        raise ParameterError(
+            f'the plan lasts {duration:.6g} s; feedback keeps at most {MAX_KNOTS} knots, '
+            f'which at {knot:g} s each is {MAX_KNOTS * knot:g} s: give a shorter plan, or '
+            'several one after the other'
+        )
+    return np.linspace(0.0, duration, max(int(np.ceil(duration / knot)), 2) + 1)
 
 
 def _simulated(
-    system: RollingSystem, p: NDArray[np.float64], plan: Plan, times: NDArray[np.float64]
+    system: RollingSystem,
+    p: NDArray[np.float64],
+    plan: Plan,
+    times: NDArray[np.float64],
+    interrupted: Callable[[], bool],
 ) -> NDArray[np.float64]:
     """Return what the controls of a plan do, step by step."""
     step = FastFunction(step_functions(system)[0])
     x, u0, u1, t, h, params = step.inputs
     params[:], x[:] = p, plan.states[0]
-    controls = np.column_stack([np.interp(times, plan.times, c) for c in plan.controls.T])
+    before, after = plan.ramps_between(times)
     states = np.empty((len(times), system.state.size))
     states[0] = x
     for k in range(len(times) - 1):  # call by call, so that other threads have their turns
-        u0[:], u1[:] = controls[k], controls[k + 1]
+        if k % SLICE == 0:
+            if interrupted():
+                raise CancelledError('the simulation of the plan was interrupted')
+            _check_motion(times[k], x)
+        u0[:], u1[:] = before[k], after[k]
         t[0], h[0] = times[k], times[k + 1] - times[k]
         states[k + 1] = step.evaluate()
         x[:] = states[k + 1]
+    _check_motion(times[-1], x)
     return states
+
+
+def _check_motion(t: float, x: NDArray[np.float64]) -> None:
+    if not np.isfinite(x).all():
+        raise SimulationError(
+            f'the motion under the controls of the plan is not finite at {t:.6g} s: they are too '
+            'large, or the contact becomes singular'
+        )
 
 
 def _interpolated(

@@ -16,9 +16,10 @@ from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError
+from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
+from rolling_planner.plan_validity import HOLD
 from rolling_planner.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
@@ -85,22 +86,26 @@ class TimeVaryingLqr:
         knot
             Time between gains [s].
         interrupted
-            Asked now and then whether to give up.
+            Asked every some hundred knots, well below 0.1 s, whether to give up.
 
         Raises
         ------
         ParameterError
-            The plan is not one of this system, a weight is not right, or a name does not exist.
+            The plan is not one of this system or too long for its knots, a weight is not right, or
+            a name does not exist.
+        SimulationError
+            The motion under the planned controls, or its linearisation, is not finite.
         CancelledError
             Interrupted.
 
         """
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = (weights or LqrWeights()).of(system)
-        trajectory = nominal_trajectory(system, self.p, plan, nominal, knot)
+        trajectory = nominal_trajectory(system, self.p, plan, nominal, knot, interrupted)
         active = self._active(active_controls)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._store(trajectory)
+        self._held = plan if plan.interpolation == HOLD else None
         self._interrupted = interrupted
         limits = limit_arrays(system.control, control_limits)
         self._judge(self._solve(weights, active), active)
@@ -134,18 +139,26 @@ class TimeVaryingLqr:
         R = weights.control_diagonal(system.control)
         Q_root, R_root = np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h))
         linearization, reach = Linearization(system), None
+        before, after = self.plan.ramps_between(self.times)
         if len(active) == 0:
             return np.zeros(L.shape)
         for end in range(len(self.times) - 1, 0, -SLICE):
             if self._interrupted():
                 raise CancelledError('the design of the feedback was interrupted')
             part = slice(max(end - SLICE, 0), end + 1)
+            steps = slice(part.start, end)
             A, B = linearization.along(
-                self.p, self.times[part], self.states[part], self.controls[part]
+                self.p, self.times[part], self.states[part], (before[steps], after[steps])
             )
+            if not (np.isfinite(A).all() and np.isfinite(B).all()):
+                raise SimulationError(
+                    'the linearisation along the plan is not finite between '
+                    f'{self.times[part.start]:.6g} and {self.times[end]:.6g} s: the motion comes '
+                    'near a singularity there'
+                )
             used = LinearSteps(A, B[:, :, active])
             solution = solve_riccati(used, Q_root, R_root, L)
-            self.gains[part.start : end, active - self.rows.start] = solution.gains
+            self.gains[steps, active - self.rows.start] = solution.gains
             L = solution.factors[0]
             here = Reach.of(used)
             reach = here if reach is None else reach.after(here)
@@ -175,6 +188,8 @@ class TimeVaryingLqr:
         inputs[0][:] = x
         self._law_nominal[...] = self._nominal[k : k + 2]
         self._law_gains[...] = self._gains[k : k + 2]
+        if self._held is not None:
+            self._law_nominal[:, self.system.state.size :] = self._held.control_at(t)
         inputs[3][0] = share
         return self._law.evaluate()
 
@@ -183,7 +198,9 @@ class TimeVaryingLqr:
         k, s = self._knot(t)
         return (
             (1 - s) * self.states[k] + s * self.states[k + 1],
-            (1 - s) * self.controls[k] + s * self.controls[k + 1],
+            (1 - s) * self.controls[k] + s * self.controls[k + 1]
+            if self._held is None
+            else self._held.control_at(t),
         )
 
     def _knot(self, t: float) -> tuple[int, float]:

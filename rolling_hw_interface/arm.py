@@ -257,7 +257,7 @@ class PlanarArm:
         end = pitch - MOUNT
         dx, dz = x - c * math.cos(end) - x0, -(z + c * math.sin(end) - z0)
         cosine = (dx * dx + dz * dz - a * a - b * b) / (2 * a * b)
-        if abs(cosine) > 1.0:
+        if not abs(cosine) <= 1.0:
             raise ParameterError(
                 f'the arm does not reach x = {x:.4g} m, z = {z:.4g} m '
                 f'at a pitch of {pitch:.4g} rad'

@@ -165,7 +165,7 @@ class MarkerPattern:
         """Return the fit of a labelling, or its rms [m] where that is too large."""
         model = self.positions[places]
         R, p, rms = rigid_fit(model, seen)
-        if rms > self.tolerance:
+        if not rms <= self.tolerance:
             return rms
         used = tuple(places.tolist())
         if used not in self._stiffness:

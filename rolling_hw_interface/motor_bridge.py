@@ -264,7 +264,7 @@ class MotorBridge:
                 self._fail(
                     t, f'joint {int(np.argmax(self._stalled)) + 1} does not turn, by its encoder'
                 )
-            elif off[worst] > self.settings.tracking_limit:
+            elif not off[worst] <= self.settings.tracking_limit:
                 self.q, self.qd = self._seen.copy(), self._rate.copy()
                 self._fail(t, f'joint {worst + 1} is {off[worst]:.3g} rad from its reference')
 

@@ -69,7 +69,7 @@ def _time_text(problem: PlanProblem, missed: str) -> str:
 def _missed(problem: PlanProblem, best: Attempt) -> str:
     """Return what the best attempt does not meet, in words."""
     reasons = [f'{v} is broken' for v in best.broken]
-    if best.error > problem.goal_tolerance:
+    if not best.error <= problem.goal_tolerance:
         misses = {
             name: float(np.linalg.norm(m))
             for name, m in goal_misses(problem, best.rollout.states[-1]).items()
@@ -151,7 +151,7 @@ def _needed(
         watch,
         iterations=ITERATIONS,
     )
-    if not found.optimum.solved or found.error > problem.goal_tolerance + SOLVED:
+    if not (found.optimum.solved and found.error <= problem.goal_tolerance + SOLVED):
         return None
     return _words(name, problem, found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
@@ -72,9 +72,10 @@ def stationary_guess(problem: PlanProblem) -> Guess:
 def warm_guess(problem: PlanProblem, plan: Plan) -> Guess:
     """Return a plan, stretched to the horizon of the problem."""
     stretch = problem.horizon / plan.duration
-    return Guess.from_samples(
+    straight = Guess.from_samples(
         (plan.times - plan.times[0]) * stretch, plan.states, plan.controls, 1e-4, 'warm start'
     )
+    return replace(straight, controls=lambda t: plan.controls_at(plan.times[0] + t / stretch))
 
 
 def initial_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:

@@ -150,7 +150,7 @@ def _balanced(ball: PointMassBall, p: Array, x_start: Array, q: Array, a: Array)
             if np.linalg.norm(miss) < CLOSE:
                 break
             theta = theta - np.linalg.pinv((R @ slope)[:2], rcond=1e-6) @ miss
-        if np.linalg.norm((R @ moment(theta)[0])[:2] - wanted) > 1e-3 * total * radius:
+        if not np.linalg.norm((R @ moment(theta)[0])[:2] - wanted) <= 1e-3 * total * radius:
             raise ParameterError(
                 'no first guess: the masses cannot keep the centre of mass where this path needs '
                 'it; give a longer horizon, or rails that reach further'

@@ -211,7 +211,7 @@ def plan_throw_catch(
 
     found = least_squares(residuals, guess / scale, diff_step=1e-5, xtol=1e-12, ftol=1e-12)
     plan = _assemble(shooter, options, found.x * scale)
-    if plan is None or abs(plan.impact.excess) > 1e-3:
+    if plan is None or not abs(plan.impact.excess) <= 1e-3:
         raise PlanningError(
             'no throw was found whose impact leaves the object the energy to come upright; start '
             'the search from another profile or height'
@@ -223,12 +223,12 @@ def plan_throw_catch(
 def _check_limits(plan: ThrowCatchPlan, options: ThrowCatchOptions) -> None:
     """Raise PlanningError where a throw needs more than there is."""
     for what, needed in (('impact', plan.impact.friction), ('carry', plan.carry_friction)):
-        if needed > options.friction:
+        if not needed <= options.friction:
             raise PlanningError(
                 f'the {what} would need a coefficient of friction of {needed:.3g}, '
                 f'{options.friction:.3g} is allowed; ask for a smaller tilt or a gentler profile'
             )
-    if plan.carry_normal_force < options.normal_force_min:
+    if not plan.carry_normal_force >= options.normal_force_min:
         raise PlanningError(
             f'the normal force falls to {plan.carry_normal_force:.3g} of the weight in the carry, '
             f'{options.normal_force_min:.3g} is asked for; start from a gentler profile'

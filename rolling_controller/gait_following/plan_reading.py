@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.posture import resting_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_planner.gait_planner import GaitSequence, GaitStep
 from rolling_planner.plan import Plan
+from rolling_planner.plan_validity import HOLD
 
 Array = NDArray[np.float64]
+SLICE = 512  # samples between two questions whether to give up
 STILL = 1e-5  # rad, rad/s: a pendulum nearer than this to its rest is at rest
 FIT = 1e-3  # m, m/s, rad: by how much the plan may differ from the gaits that were read
 
 
-def read_gaits(params: SphereParameters, plan: Plan) -> GaitSequence:
+def read_gaits(
+    params: SphereParameters, plan: Plan, interrupted: Callable[[], bool] = lambda: False
+) -> GaitSequence:
     """
     Return the sequence of gaits of which a plan consists.
 
@@ -31,13 +36,22 @@ def read_gaits(params: SphereParameters, plan: Plan) -> GaitSequence:
         The sphere.
     plan
         States sampled so densely that every rest between two swings is among them.
+    interrupted
+        Asked at each swing, and every some hundred samples, whether to give up.
 
     Raises
     ------
     ParameterError
         The plan consists of something else.
+    CancelledError
+        Interrupted.
 
     """
+    if plan.interpolation == HOLD:
+        raise ParameterError(
+            "the torques of gaits are linear between the times, and plan.interpolation is 'hold': "
+            "sample the gaits and send them as 'linear'"
+        )
     n = _directions(plan.states)
     rate = plan.states[:, STATE.slice('w_WP_W')]
     away = np.linalg.norm(n - resting_direction(params), axis=1)
@@ -48,14 +62,25 @@ def read_gaits(params: SphereParameters, plan: Plan) -> GaitSequence:
         )
     rests = np.flatnonzero(still)
     swings = [(a, b) for a, b in pairwise(rests.tolist()) if b > a + 1]
+    steps = []
+    for begin, end in swings:
+        _ask(interrupted)
+        steps.append(_step(params, plan, begin, end))
     found = GaitSequence(
         params=params,
         start=plan.states[0, STATE.slice('contact')].copy(),
-        steps=tuple(_step(params, plan, a, b) for a, b in swings),
+        steps=tuple(steps),
         duration=float(plan.times[-1]),
     )
-    _check(found, plan, n)
+    for k in range(0, len(plan.times), SLICE):
+        _ask(interrupted)
+        _check(found, plan, n, slice(k, k + SLICE))
     return found
+
+
+def _ask(interrupted: Callable[[], bool]) -> None:
+    if interrupted():
+        raise CancelledError('the reading of the gaits was interrupted')
 
 
 def _step(params: SphereParameters, plan: Plan, begin: int, end: int) -> GaitStep:
@@ -88,21 +113,22 @@ def _directions(states: Array) -> Array:
     return -np.column_stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
 
 
-def _check(found: GaitSequence, plan: Plan, n: Array) -> None:
-    """Refuse a plan that is not what was read from it."""
-    ref = found.reference(plan.times)
+def _check(found: GaitSequence, plan: Plan, n: Array, part: slice) -> None:
+    """Refuse a plan that is not what was read from it, in a part of its samples."""
+    times, states = plan.times[part], plan.states[part]
+    ref = found.reference(times)
     R = found.params.shell_radius
-    Omega = plan.states[:, STATE.slice('w_WS_W')]
+    Omega = states[:, STATE.slice('w_WS_W')]
     pairs = {
-        'contact': plan.states[:, STATE.slice('contact')] - ref.position,
+        'contact': states[:, STATE.slice('contact')] - ref.position,
         'w_WS_W': R * np.column_stack([Omega[:, 1], -Omega[:, 0]]) - ref.velocity,
-        'q_WP': n - ref.n,
+        'q_WP': n[part] - ref.n,
     }
     for name, miss in pairs.items():
         size = np.linalg.norm(miss, axis=1)
         k = int(np.argmax(size))
         if not size[k] < FIT:
             raise ParameterError(
-                f'the plan is no sequence of gaits: {name} at {plan.times[k]:.4g} s is '
+                f'the plan is no sequence of gaits: {name} at {times[k]:.4g} s is '
                 f'{size[k]:.3g} off what swings would do'
             )

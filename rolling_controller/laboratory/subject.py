@@ -90,7 +90,7 @@ def _semi_axes(system: ContactSystem) -> tuple[float, float, float]:
 
 def _width(edges: Array) -> float:
     low, high = edges.tolist()
-    if abs(low + high) > SAME * (high - low):
+    if not abs(low + high) <= SAME * (high - low):
         raise ParameterError(
             f'the origin of the hand must be the middle of the plate, its edges are {low:g} and '
             f'{high:g} m'
@@ -99,13 +99,13 @@ def _width(edges: Array) -> float:
 
 
 def _downward(gravity_W: Array) -> float:
-    if np.abs(gravity_W[:2]).max() > SAME * abs(gravity_W[2]):
+    if not np.abs(gravity_W[:2]).max() <= SAME * abs(gravity_W[2]):
         raise ParameterError(f'gravity must point along -z of the world, got {gravity_W.tolist()}')
     return -float(gravity_W[2])
 
 
 def _check(what: str, given: float, needed: float) -> None:
-    if abs(given - needed) > SAME * needed:
+    if not abs(given - needed) <= SAME * needed:
         raise ParameterError(
             f'{what} must be {needed:.6g} kg m^2, that of the homogeneous body that the laws '
             f'know, got {given:.6g}'

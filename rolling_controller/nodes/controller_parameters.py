@@ -52,6 +52,27 @@ EXECUTION = (
         text='greatest norm of the error between state and start of the plan (m, rad, m/s, rad/s)',
     ),
     Parameter(
+        name='max_plan_duration',
+        default=200.0,
+        low=0.001,
+        high=1e6,
+        unit='s',
+        text='longest plan that is accepted; feedback by LQR keeps knots for 200 s',
+    ),
+    Parameter(
+        name='plan_stamp_tolerance',
+        default=5.0,
+        low=0.0,
+        high=3600.0,
+        unit='s',
+        text='greatest difference between the stamp of a plan and now; stamp 0 is always accepted',
+    ),
+    Parameter(
+        name='require_model_hash',
+        default=True,
+        text='refuse plans without model_hash; false trusts plans from other software',
+    ),
+    Parameter(
         name='goal_tolerance',
         default=0.05,
         low=0.0,

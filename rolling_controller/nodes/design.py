@@ -64,11 +64,15 @@ def design_law(
     Raises
     ------
     ParameterError
-        A weight is not right.
+        A weight is not right, or the plan is too long.
+    SimulationError
+        The motion under the planned controls is not finite.
+    CancelledError
+        Interrupted.
 
     """
     if weights is None:
-        return open_loop(model.system, model.params, plan)
+        return open_loop(model.system, model.params, plan, interrupted)
     law = TimeVaryingLqr(
         model.system,
         model.params,
@@ -80,7 +84,12 @@ def design_law(
     return Following(law, law.times, law.states, law.warning)
 
 
-def open_loop(system: RollingSystem, params: NDArray[np.float64], plan: Plan) -> Following:
+def open_loop(
+    system: RollingSystem,
+    params: NDArray[np.float64],
+    plan: Plan,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> Following:
     """Return the planned controls without feedback, and the motion that they cause."""
-    times, states, _ = nominal_trajectory(system, params, plan, 'simulated', KNOT)
+    times, states, _ = nominal_trajectory(system, params, plan, 'simulated', KNOT, interrupted)
     return Following(OpenLoop(plan), times, states)

@@ -14,9 +14,9 @@ from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.machine import Array
-from rolling_controller.plan_fit import check_plan_fits
+from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
@@ -26,7 +26,6 @@ from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, S
 from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
-from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from std_msgs.msg import String
 
@@ -46,6 +45,7 @@ class ExecutionNode(SuiteNode):
         self._server: SingleGoalServer | None = None
         self._equipment: Equipment | None = None
         self._execution: Execution | None = None
+        self._designs: set[Future] = set()  # under way; an interrupted one ends a little later
         self._contact: Any = None
         self._executed: Any = None
         self._settings: Any = None
@@ -142,8 +142,8 @@ class ExecutionNode(SuiteNode):
         if equipment is None:
             return _result(CODES.INACTIVE, 'the node is not configured')
         try:
-            plan = message_to_plan(goal.request.plan)
-            check_plan_fits(plan, self.system)
+            now_ns = self.get_clock().now().nanoseconds
+            plan = accepted_plan(goal.request.plan, self.system, self.values, now_ns)
         except RollingError as error:
             return _result(CODES.INVALID_GOAL, str(error))
         self.make_way()
@@ -151,7 +151,7 @@ class ExecutionNode(SuiteNode):
         if now is None:
             return _result(CODES.STALE_STATE, equipment.stale_text())
         apart = equipment.tracker.start_error(plan, now[1])
-        if apart > self.values['start_tolerance']:
+        if not apart <= self.values['start_tolerance']:  # refuses what is not a number, too
             text = (
                 f'the plan starts {apart:.3g} away from the present state; '
                 f'start_tolerance allows {self.values["start_tolerance"]:g}'
@@ -206,15 +206,21 @@ class ExecutionNode(SuiteNode):
 
         def work() -> None:
             drop_priority()
+            self._designs.add(designed)
             try:
                 following = self.design(plan, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
                 resolve(self, designed, following)
+            except CancelledError:
+                self.get_logger().info('the design of the feedback was interrupted')
+                resolve(self, designed, None)
             except RollingError as error:
                 resolve(self, designed, str(error))
             except Exception as error:  # noqa: BLE001 - told to the client
                 resolve(self, designed, f'the feedback could not be designed: {error}')
+            finally:
+                self._designs.discard(designed)
 
         goal.on_stop(lambda: resolve(self, designed, None))
         threading.Thread(target=work, name='design', daemon=True).start()
@@ -251,7 +257,8 @@ class ExecutionNode(SuiteNode):
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values
-        return OK, 'executing' if execution is not None else 'waiting', values
+        idle = 'designing the feedback' if self._designs else 'waiting'
+        return OK, 'executing' if execution is not None else idle, values
 
 
 def _result(code: int, text: str) -> ExecutePlan.Result:

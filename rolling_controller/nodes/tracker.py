@@ -12,6 +12,7 @@ from rolling_controller.law import Following
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import SimulationError
 from rolling_planner.plan import Plan
 
 
@@ -125,9 +126,16 @@ class Tracker:
         x
             State, shape (state.size,).
 
+        Raises
+        ------
+        SimulationError
+            The law gave a control that is not finite.
+
         """
         u = self._following.law.command(t, x)
         u = np.minimum(np.maximum(u, -self._limits), self._limits)
+        if not np.isfinite(u).all():
+            raise SimulationError(f'the law gave no finite control at {t:.3f} s of the plan')
         out = self._evaluate(x, self._reference(t), u, t, self._params)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
@@ -150,15 +158,16 @@ class Tracker:
         return (1.0 - s) * states[k] + s * states[k + 1]
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:
-        worst = min(margins, key=margins.__getitem__, default='')
-        if not worst or margins[worst] > 0.0:
+        low = {name: margin for name, margin in margins.items() if not margin > 0.0}
+        if not low:
             self._negative_since = None
             return ''
         if self._negative_since is None:
             self._negative_since = t
         if t - self._negative_since < self._patience:
             return ''
-        return f'{worst} = {margins[worst]:.4g}, it must be positive'
+        worst = min(low, key=low.__getitem__)
+        return f'{worst} = {low[worst]:.4g}, it must be positive'
 
 
 def _guards(system: RollingSystem) -> Mapping[str, ca.Function]:

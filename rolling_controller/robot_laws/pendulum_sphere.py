@@ -52,14 +52,10 @@ class PendulumRobot:
         SwingTracking(self._params)
         SpatialSwing(params=self._params, direction=0.0, amplitude=0.1, period=1.0).at(0.0)
 
-    def follow(
-        self,
-        plan: Plan,
-        interrupted: Callable[[], bool] = never,  # noqa: ARG002  it takes no time
-    ) -> Following:
+    def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the follower of a plan that is a sequence of gaits."""
         follower = GaitFollower(
-            read_gaits(self._params, plan),
+            read_gaits(self._params, plan, interrupted),
             limits=GaitLimits(
                 torque=self._values['torque_limit'], friction=FRICTION * self._params.mu
             ),

@@ -73,11 +73,11 @@ def calibrate_rocking(
     if len(t) < FEWEST or t.shape != angle.shape:
         raise ParameterError(f'{len(t)} angles were recorded, {FEWEST} are needed')
     frequency, damping, rms, amplitude = _oscillator(t - t[0], angle)
-    if amplitude > LARGE:
+    if not amplitude <= LARGE:
         raise ParameterError(
             f'the object rocked by {amplitude:.2g} rad; let it come below {LARGE:g} rad first'
         )
-    if rms > 0.3 * amplitude:
+    if not rms <= 0.3 * amplitude:
         raise ParameterError('the angle does not rock as a damped oscillator; let the hand rest')
     p, x = np.asarray(params, dtype=float), np.asarray(at_rest, dtype=float)
     yy = system.parameters.slice('inertia').start + 1

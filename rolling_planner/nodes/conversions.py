@@ -27,9 +27,8 @@ from rolling_dynamics.suggestion import check_names
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner.plan import Plan
+from rolling_planner.plan_validity import check_sizes, Sizes
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
-
-LARGEST_PLAN = 1_000_000  # numbers in a plan that is taken from a message
 
 
 def plan_to_message(plan: Plan, stamp: Time, frame: str) -> RollingPlan:
@@ -56,27 +55,13 @@ def message_to_plan(message: RollingPlan) -> Plan:
     Raises
     ------
     ParameterError
-        Its arrays do not fit together, or are not finite; the text names the entry.
+        It is no plan; the text names the entry. Sizes are judged before anything is allocated.
 
     """
     n, m, k = len(message.state_names), len(message.control_names), len(message.times)
-    if not (n and m and k):
-        raise ParameterError('plan: state_names, control_names and times must not be empty')
-    for name, given, wanted in (
-        ('states', len(message.states), k * n),
-        ('controls', len(message.controls), k * m),
-    ):
-        if given != wanted:
-            raise ParameterError(f'plan.{name} must have {wanted} numbers, got {given}')
-        if given > LARGEST_PLAN:
-            raise ParameterError(f'plan.{name} has {given} numbers; {LARGEST_PLAN} at most')
-    if message.interpolation not in (
-        RollingPlan.INTERPOLATION_LINEAR,
-        RollingPlan.INTERPOLATION_HOLD,
-    ):
-        raise ParameterError(
-            f"plan.interpolation must be 'linear' or 'hold', got {quoted(message.interpolation)}"
-        )
+    check_sizes(
+        Sizes(n, m, k, len(message.states), len(message.controls), len(message.contact_wrenches))
+    )
     return Plan(
         system=message.system,
         model_hash=message.model_hash,

@@ -261,7 +261,7 @@ def _fits(
     end = Contact(u, v, R)
     if not inside.holds_point((u, v)) or _from_pole(end) < inside.pole_margin:
         return False
-    if angle_between(unit(inside.axis), end.normal) > inside.half_angle:
+    if not angle_between(unit(inside.axis), end.normal) <= inside.half_angle:
         return False
     return _stays(radius, start, turns, region)
 

@@ -85,7 +85,7 @@ def plan_geometric(
     motion = _direct(Limits(radius, start, region, discs, signs), goal)
     if motion is None and region.is_bounded:
         motion = _by_the_centre(Limits(radius, start, region, discs, signs), goal)
-    if motion is None or goal_error(motion.end, goal) > REACHED * max(1.0, radius):
+    if motion is None or not goal_error(motion.end, goal) <= REACHED * max(1.0, radius):
         raise PlanningError(
             'goal: no path stays in the contact region and off the poles of the chart; widen the '
             'region or lessen pole_margin'

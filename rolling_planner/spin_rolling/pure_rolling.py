@@ -83,7 +83,7 @@ def plan_closed_form(
             "widen the region, or allow spin (mode 'spin_rolling')"
         )
     best = min(found, key=lambda m: m.length)
-    if goal_error(best.end, goal) > REACHED * max(1.0, radius):
+    if not goal_error(best.end, goal) <= REACHED * max(1.0, radius):
         raise PlanningError(f'goal: missed by {goal_error(best.end, goal):.3g}')
     return best
 

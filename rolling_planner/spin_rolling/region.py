@@ -80,7 +80,7 @@ class ContactRegion:
                     f'{bounds[0]:g} to {bounds[1]:g} m'
                 )
         away = angle_between(unit(self.axis), normal)
-        if away > self.half_angle + EDGE:
+        if not away <= self.half_angle + EDGE:
             raise ParameterError(
                 f'{name}: the contact on the sphere lies {away:.4g} rad from the centre of the '
                 f'contact region, whose edge is at {self.half_angle:.4g} rad'

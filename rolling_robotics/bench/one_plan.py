@@ -41,12 +41,12 @@ def main() -> None:
         problem.system,
         problem.p,
         problem.x_start,
-        (plan.times, plan.controls),
+        plan.control_samples(),
         plan.duration,
         t_eval=points,
         events=(),
     ).states
-    controls = np.column_stack([np.interp(points, plan.times, c) for c in plan.controls.T])
+    controls = plan.controls_at(points)
     wrench_of = next(iter(problem.system.modes.values())).wrench
     if wrench_of is None:
         raise SystemExit('the system has no contact')

@@ -56,7 +56,7 @@ class Planned:
             scenario.system,
             scenario.p,
             scenario.x0,
-            (plan.times, plan.controls),
+            plan.control_samples(),
             plan.duration,
             t_eval=np.linspace(0, plan.duration, SAMPLES + 1),
             rtol=scenario.tolerances.relative,

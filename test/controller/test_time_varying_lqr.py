@@ -60,7 +60,7 @@ def test_linearisation_equals_finite_differences_of_the_step():
         e = step * np.eye(m)[k]
         B[:, k] = (moved(np.zeros(n), e) - moved(np.zeros(n), -e)) / (2 * step)
     steps = Linearization(system).along(
-        p, np.array([0.0, h]), np.array([x, end]), np.array([u, u])
+        p, np.array([0.0, h]), np.array([x, end]), (u[None], u[None])
     )
     assert_allclose(steps.A[0], A, atol=1e-8)
     assert_allclose(steps.B[0], B, atol=1e-8)
@@ -149,7 +149,7 @@ def test_coarse_plan_is_followed_to_its_end(hard):
 def test_foreign_plan_is_refused(hard):
     problem, plan = hard
     other = problem.system.with_representation('coordinates')
-    with pytest.raises(ParameterError, match='the plan is of a system with states'):
+    with pytest.raises(ParameterError, match=r'plan.state_names must be'):
         TimeVaryingLqr(other, problem.p, plan)
 
 

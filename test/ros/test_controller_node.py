@@ -5,6 +5,7 @@ import threading
 import time
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
@@ -36,7 +37,12 @@ def model():
 def controller(run_process):
     return run_process(
         'rolling_controller.nodes.controller_node',
-        params={**SCENARIO, 'open_loop': 'true', 'state_timeout': 1.0},
+        params={
+            **SCENARIO,
+            'open_loop': 'true',
+            'state_timeout': 1.0,
+            'diagnostics_period': 0.05,
+        },
     ).wait_for('steps a second')
 
 
@@ -69,7 +75,7 @@ def rest_plan(model, duration=0.3, **changes):
     system, count = model.system, round(duration / 0.05) + 1
     values = {
         'system': 'contact',
-        'model_hash': '',
+        'model_hash': model.system.model_hash,
         'state_names': tuple(system.state.names),
         'control_names': tuple(system.control.names),
         'times': np.linspace(0.0, duration, count),
@@ -112,6 +118,29 @@ def test_plan_that_is_none_is_answered(peer, client, model):
     result = execute(peer, client, message)
     assert result.error_code == CODES.INVALID_GOAL
     assert 'plan.controls must have 42 numbers, got 41' in result.error_string
+
+
+@pytest.mark.parametrize(
+    ('changes', 'text'),
+    [
+        ({'times': np.linspace(0, 1e6, 7)}, 'max_plan_duration allows 200 s'),
+        ({'times': np.linspace(0.05, 0.35, 7)}, 'plan.times must begin at 0'),
+        ({'model_hash': ''}, 'plan.model_hash is empty'),
+        ({'states': np.zeros((7, 22))}, 'q_WH must be a unit quaternion'),
+    ],
+)
+def test_plan_that_is_not_meant_is_answered(peer, client, model, changes, text):
+    result = execute(peer, client, rest_plan(model, **changes))
+    assert result.error_code == CODES.INVALID_GOAL
+    assert text in result.error_string
+
+
+def test_plan_for_another_time_is_answered(peer, client, model):
+    message = rest_plan(model)
+    message.header.stamp = Time(sec=10_000)
+    result = execute(peer, client, message)
+    assert result.error_code == CODES.INVALID_GOAL
+    assert 'plan_stamp_tolerance allows 5 s' in result.error_string
 
 
 def test_plan_is_executed_with_feedback(peer, client, model, simulator):
@@ -166,6 +195,52 @@ def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
     assert last
     assert abs(last[-1].accel.linear.z) < 1e-6
     peer.node.destroy_subscription(subscription)
+
+
+def test_plan_of_two_points_over_a_million_seconds_is_refused(peer, client, model, simulator):
+    """Whatever the parameters allow: feedback itself is bounded."""
+    ends = {'times': [0.0, 1e6], 'states': [model.start] * 2, 'controls': np.ones((2, 6))}
+    change(peer, 'controller', open_loop=False, max_plan_duration=1e6)
+    result = execute(peer, client, rest_plan(model, **ends))
+    change(peer, 'controller', open_loop=True, max_plan_duration=200.0)
+    assert result.error_code == CODES.INVALID_GOAL
+    assert 'the plan lasts 1e+06 s; feedback keeps at most 100000 knots' in result.error_string
+
+
+def test_held_controls_are_executed(peer, client, model, simulator):
+    """The plate goes up under a held push, and is braked: linear controls would end elsewhere."""
+    system, times = model.system, np.array([0.0, 0.1, 0.2, 0.3])
+    states, controls = np.tile(model.start, (4, 1)), np.zeros((4, 6))
+    controls[:, 5] = [0.2, -0.2, 0.0, 0.0]
+    states[2:, system.state.names.index('p_WH_z')] += 0.2 * 0.1**2
+    plan = rest_plan(model, times=times, states=states, controls=controls, interpolation='hold')
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    result = execute(peer, client, plan)
+    assert (result.error_code, result.error_string) == (CODES.NONE, '')
+    end = dict(zip(result.final_state_names, result.final_state_values, strict=True))
+    assert end['p_WH_z'] - states[0][6] == pytest.approx(0.2 * 0.1**2, rel=0.02)
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+
+
+def designing(controllers):
+    return any(s.message == 'designing the feedback' for s in controllers.status)
+
+
+def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
+    """It would take ten seconds and more; the answer and the end of its thread come at once."""
+    given_up = 'the design of the feedback was interrupted'
+    plan = rest_plan(model, 199.0)
+    plan.controls = [1e-6] * len(plan.controls)
+    change(peer, 'controller', open_loop=False)
+    before = controller.text.count(given_up)
+    handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan))
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=designing)
+    begin = time.monotonic()
+    assert peer.cancel(handle, 2.0).error_code == CODES.CANCELLED
+    while controller.text.count(given_up) == before:
+        assert time.monotonic() < begin + 2.0, controller.text
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: not designing(m))
+    change(peer, 'controller', open_loop=True)
 
 
 def test_newer_plan_supersedes(peer, client, model, simulator):

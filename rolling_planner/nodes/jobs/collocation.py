@@ -72,7 +72,7 @@ def planning_problem(model: PlanningModel, job: Mapping[str, Any]) -> PlanProble
         An entry is not allowed.
 
     """
-    if job['horizon'] > LONGEST_HORIZON:
+    if not job['horizon'] <= LONGEST_HORIZON:
         raise ParameterError(
             f'horizon must be at most {LONGEST_HORIZON:g} s, got {job["horizon"]:g}'
         )

@@ -55,7 +55,7 @@ def sampled(model: PlanningModel, plan: Plan, rate: float) -> Plan:
         for a, b in zip(plan.times[:-1], plan.times[1:], strict=True)
     ]
     times = np.append(np.concatenate(parts), plan.times[-1])
-    controls = np.column_stack([np.interp(times, plan.times, u) for u in plan.controls.T])
+    controls = plan.controls_at(times)
     found = RolloutSimulator(model.system, STEPS).run(
         model.params, plan.states[0], times, controls
     )

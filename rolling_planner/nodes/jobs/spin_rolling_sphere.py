@@ -157,7 +157,7 @@ def at_pace(plan: Plan, horizon: float) -> Plan:
     if horizon == 0:
         return plan
     least = plan.duration
-    if horizon < least - SAME:
+    if not horizon >= least - SAME:
         raise InfeasibleError(
             f'no plan: the motion takes {least:.4g} s within the bounds, horizon allows '
             f'{horizon:g} s; give a longer horizon, 0 for the shortest, or a larger bound of delta'
@@ -172,7 +172,7 @@ def sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
     times = np.unique(np.concatenate([grid, plan.times]))
     times = times[np.append(True, np.diff(times) > SAME)]
     times[-1] = plan.times[-1]
-    controls = np.column_stack([np.interp(times, plan.times, u) for u in plan.controls.T])
+    controls = plan.controls_at(times)
     fine = propagated(problem.radius, problem.start, times, controls)
     states = np.column_stack([fine.contacts, quaternions(fine.attitudes)])
     return replace(plan, times=times, states=states, controls=controls)
