@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import json
 import math
 import os
@@ -11,6 +13,11 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.regular_file import read_regular
+from rolling_dynamics.text import printable, quoted
+from rolling_robotics.result_checks import check_result
+
+MOST_BYTES = 1_000_000_000  # of a result
 
 
 def checked_output(path: Path, suffix: str) -> Path:
@@ -42,16 +49,28 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     The file appears complete or not at all.
     """
     text = _lines(document)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.')
+    with written_beside(path) as scratch:
+        scratch.write_text(text, encoding='utf-8')
+
+
+@contextlib.contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """
+    Yield a new file in the folder of another, whose place it takes at the end.
+
+    Its name cannot be foreseen, and it is removed where writing fails.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.stem}.', suffix=path.suffix)
+    os.close(handle)
+    scratch = Path(name)
     try:
-        with os.fdopen(handle, 'w', encoding='utf-8') as file:
-            file.write(text)
+        yield scratch
         mask = os.umask(0)
         os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
+        scratch.chmod(0o666 & ~mask)
+        scratch.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise
 
 
@@ -87,22 +106,40 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     Return a result that this package wrote.
 
+    Nothing but this file is opened, whatever stands in it.
+
     Raises
     ------
     ParameterError
-        There is no such file, or it is no result.
+        There is no such file, or it is no result, or a damaged one.
 
     """
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding='utf-8'))
-    except OSError as e:
-        raise ParameterError(f'{path}: cannot be read: {e.strerror}') from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-        raise ParameterError(f'{path}: is no JSON: {e}') from None
-    known = isinstance(document, dict) and str(document.get('format', '')).startswith('rolling/')
-    if not known or not isinstance(document.get('arrays'), dict):
-        raise ParameterError(
-            f'{path}: is no result of `rolling simulate` or `rolling plan` (entries `format` and '
-            '`arrays` are missing)'
+        document = json.loads(
+            read_regular(path, MOST_BYTES).decode('utf-8'),
+            object_pairs_hook=_without_doubles,
+            parse_constant=_no_number,
         )
-    return document
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as e:
+        raise ParameterError(f'{path}: is no JSON: {printable(e, 200)}') from None
+    except MemoryError:
+        raise ParameterError(f'{path}: does not fit into memory') from None
+    try:
+        return check_result(document)
+    except ParameterError as e:
+        raise ParameterError(f'{path}: {e}') from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'{quoted(double)} stands twice')
+    return out
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f'{text} is no number')

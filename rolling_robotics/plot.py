@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.damaged import damage_told
 from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.contact import contact_figure
 from rolling_robotics.figures.energy import energy_figure
@@ -63,18 +64,12 @@ def draw(
 
 def write_figure(name: str, make: Callable[[], Figure | None], path: Path) -> bool:
     """Write the figure that is made; tell whether there is one. Errors as in :func:`draw`."""
-    try:
-        with mpl.rc_context(STYLE):
-            figure = make()
-            if figure is None:
-                return False
+    with mpl.rc_context(STYLE), damage_told(f'{name}: the result'):
+        figure = make()
+        if figure is None:
+            return False
+        try:
             figure.savefig(path)
-    except OSError as e:
-        raise ParameterError(f'{path}: cannot be written: {e.strerror}') from None
-    except (KeyError, IndexError, TypeError, ValueError) as e:
-        if isinstance(e, ParameterError):
-            raise
-        raise ParameterError(
-            f'{name}: the result is damaged: {type(e).__name__} {e}; write it again'
-        ) from None
+        except OSError as e:
+            raise ParameterError(f'{path}: cannot be written: {e.strerror}') from None
     return True

@@ -22,6 +22,7 @@ from PIL import Image
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.animation.painter import Camera, extent, Painter
 from rolling_robotics.figures.style import COLOURS, DASHES, GREY, STYLE
+from rolling_robotics.files import written_beside
 from rolling_robotics.scene.scene import Scene, Strip
 
 DPI = 100
@@ -29,6 +30,8 @@ STRIP_HEIGHT = 95  # px
 COLOURS_OF_GIF = 96
 DEFAULT_CAMERA = Camera(math.radians(-60), math.radians(28))
 HEAD = 24  # px of the line above the scene
+MOST = {'.gif': 2_000, '.mp4': 20_000, '.png': 1}  # pictures; a GIF is made in memory
+MOST_TIMES = 20_000  # of a scene that is drawn
 Picture = NDArray[np.uint8]
 
 
@@ -63,9 +66,13 @@ class Shot:
 
     def times(self, scene: Scene) -> NDArray[np.float64]:
         """Return the times of the pictures."""
-        start, end = scene.times[0], scene.times[-1]
-        count = max(2, 1 + round((end - start) / self.speed * self.rate))
-        return np.linspace(start, end, count)
+        count = int(min(self.count(scene), MOST_TIMES))
+        return np.linspace(scene.times[0], scene.times[-1], count)
+
+    def count(self, scene: Scene) -> float:
+        """Return the number of pictures; a float, as it may be beyond all bounds."""
+        passed = float(scene.times[-1] - scene.times[0])
+        return float(max(2.0, 1.0 + np.round(passed / self.speed * self.rate)))
 
 
 def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Picture]:
@@ -160,21 +167,24 @@ def write_movie(
             f'--out: {path.name} needs ffmpeg, which is not installed (Debian: apt-get install '
             'ffmpeg); a *.gif needs nothing more'
         )
-    total = 1 if path.suffix == '.png' else len(shot.times(scene))
+    count, most = 1.0 if path.suffix == '.png' else shot.count(scene), MOST[path.suffix]
+    if not count <= most:
+        raise ParameterError(
+            f'--out: {path.name} would have {count:g} pictures, at most {most} are written; give '
+            f'--speed {shot.speed * count / most:.3g} or more'
+        )
+    total = int(count)
 
     def counted() -> Iterator[Picture]:
         for k, picture in enumerate(pictures(scene, shot, still=path.suffix == '.png')):
             on_picture(k, total)
             yield picture
 
-    partial = path.with_name(f'.{path.stem}.partial{path.suffix}')
     try:
-        WRITERS[path.suffix](counted(), shot.rate, partial)
-        partial.replace(path)
+        with written_beside(path) as scratch:
+            WRITERS[path.suffix](counted(), shot.rate, scratch)
     except OSError as e:
         raise ParameterError(f'{path}: cannot be written: {e.strerror}') from None
-    finally:
-        partial.unlink(missing_ok=True)
     return total
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_robotics.damaged import damage_told
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.contact import contact_scene
 from rolling_robotics.scene.internal_masses import mass_scene
@@ -58,19 +59,13 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
             f'--plan: is of the system {plan.get("system")!r}, the file of {name!r}; give a plan '
             'of the same system'
         )
-    try:
+    with damage_told('the result'):
         scenario = load_scenario(result['scenario'])
         scenario = replace(scenario, name=result.get('name', scenario.name))
         scene = BUILDERS[name](scenario, Arrays(result))
         ghosts = _ghosts(scene, result, plan)
         errors = error_strips(scene.bodies, ghosts) if plan is not None else ()
         return replace(scene, ghosts=ghosts, strips=(*scene.strips, *errors))
-    except (KeyError, IndexError, TypeError, ValueError) as e:
-        if isinstance(e, RollingError):
-            raise
-        raise ParameterError(
-            f'the result is damaged: {type(e).__name__} {e}; write it again'
-        ) from None
 
 
 def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -> tuple[Body, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import json
-import os
 from pathlib import Path
 import shutil
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.files import written_beside
 from rolling_robotics.sweep.outcome import Row
 from rolling_robotics.sweep.points import Sweep
 from rolling_robotics.version import version
@@ -94,12 +94,8 @@ class Store:
 
 def _written(table: pa.Table, path: Path) -> None:
     """Write a file beside its place and move it there."""
-    scratch = path.with_name(f'.{path.name}.{os.getpid()}')
-    try:
+    with written_beside(path) as scratch:
         pq.write_table(table, scratch)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _hash_of(path: Path) -> str:
