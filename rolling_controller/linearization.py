@@ -97,6 +97,7 @@ class Linearization:
             k steps.
 
         """
+        self._jacobian.renew()
         x, x_next, u0, u1, t, h, params = self._jacobian.inputs
         params[:] = p
         out = np.empty((len(times) - 1, (self._n + self._m) * self._n))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.compiled import newest
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.arrays import Array
 from rolling_planner.cost import cost_data, cost_expressions, tracked_view
@@ -126,7 +127,8 @@ def formulate(problem: PlanProblem) -> Formulation:
         tuple((name, used.tobytes()) for name, (_, used) in problem.object_goal.items()),
         problem.goal_mode == 'hard',
     )
-    if key not in _KEPT:
+    kept = _KEPT.get(key)
+    if kept is None or newest(kept.nodes.value) is not kept.nodes.value:  # compiled by now
         _KEPT[key] = _formulate(problem)
         if len(_KEPT) > KEPT:
             _KEPT.popitem(last=False)

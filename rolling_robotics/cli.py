@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return BAD_INPUT
     try:
-        return COMMANDS[args.command].run(args)
+        return _run(args)
     except (KeyboardInterrupt, CancelledError):
         say('stopped by Ctrl-C; nothing was written')
         return INTERRUPTED
@@ -117,6 +117,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return OK
     except Exception as e:  # noqa: BLE001
         return _failed(e)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run a command; say that machine code is being made in the background, if it is."""
+    status = COMMANDS[args.command].run(args)
+    compiled = sys.modules.get('rolling_dynamics.compiled')
+    names = compiled.pending() if compiled else []
+    if names:
+        say(
+            f'compiling in the background, so that the next run is faster: {", ".join(names)} '
+            '(ROLLING_COMPILE=never turns it off)'
+        )
+    return status
 
 
 def _failed(error: Exception) -> int:

@@ -3,6 +3,7 @@ What all tests share: where the independent derivations stand, SIGINT, the mark 
 system that the documentation shows.
 """
 
+import os
 from pathlib import Path
 import re
 import signal
@@ -15,6 +16,9 @@ from rolling_dynamics import simulate
 _DYNAMICS = str(Path(__file__).parent / 'dynamics')
 if _DYNAMICS not in sys.path:
     sys.path.insert(0, _DYNAMICS)
+
+# Tests leave no compiler behind, and measure nothing against one that runs beside them.
+os.environ.setdefault('ROLLING_COMPILE', 'now')
 
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.

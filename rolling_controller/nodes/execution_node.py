@@ -15,6 +15,7 @@ from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.plan_intake import accepted_plan
+from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
@@ -29,6 +30,7 @@ from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_planner.plan import Plan
 from std_msgs.msg import String
 
+COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
@@ -49,6 +51,7 @@ class ExecutionNode(SuiteNode):
         self._contact: Any = None
         self._executed: Any = None
         self._settings: Any = None
+        self._preparation: threading.Thread | None = None
 
     # -- what a subclass fills in -----------------------------------------------------------
 
@@ -96,7 +99,13 @@ class ExecutionNode(SuiteNode):
             self._execute,
             refusal=lambda: None if self.active else f'the node is {self.state_label}',
         )
-        threading.Thread(target=self._warm_up, name='warm-up', daemon=True).start()
+        self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
+        self._preparation.start()
+
+    @property
+    def preparing(self) -> bool:
+        """Whether what the loop needs is still being written out, to be compiled behind."""
+        return when() == BEHIND and self._preparation is not None and self._preparation.is_alive()
 
     def _warm_up(self) -> None:
         drop_priority()
@@ -209,6 +218,7 @@ class ExecutionNode(SuiteNode):
             self._designs.add(designed)
             try:
                 following = self.design(plan, lambda: goal.stop_reason is not None)
+                settle(COMPILE_LIMIT, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
                 resolve(self, designed, following)

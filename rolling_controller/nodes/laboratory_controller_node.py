@@ -22,6 +22,7 @@ from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.run_log import RunLog
 from rolling_controller.nodes.trial import Trial, TrialState
+from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.parameters import Parameter
@@ -35,6 +36,7 @@ from rolling_interfaces.msg import RollingContact
 from std_msgs.msg import Int64MultiArray, String
 from std_srvs.srv import Trigger
 
+COMPILE_LIMIT = 120.0  # longest wait for what a run evaluates to be compiled [s]
 LOOK_PERIOD = 0.05  # between two looks for a first state [s]
 SHARED = (
     'scenario_file',
@@ -157,6 +159,7 @@ class LaboratoryControllerNode(SuiteNode):
         begin = time.monotonic()
         try:
             prepared = subject.prepare()
+            settle(COMPILE_LIMIT, lambda: self._equipment is None)
         except RollingError as error:
             self._failed = str(error)
         except Exception as error:  # noqa: BLE001 - the node lives on and says why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import time
 import traceback
 from typing import Any
 
@@ -11,13 +12,16 @@ from lifecycle_msgs.msg import State as StateMessage
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics import compiled
+from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, overridable
 from rolling_dynamics.text import printable
 
+COMPILE_LIMIT = 120.0  # longest wait for machine code in a transition asked for by others [s]
+READY_PERIOD = 0.1  # between two looks whether everything is compiled [s]
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
 
@@ -91,6 +95,7 @@ class SuiteNode(LifecycleNode):
 
         """
         super().__init__(name, **options)
+        self._activation: Any = None
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
         self.alarm = ''
         self._service_change_state.callback = _never_raise(
@@ -128,6 +133,11 @@ class SuiteNode(LifecycleNode):
         """The loop that is at work, whose punctuality is reported."""
         return None
 
+    @property
+    def preparing(self) -> bool:
+        """Whether something is still being got ready for :meth:`activate`, in another thread."""
+        return False
+
     # -- life cycle -------------------------------------------------------------------------
 
     @property
@@ -149,7 +159,41 @@ class SuiteNode(LifecycleNode):
                 'real-time priority is not allowed here; a busy machine will be felt'
             )
         if self.values['autostart'] and self._succeeds(self.trigger_configure):
-            self._succeeds(self.trigger_activate)
+            self._activation = self.create_timer(
+                READY_PERIOD,
+                self._activate_if_ready,
+                clock=Clock(clock_type=ClockType.STEADY_TIME),
+            )
+            self._activate_if_ready()
+
+    def _activate_if_ready(self) -> None:
+        """Activate once what the loop evaluates is machine code, unless somebody else did."""
+        if self.compiling and self.state_label == 'inactive':
+            return
+        if self._activation is not None:
+            self.destroy_timer(self._activation)
+            self._activation = None
+            if self.state_label == 'inactive':
+                self._succeeds(self.trigger_activate)
+
+    @property
+    def compiling(self) -> str:
+        """Return what is being compiled or prepared, in words; empty if everything is there."""
+        names = compiled.pending(awaited=True)
+        if names:
+            return f'compiling {", ".join(names)}'
+        return 'preparing' if self.preparing else ''
+
+    def _await_machine_code(self) -> None:
+        """Wait, telling so, until the loop can keep its time."""
+        end = time.monotonic() + COMPILE_LIMIT
+        while text := self.compiling:
+            if time.monotonic() > end:
+                raise SimulationError(f'after {COMPILE_LIMIT:g} s it is still {text}')
+            self.report_health()
+            compiled.wait(self.values['diagnostics_period'], awaited=True)
+            time.sleep(READY_PERIOD)
+        compiled.renew()
 
     def make_safe(self) -> None:
         """Stop whatever runs, before the process ends."""
@@ -171,7 +215,8 @@ class SuiteNode(LifecycleNode):
 
     def on_activate(self, _state: State) -> TransitionCallbackReturn:
         """Activate; on failure stay inactive."""
-        if self._attempt('activate', self.activate):
+        ready = self._attempt('activate', self._await_machine_code)
+        if ready and self._attempt('activate', self.activate):
             return TransitionCallbackReturn.SUCCESS
         self._attempt('deactivate', self.deactivate)
         return TransitionCallbackReturn.FAILURE
@@ -225,7 +270,8 @@ class SuiteNode(LifecycleNode):
         if self.alarm:
             level, message = ERROR, f'{self.alarm}; {message}'
         if not self.active:
-            level, message = max(level, WARN), f'{self.state_label}; {message}'
+            doing = self.compiling or message
+            level, message = max(level, WARN), f'{self.state_label}; {doing}'
         status = DiagnosticStatus(
             level=level,
             name=self.get_fully_qualified_name().lstrip('/'),

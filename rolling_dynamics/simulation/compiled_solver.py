@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 import math
@@ -105,7 +104,6 @@ class CompiledSolver:
         step, self._dynamics = (FastFunction(f) for f in functions)
         self._function = step  # its buffers live as long as it does
         self._out, self._item = step.output, step.output.item
-        self._evaluate: Callable[[], None] = self._evaluate_curved if control.curved else step.call
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
         self._kept_if = step.inputs[7]
@@ -164,7 +162,7 @@ class CompiledSolver:
             Number of steps kept here.
 
         """
-        evaluate = self._evaluate
+        evaluate = self._evaluate if self._control.curved else self._function.call
         start, time, length, out, part = self._start, self._t, self._h, self._out, self._state_part
         item, error_at, least_at = self._item, self._error, self._least
         piece, moves, h, kept = self._piece, not self._held, self.next_step, 0
@@ -203,11 +201,12 @@ class CompiledSolver:
         self._state, self.clear = state, item(least_at) > 0
         return kept
 
-    def _evaluate_curved(self) -> None:
-        """Evaluate a step under a control that is no straight line over it."""
-        h = self._h[0]
-        times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
-        self._curved[:] = self._control.over(times)
+    def _evaluate(self) -> None:
+        """Evaluate a step, also under a control that is no straight line over it."""
+        if self._control.curved:
+            h = self._h[0]
+            times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
+            self._curved[:] = self._control.over(times)
         self._function.call()
 
     def _fail(self, h: float) -> None:
@@ -262,6 +261,7 @@ class CompiledSolver:
         if self._free == ROWS:
             self._blocks.append(np.empty((ROWS, self._out.size)))
             self._free = 0
+            self._function.renew()
         row: NDArray[np.float64] = self._blocks[-1][self._free]
         self._row = row
         return row

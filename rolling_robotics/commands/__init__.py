@@ -9,6 +9,7 @@ from rolling_robotics.commands import (
     animate,
     calibrate,
     check,
+    compile,  # noqa: A004  named as its command
     completion,
     controllability,
     demo,
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Command] = {
     'plot': plot,
     'animate': animate,
     'check': check,
+    'compile': compile,
     'demo': demo,
     'view': view,
     'record': record,

@@ -5,6 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 import importlib
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolling_dynamics.scenario import Scenario
 
 HELP = 'plan the motion that a scenario asks for and write it as JSON'
 DESCRIPTION = """\
@@ -40,6 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def planner_of(scenario: Scenario) -> ModuleType:
+    """Return the module of :mod:`rolling_robotics.plans` that plans for a scenario's system."""
+    return importlib.import_module(OWN_PLANNERS.get(scenario.system.name, COLLOCATION))
+
+
 def run(args: Namespace) -> int:
     """Plan."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
@@ -53,7 +63,7 @@ def run(args: Namespace) -> int:
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
-    planner = importlib.import_module(OWN_PLANNERS.get(scenario.system.name, COLLOCATION))
+    planner = planner_of(scenario)
     if args.compare and not hasattr(planner, 'compare'):
         raise ParameterError(
             f'--compare: there is one way to plan for {scenario.system.name!r}; it takes a '

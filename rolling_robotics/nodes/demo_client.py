@@ -9,6 +9,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.action import ActionClient
@@ -26,6 +28,7 @@ from std_srvs.srv import Trigger
 
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 AGAIN = 10.0  # after which a goal without an answer is sent again [s]
+STATE_PERIOD = 0.2  # between two looks whether a node is active [s]
 POLL = 0.005  # longest time between two looks at what is watched [s]
 
 CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
@@ -157,15 +160,24 @@ class DemoClient:
 
     def wait_until_ready(self, timeout: float) -> None:
         """Wait until planner and controller take goals and the plant is seen."""
+        end = time.monotonic() + timeout
         self._wait(
-            'planner, controller and plant did not come up',
-            lambda: (
-                self._planner.server_is_ready()
-                and self._controller.server_is_ready()
-                and self._seen.is_set()
-            ),
+            'planner and controller did not come up',
+            lambda: self._planner.server_is_ready() and self._controller.server_is_ready(),
             timeout,
         )
+        for node in ('planner', 'controller'):  # active as soon as all is compiled
+            while self._state(node) != State.PRIMARY_STATE_ACTIVE:
+                if time.monotonic() > end:
+                    raise LateAnswerError(f'the {node} was not active within {timeout:g} s')
+                self._check()
+                time.sleep(STATE_PERIOD)
+        self._wait('the plant did not come up', self._seen.is_set, end - time.monotonic())
+
+    def _state(self, node: str) -> int:
+        """Return the state of a node's life cycle."""
+        answer = self._call(GetState, f'{node}/get_state', GetState.Request())
+        return int(answer.current_state.id)
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
         client = self._node.create_client(kind, name)

@@ -1,0 +1,66 @@
+"""`rolling compile`: make the machine code of a scenario on purpose."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+HELP = 'compile what a scenario evaluates, so that its next runs are fast'
+DESCRIPTION = """\
+Simulate a scenario, plan it if it has a section `plan`, and wait until everything that was
+evaluated is there as machine code. The other commands do not wait: what they evaluate is compiled
+in the background, also after they have ended, and later runs use it.
+
+The environment variable ROLLING_COMPILE chooses: `behind` (default), `now` (before anything is
+evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:
+~/.cache/rolling_robotics)."""
+EXAMPLE = """\
+  rolling compile config/scenarios/ball_on_plate_hard.yaml"""
+LONGEST = 3600.0  # s
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+
+
+def run(args: Namespace) -> int:
+    """Compile."""
+    from rolling_dynamics.compiled import (  # noqa: PLC0415  (--help stays fast)
+        cache_folder,
+        compiler,
+        forget_failures,
+        pending,
+        wait,
+    )
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.commands.plan import planner_of  # noqa: PLC0415
+    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
+
+    if compiler() is None:
+        raise ParameterError(
+            'there is no C compiler, or ROLLING_COMPILE is "never"; install gcc or clang, or name '
+            'one by the environment variable CC'
+        )
+    scenario = load_scenario(args.scenario)
+    forget_failures()
+    with Progress(f'simulating {scenario.name}') as progress:
+        simulate_scenario(scenario, progress)
+    if 'plan' in scenario.raw:
+        with Progress(f'planning {scenario.name}'):
+            planner_of(scenario).plan(scenario, lambda _: True)
+    with Progress(f'compiling {scenario.name}') as progress:
+
+        def show() -> bool:
+            names = pending()
+            progress.say(f'{len(names)} to go: {", ".join(names)}')
+            return False
+
+        done = wait(LONGEST, show)
+    if not done:
+        say(f'not everything was compiled within {LONGEST:g} s')
+        return 1
+    print(f'compiled; kept in {cache_folder()}')
+    return 0
