@@ -7,11 +7,14 @@ from functools import lru_cache
 import math
 
 import casadi as ca
-from rolling_dynamics.errors import ExpressionError
+import numpy as np
+from rolling_dynamics.errors import ExpressionError, ScenarioError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.scenario.document import shorten
 
+INSTANTS = 1001  # at which a formula of time is evaluated before it is used
 LARGEST = 1e12  # magnitude of a number, in any unit: beyond lies an error of units, and overflow
+SMALLEST = 1e-30  # of a number that must be positive: its powers must not vanish
 
 
 def number(value: str | float) -> float:
@@ -40,6 +43,35 @@ def _checked(value: str | float) -> float:
 def formula_of_time(value: str | float, t: ca.SX) -> ca.SX:
     """Return the expression in the time ``t`` that an entry stands for."""
     return _parsed(value, {'t': t})
+
+
+def check_finite(formulas: Mapping[str, ca.SX], t: ca.SX, end: float) -> None:
+    """
+    Refuse formulas that have no value, or too large a one, at some instant.
+
+    Parameters
+    ----------
+    formulas
+        Path of an entry -> its expression in ``t``.
+    t, end
+        Symbol of the time; last instant, in the unit of ``t``.
+
+    Raises
+    ------
+    ScenarioError
+        The text names the entry, the instant and the value there.
+
+    """
+    values = ca.densify(ca.vertcat(*formulas.values()))
+    times = np.linspace(0, end, INSTANTS) if ca.depends_on(values, t) else np.zeros(1)
+    table = np.array(ca.Function('formulas', [t], [values])(times[None, :]))
+    for path, row in zip(formulas, table, strict=True):
+        wrong = np.flatnonzero(~(np.abs(row) <= LARGEST))
+        if wrong.size:
+            raise ScenarioError(
+                f'{path}: is {row[wrong[0]]:.6g} at t = {times[wrong[0]]:.6g}; a finite number of '
+                f'at most {LARGEST:g} is needed at all times from 0 to {end:.6g}'
+            )
 
 
 def _parsed(value: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:

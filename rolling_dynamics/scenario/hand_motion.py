@@ -13,9 +13,10 @@ from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY, read_attitude
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.formulas import formula_of_time
+from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
 from rolling_dynamics.scenario.section import located, Section
 
+ACCELERATIONS = tuple(f'{name}[{k}]' for name in ('alpha_WH_H', 'a_WH_H') for k in range(3))
 Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -54,24 +55,28 @@ def _of_time(t: ca.SX, u: ca.SX, samples: Samples | None = None) -> HandMotion:
     return HandMotion(control=control)
 
 
-def _formulas(values: Sequence[str | float], path: str, t: ca.SX) -> ca.SX:
-    out = []
+def _formulas(values: Sequence[str | float], path: str, t: ca.SX, duration: float) -> ca.SX:
+    out = {}
     for k, value in enumerate(values):
         with located(f'{path}[{k}]'):
-            out.append(formula_of_time(value, t))
-    return ca.vertcat(*out)
+            out[f'{path}[{k}]'] = formula_of_time(value, t)
+    check_finite(out, t, duration)
+    return ca.vertcat(*out.values())
 
 
-def _acceleration(section: Section, key: str, _: float) -> HandMotion:
+def _acceleration(section: Section, key: str, duration: float) -> HandMotion:
     given, t = section.section(key), ca.SX.sym('t')
-    u = [_formulas(given.get(k, [0, 0, 0]), given.at(k), t) for k in ('alpha_WH_H', 'a_WH_H')]
+    u = [
+        _formulas(given.get(k, [0, 0, 0]), given.at(k), t, duration)
+        for k in ('alpha_WH_H', 'a_WH_H')
+    ]
     return _of_time(t, ca.vertcat(*u))
 
 
-def _twist_rate(section: Section, key: str, _: float) -> HandMotion:
+def _twist_rate(section: Section, key: str, duration: float) -> HandMotion:
     """Turn the derivative of the components into the true acceleration, dv/dt + w x v."""
     t = ca.SX.sym('t')
-    rate = _formulas(section[key], section.at(key), t)
+    rate = _formulas(section[key], section.at(key), t, duration)
 
     def control(state: Layout, layout: Layout) -> Control:
         x = ca.SX.sym('x', state.size)
@@ -82,15 +87,15 @@ def _twist_rate(section: Section, key: str, _: float) -> HandMotion:
     return HandMotion(control=control)
 
 
-def _motion(section: Section, key: str, _: float) -> HandMotion:
+def _motion(section: Section, key: str, duration: float) -> HandMotion:
     """Differentiate position and attitude twice, exactly."""
     given, t = section.section(key), ca.SX.sym('t')
-    p = _formulas(given.get('position', [0, 0, 0]), given.at('position'), t)
+    p = _formulas(given.get('position', [0, 0, 0]), given.at('position'), t, duration)
     q = ca.SX(ca.DM(IDENTITY))
     if 'attitude' in given:
         attitude = given.section('attitude')
         form = attitude.only()
-        parts = _formulas(attitude[form], attitude.at(form), t)
+        parts = _formulas(attitude[form], attitude.at(form), t, duration)
         q = attitude_expression(form, ca.vertsplit(parts))
     w = 2 * product(conjugate(q), ca.jacobian(q, t))[1:4]
     v_W = ca.jacobian(p, t)
@@ -106,6 +111,8 @@ def _motion(section: Section, key: str, _: float) -> HandMotion:
             'position and attitude must be twice differentiable at t = 0 (and a quaternion '
             'must not vanish), got a value that is no number',
         )
+    accelerations = (f'{section.at(key)}: {name} that follows' for name in ACCELERATIONS)
+    check_finite(dict(zip(accelerations, ca.vertsplit(u), strict=True)), t, duration)
     start = HandStart(q_WH=values[0], p_WH=values[1], w_WH_H=values[2], v_WH_H=values[3])
     return HandMotion(control=_of_time(t, u).control, start=start)
 

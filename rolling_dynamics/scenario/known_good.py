@@ -15,7 +15,7 @@ import json
 import math
 from typing import Any
 
-from rolling_dynamics.scenario.formulas import LARGEST
+from rolling_dynamics.scenario.formulas import LARGEST, SMALLEST
 
 ANNOTATIONS = {'description', 'unit', '$comment'}
 MAPPING = ANNOTATIONS | {'type', 'properties', 'required', 'additionalProperties'}
@@ -116,10 +116,11 @@ class _Rule:
                 most=schema.get('maxItems', math.inf),
             )
         if 'number' in kind and keys <= NUMBER:
+            above = schema.get('exclusiveMinimum', -math.inf)
             return cls(
                 bounds=(
-                    max(schema.get('minimum', -LARGEST), -LARGEST),
-                    schema.get('exclusiveMinimum', -math.inf),
+                    SMALLEST if above == 0 else max(schema.get('minimum', -LARGEST), -LARGEST),
+                    above,
                     min(schema.get('maximum', LARGEST), LARGEST),
                 )
             )

@@ -18,7 +18,7 @@ from rolling_dynamics.pendulum_sphere import (
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.pendulum_sphere.torque_expression import swing_torque
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.formulas import formula_of_time
+from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -141,9 +141,12 @@ def _control(top: Section, system: PendulumSphere, motion: _Motion) -> Control:
     borders: tuple[float, ...] = ()
     if 'torque' in drive:
         unit, clock = motion.scales.unit('torque'), ca.SX.sym('clock')
-        with located('drive.torque'):
-            values = [formula_of_time(v, clock) for v in drive['torque']]
-        given = ca.Function('torque', [clock], [unit * ca.vertcat(*values)])
+        values = {}
+        for k, value in enumerate(drive['torque']):
+            with located(f'drive.torque[{k}]'):
+                values[f'drive.torque[{k}]'] = formula_of_time(value, clock)
+        check_finite(values, clock, motion.duration / motion.scales.time)
+        given = ca.Function('torque', [clock], [unit * ca.vertcat(*values.values())])
         u = given(t / motion.scales.time)
     elif 'gaits' in drive:
         swings = _swings(drive, motion)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.scenario.control import Control, straight_between
-from rolling_dynamics.scenario.formulas import formula_of_time
+from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
 from rolling_dynamics.scenario.section import located, Section
 from rolling_dynamics.simulation.control import PiecewiseLinear
 
@@ -26,6 +26,7 @@ class Drive:
             return
         with located(mass.at('drive')):
             self._formula = formula_of_time(given, t)
+        check_finite({mass.at('drive'): self._formula}, t, duration)
         if not ca.depends_on(self._formula, t):
             value = float(ca.evalf(self._formula))
             self.samples = PiecewiseLinear([0.0], [[value]], 1)

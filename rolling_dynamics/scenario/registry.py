@@ -12,6 +12,7 @@ from typing import Any
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import plain, read_document
 from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.validation import check
 from rolling_dynamics.suggestion import suggestion
 
 
@@ -87,12 +88,17 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
         document = plain(source, name)
     else:
         document, name = read_document(source), Path(source).stem
-    return _reader(document).read(document, name)
+    return load_plain(document, name)
 
 
 def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
     """Return the scenario of a document that is plain data already, and that nobody changes."""
     return _reader(document).read(document, name)
+
+
+def check_plain(document: Mapping[str, Any]) -> None:
+    """Raise ScenarioError unless each entry of plain data is of its kind and in its range."""
+    check(document, _reader(document).schema())
 
 
 def _reader(document: Mapping[str, Any]) -> ScenarioReader:

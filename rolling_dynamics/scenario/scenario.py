@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.section import Section
 from rolling_dynamics.suggestion import suggestion
@@ -75,6 +76,19 @@ class Scenario:
     tolerances: Tolerances = field(default_factory=Tolerances)
     raw: Mapping[str, Any] = field(default_factory=dict)
     runner: Runner | None = None
+
+    @np.errstate(all='ignore')
+    def __post_init__(self) -> None:
+        """Refuse a start at which the equations have no value."""
+        mode = next(iter(self.system.modes.values()))
+        u = self.control(0.0, self.x0)
+        parts = {'the rate of the state': mode.dynamics, 'the contact force': mode.wrench}
+        for what, function in parts.items():
+            if function and not np.isfinite(np.array(function(self.x0, u, 0, self.p))).all():
+                raise ScenarioError(
+                    f'initial: {what} is not finite at the start; look for numbers that are too '
+                    'large or too small, and for formulas without a value there'
+                )
 
 
 def read_tolerances(top: Section) -> Tolerances:

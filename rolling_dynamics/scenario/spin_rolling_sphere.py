@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.formulas import formula_of_time
+from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
 from rolling_dynamics.scenario.plane_path import check_plane_path
 from rolling_dynamics.scenario.scenario import (
     read_events,
@@ -73,11 +73,15 @@ def _driven(top: Section) -> tuple[SpinRollingSphere, Control]:
         independent_variable='time' if 'delta' in given else None,
     )
     x, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
-    values = []
+    values = {}
     for entry in system.control.entries:
-        with located(f'inputs.{kind}.{entry.name}'):
-            values += [formula_of_time(v, t) for v in given.get(entry.name, [0.0] * entry.size)]
-    function = ca.Function('control', [x, t], [ca.densify(ca.vertcat(*values))])
+        path = f'inputs.{kind}' if entry.size > 1 else f'inputs.{kind}.{entry.name}'
+        for k, value in enumerate(given.get(entry.name, [0.0] * entry.size)):
+            where = f'{path}[{k}]' if entry.size > 1 else path
+            with located(where):
+                values[where] = formula_of_time(value, t)
+    check_finite(values, t, top.number('duration'))
+    function = ca.Function('control', [x, t], [ca.densify(ca.vertcat(*values.values()))])
     return system, Control(function, system.control)
 
 

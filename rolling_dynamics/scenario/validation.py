@@ -14,7 +14,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 from rolling_dynamics.errors import ExpressionError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.formulas import formula_of_time, number
+from rolling_dynamics.scenario.formulas import formula_of_time, number, SMALLEST
 from rolling_dynamics.scenario.known_good import KnownGood
 from rolling_dynamics.suggestion import suggestion
 import yaml
@@ -172,7 +172,9 @@ def _choice(fault: _Fault, path: str) -> Iterator[str]:
 def _bound(words: str) -> Translation:
     def translate(fault: _Fault, path: str) -> Iterator[str]:
         bound = fault.value
-        text = 'positive' if (words, bound) == ('more than', 0) else f'{words} {bound:g}'
+        text = f'{words} {bound:g}'
+        if (words, bound) == ('more than', 0):
+            text = 'positive' if not number(fault.given) > 0 else f'at least {SMALLEST:g}'
         yield f'{path}: must be {text}{_unit(fault.schema)}, got {shorten(fault.given)}'
 
     return translate
@@ -233,7 +235,7 @@ def _formats() -> jsonschema.FormatChecker:
 def _validator_class() -> Any:
     """Return the validator of JSON Schema 2020-12 whose bounds hold for formulas too."""
     holds = {
-        'exclusiveMinimum': lambda value, bound: value > bound,
+        'exclusiveMinimum': lambda value, bound: value > bound and (bound or value >= SMALLEST),
         'minimum': lambda value, bound: value >= bound,
         'maximum': lambda value, bound: value <= bound,
     }
@@ -251,6 +253,8 @@ def _validator_class() -> Any:
 
         return validate
 
+    base = jsonschema.Draft202012Validator
+    whole = base.TYPE_CHECKER.redefine('integer', lambda _, value: type(value) is int)  # not 3.0
     return jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-        jsonschema.Draft202012Validator, {name: keyword(name) for name in holds}
+        base, {name: keyword(name) for name in holds}, type_checker=whole
     )

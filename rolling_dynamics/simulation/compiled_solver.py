@@ -28,6 +28,7 @@ from rolling_dynamics.simulation.projection import projection
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
 ROWS = 256  # steps that are kept in one piece of memory
+SHORTEST = 1e-14  # first step, as a share of the piece of the control
 
 
 class Kept(NamedTuple):
@@ -285,13 +286,14 @@ class CompiledSolver:
         corrections = rows[:, self._where['correction']]
         return Kept(times[:, 0], times[:, 1], starts, dense, corrections)
 
+    @np.errstate(all='ignore')  # what overflows ends in a step that is too short, and is told then
     def _first_step(self) -> float:
         """Return a first step length, Hairer et al., Section II.4."""
         x, f, span = self._state[: self._n], self._state[self._n :], self._end - self.t
         scale = self._tolerance[1] + self._tolerance[0] * np.abs(x)
         d0, d1 = _rms(x / scale), _rms(f / scale)
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-        h0 = min(h0, span)
+        h0 = max(min(h0, span), SHORTEST * span) if math.isfinite(h0) else SHORTEST * span
         ahead = x + h0 * f
         f1 = self._dynamics(ahead, self.control(self.t, ahead), self.t, self._p)
         d2 = _rms((f1 - f) / scale) / h0

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.surfaces.support import check_support
 from rolling_dynamics.surfaces.surface import Chart, Surface, UNBOUNDED
 
 
@@ -33,7 +34,7 @@ def ExpressionSurface(
         Dimensions by name.
     support
         Formula of the support function h(nx, ny, nz) of a convex body, homogeneous of degree 1;
-        with it an object has no chart singularities.
+        with it an object has no chart singularities. It is compared with the chart.
     side
         ``outside`` or ``inside``.
     u_bounds, v_bounds
@@ -44,7 +45,8 @@ def ExpressionSurface(
     Raises
     ------
     ExpressionError, SurfaceError
-        A formula is not understood, or the formulas give no surface.
+        A formula is not understood, the formulas give no surface, or the support function is that
+        of another body.
 
     """
     if isinstance(position, str) or len(position) != 3:
@@ -75,7 +77,7 @@ def ExpressionSurface(
     def support_function(n: ca.SX) -> ca.SX:
         return parse_expression(support or '0', {'nx': n[0], 'ny': n[1], 'nz': n[2], **symbols})
 
-    return Surface(
+    surface = Surface(
         name='expression',
         parameters=ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1),
         values=parameters,
@@ -83,3 +85,6 @@ def ExpressionSurface(
         side=side,
         support=support_function if support is not None else None,
     )
+    if support is not None:
+        check_support(surface)
+    return surface

@@ -252,15 +252,22 @@ class Surface:
     def is_orthogonal(self, samples: int = 25, tolerance: float = 1e-9) -> bool:
         """Tell whether the first chart is orthogonal, by sampling it (seeded)."""
         rng = np.random.default_rng(0)
-        for uv in rng.uniform(*self._box(), size=(samples, 2)):
+        for uv in rng.uniform(*self.box(), size=(samples, 2)):
             g = np.array(self.numeric()(uv, self.parameter_values)[2])
             if abs(g[0, 1]) > tolerance * math.sqrt(abs(g[0, 0] * g[1, 1])) + 1e-300:
                 return False
         return True
 
-    def _box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        low, high = np.array(self.chart.bounds, dtype=float).T
-        return np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
+    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """
+        Return least and greatest (u, v) of the part of the first chart that is sampled.
+
+        Where there are no bounds it is one period, or -1 to 1.
+        """
+        periods = [(-1.0, 1.0) if not period else (0.0, period) for period in self.chart.periods]
+        bounds = np.array(self.chart.bounds, dtype=float)
+        low, high = np.where(np.isfinite(bounds), bounds, periods).T
+        return low, high
 
     def check_regular(self, uv: ArrayLike, chart: int = 0) -> None:
         """Raise SurfaceError where the chart is degenerate or not a number at (u, v)."""
@@ -325,7 +332,7 @@ class Surface:
         from scipy.optimize import least_squares  # noqa: PLC0415  rarely needed, and large
 
         starts = [np.asarray(near, dtype=float)] if near is not None else []
-        low, high = self._box()
+        low, high = self.box()
         outside: NDArray[np.float64] | None = None  # the same point, as over a pole of the chart
         starts += list(np.random.default_rng(0).uniform(low, high, size=(20, 2)))
         for start in starts:

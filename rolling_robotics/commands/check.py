@@ -24,6 +24,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics.commands.plan import COLLOCATION, OWN_PLANNERS  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
 
     def fault(path: str) -> str:
         """Return what is wrong with a file, empty if nothing is."""
@@ -33,7 +34,8 @@ def run(args: Namespace) -> int:
                 name = OWN_PLANNERS.get(scenario.system.name, COLLOCATION)
                 importlib.import_module(name).check(scenario)
             if 'sweep' in scenario.raw:
-                read_sweep(scenario.raw)
+                for line in probe(read_sweep(scenario.raw)).refused:
+                    say(f'{path}: sweep: {line}; the other points are swept')
         except RollingError as e:
             several = len(args.scenarios) > 1
             return '\n'.join(

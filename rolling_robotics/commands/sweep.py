@@ -25,7 +25,6 @@ EXAMPLE = """\
   rolling sweep config/scenarios/spinning_plate.yaml --out plate.parquet \\
       --vary friction.mu=0.1:1 --samples 200 --scheduler tcp://127.0.0.1:8786"""
 BAR = 20  # characters
-PROBES = 3  # points that are read before the work is given away
 INTERRUPTED = 130
 
 
@@ -62,7 +61,9 @@ def run(args: Namespace) -> int:
             f'sweep: needs {" and ".join(missing)}; `pip install rolling_robotics[sweep]` '
             'installs what is missing'
         )
+    from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
     from rolling_robotics.sweep.run import parts_of  # noqa: PLC0415
     from rolling_robotics.sweep.storage import Store  # noqa: PLC0415
 
@@ -81,7 +82,8 @@ def run(args: Namespace) -> int:
     if store.complete:
         print(f'{out} holds this sweep already: {len(sweep)} points, hash {sweep.hash()}')
         return 0
-    _probe(sweep)
+    good = probe(sweep).good
+    run_points(sweep.document, sweep.follows, {good: sweep.values(good)})  # compiles
     return _work(args, sweep, store)
 
 
@@ -94,32 +96,17 @@ def _varied(text: str) -> tuple[str, Any]:
     if not (name and equals and values):
         raise ParameterError(f'--vary: ENTRY=FROM:TO:COUNT or ENTRY=A,B,C is needed, got {text!r}')
     ends = values.split(':')
-    if len(ends) == 1:
-        return name, [yaml.safe_load(v) for v in values.split(',')]
-    if len(ends) > 3 or (len(ends) == 3 and not ends[2].isdigit()):
+    if len(ends) > 3 or (len(ends) == 3 and not ends[2].isdecimal()):
         raise ParameterError(f'--vary: a range is FROM:TO:COUNT, got {values!r}')
-    low, high = (yaml.safe_load(v) for v in ends[:2])
+    parts = values.split(',') if len(ends) == 1 else ends[:2]
+    try:
+        numbers = [yaml.safe_load(v) for v in parts]
+    except yaml.YAMLError:
+        raise ParameterError(f'--vary: numbers or formulas are needed, got {values!r}') from None
+    if len(ends) == 1:
+        return name, numbers
+    low, high = numbers
     return name, {'from': low, 'to': high} | ({'count': int(ends[2])} if len(ends) == 3 else {})
-
-
-def _probe(sweep: Sweep) -> None:
-    """Read some points here: what is wrong with all of them is wrong with the sweep."""
-    from rolling_dynamics.errors import RollingError  # noqa: PLC0415
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
-    from rolling_robotics.sweep.points import document_at  # noqa: PLC0415
-
-    errors: list[RollingError] = []
-    places = sorted({k * (len(sweep) - 1) // max(1, PROBES - 1) for k in range(PROBES)})
-    for k in places:
-        try:
-            load_scenario(document_at(sweep.document, sweep.follows, sweep.values(k)))
-        except RollingError as e:
-            errors.append(e)
-        else:
-            run_points(sweep.document, sweep.follows, {k: sweep.values(k)})  # compiles
-            return
-    raise errors[0]
 
 
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:

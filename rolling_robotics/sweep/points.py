@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 import hashlib
 import json
 import math
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.scenario.document import plain
+from rolling_dynamics.scenario.formulas import LARGEST
 from rolling_dynamics.scenario.section import located, Section
 from rolling_dynamics.scenario.validation import check, load_schema
 from rolling_robotics.sweep.entries import filled, names_in, steps_of, with_entry
@@ -49,6 +52,8 @@ class Sweep:
         The scenario as plain data, without its section ``sweep``.
     names
         What is varied: paths of entries, and names with ``$``.
+    axes
+        Range or list of values of each name.
     columns
         Values of each name, one for each point.
     follows
@@ -58,6 +63,7 @@ class Sweep:
 
     document: Mapping[str, Any]
     names: tuple[str, ...]
+    axes: tuple[Range | list[Any], ...]
     columns: tuple[Sequence[Any], ...]
     follows: Mapping[str, Any]
 
@@ -94,6 +100,12 @@ def sweep_schema() -> dict[str, Any]:
     return load_schema('rolling_robotics.sweep', 'sweep')
 
 
+@cache
+def _unfinished_schema() -> dict[str, Any]:
+    """Return the schema of a section to which the command line adds."""
+    return sweep_schema() | {'required': []}
+
+
 def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Sweep:
     """
     Return the sweep that a scenario asks for.
@@ -111,8 +123,8 @@ def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = No
         There is nothing to vary, or an entry is wrong.
 
     """
-    own = dict(document.get('sweep') or {})
-    given = given or {}
+    own, given = document.get('sweep') or {}, plain(given or {}, 'sweep')
+    check(own, _unfinished_schema(), 'sweep')
     vary = {**own.get('vary', {}), **given.get('vary', {})}
     section = own | {k: v for k, v in given.items() if v} | ({'vary': vary} if vary else {})
     if 'vary' not in section:
@@ -126,7 +138,7 @@ def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = No
     ranges = {name: _values(top, name, v) for name, v in vary.items()}
     columns = _sampled(top, ranges) if 'samples' in section else _grid(ranges)
     rest = {k: v for k, v in document.items() if k != 'sweep'}
-    return Sweep(rest, tuple(ranges), columns, follows)
+    return Sweep(rest, tuple(ranges), tuple(ranges.values()), columns, follows)
 
 
 def _check_names(vary: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
@@ -146,8 +158,11 @@ def _values(top: Section, name: str, given: Any) -> Range | list[Any]:
     section = Section(given, f'sweep.vary.{name}')
     low, high = section.number('from'), section.number('to')
     log = section.get('spacing') == 'log'
-    if log and not low * high > 0:
-        raise section.fail('spacing', f'log needs ends of one sign, not 0, got {low:g}, {high:g}')
+    if log and not (low * high > 0 and math.isfinite(high / low) and high / low > 0):
+        raise section.fail(
+            'spacing',
+            f'log needs ends of one sign, not 0 or too near to it, got {low:g}, {high:g}',
+        )
     if 'samples' not in top and 'count' not in section:
         raise section.fail('count', 'is missing; without samples, a range needs a count')
     return Range(low, high, section.get('count'), log)
@@ -155,13 +170,14 @@ def _values(top: Section, name: str, given: Any) -> Range | list[Any]:
 
 def _grid(ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
     """Return every combination, the last name varying fastest."""
+    count = math.prod(len(r) if isinstance(r, list) else r.count or 1 for r in ranges.values())
+    if count > MOST:
+        got = f'{count} combinations' if count < LARGEST else 'more combinations than that'
+        raise ScenarioError(f'sweep.vary: at most {MOST} combinations are possible, got {got}')
     lists = [
         r if isinstance(r, list) else r.at(np.linspace(0, 1, r.count or 1))
         for r in ranges.values()
     ]
-    count = math.prod(len(values) for values in lists)
-    if count > MOST:
-        raise ScenarioError(f'sweep.vary: {count} combinations; at most {MOST} are possible')
     index = np.unravel_index(np.arange(count), [len(values) for values in lists])
     return tuple([values[i] for i in k] for values, k in zip(lists, index, strict=True))
 
