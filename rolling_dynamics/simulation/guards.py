@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+from numpy.typing import ArrayLike
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -39,6 +40,12 @@ def chart_guards(system: RollingSystem) -> Mapping[str, ca.Function]:
 def atlas_of(system: RollingSystem) -> Any:  # noqa: ANN401 (an attribute of some systems only)
     """Return what changes the charts of a system; None where it has none."""
     return getattr(system, 'atlas', None)
+
+
+def off_pole(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> Any:  # noqa: ANN401 (as above)
+    """Return system and state on another chart where its own is degenerate; None elsewhere."""
+    atlas = atlas_of(system)
+    return None if atlas is None else atlas.off_pole(p, x)
 
 
 def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function]) -> GuardSet:
