@@ -16,7 +16,9 @@ from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid, ExpressionSurface, Sphere
 from rolling_planner.scenario import read_problem
 from rolling_robotics.contact_arrays import contact_arrays
+from rolling_robotics.figures.phase import phase_figure
 from rolling_robotics.result import simulation_result
+from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.run_scenario import simulate_scenario
 from transforms3d.euler import euler2mat
 from transforms3d.quaternions import quat2mat
@@ -274,3 +276,14 @@ def test_a_plan_from_a_pole_is_refused():
     scenario = load_scenario(DISH_SCENARIO | {'initial': {'contact': contact}} | plan)
     with pytest.raises(ScenarioError, match='initial: a plan cannot start at a pole'):
         read_problem(scenario)
+
+
+@pytest.mark.filterwarnings('error')
+def test_coordinates_that_begin_at_a_pole_are_drawn():
+    contact = {'u_h': 'pi', 'v_h': 0.7, 'attitude': {'rpy': [0, 0, 0.4]}}
+    initial = {'contact': contact, 'relative_velocity': {'w_HO_H': [1.0, 2.0, 0.5]}}
+    scenario = load_scenario(DISH_SCENARIO | {'initial': initial})
+    arrays = Arrays(simulation_result(scenario, simulate_scenario(scenario)))
+    drawn = [axes for axes in phase_figure(arrays).axes if axes.get_visible()]
+    moving = [sum(len(line.get_xdata()) > 1 for line in axes.lines) for axes in drawn]
+    assert moving == [2]  # u_h, v_h
