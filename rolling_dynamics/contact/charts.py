@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.conversions import contact_view, convert_state
 from rolling_dynamics.contact.equations import ContactExpressions
+from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.surfaces.atlas import POLE, regularities, regularity, regularity_function
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
 WORTH = 1.2  # a chart must be so many times better to change to it
-
-
-class Rechart(NamedTuple):
-    """A system on other charts, the same state on them, and what was changed."""
-
-    system: ContactSystem
-    state: NDArray[np.float64]
-    text: str
 
 
 class ContactAtlas:

@@ -8,6 +8,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
@@ -135,8 +136,9 @@ def simulate(
     )
     moved = off_pole(system, p, x0) if switch_charts else None
     started, at = (system, x0) if moved is None else (moved.system, moved.state)
-    if hasattr(started, 'check_state'):
-        started.check_state(p, at)
+    checked = offers(started, StateCheck)
+    if checked is not None:
+        checked.check_state(p, at)
     driven = as_control(control, system.control.size, system.state.size)
     run = Run(system, p, driven, settings, times)
     return run.trajectory(start, x0, start + duration)
