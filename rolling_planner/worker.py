@@ -113,14 +113,14 @@ def serve(pipe: Connection, function: str) -> None:
     work = find_function(function)
     warm_up = getattr(work, 'warm_up', None)
     threading.Thread(target=listen, daemon=True).start()
-    pipe.send(('ready', 0, None))
     while True:
         with arrived:
             arrived.wait_for(lambda: jobs)
             number, job = jobs.pop(0)
-        if number == 0:
-            if warm_up is not None:
+        if number == 0:  # the first one
+            if job and warm_up is not None:
                 perform(lambda j, _: warm_up(j) or {}, job, 0, lambda _: True, interruption)
+            pipe.send(('ready', 0, None))
             continue
 
         def report(progress: Mapping[str, Any], number: int = number) -> bool:

@@ -4,20 +4,27 @@ Work in processes of its own, so that a node answers while it plans.
 There are as many workers as jobs at work, one, and a spare that is already warm. A solve that does
 not heed a cancel in time is left to itself: the answer is given, the spare takes over, and the
 worker left behind becomes the spare once it has ended, or is killed.
+
+No worker is trusted. A job goes to one that is ready and was not stopped; when the job's time
+limit is over, the job is answered, the worker is killed and another one takes its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import math
 import threading
 from typing import Any
 
 from rolling_dynamics.errors import RollingError
-from rolling_planner.worker import CANCELLED, Outcome
+from rolling_planner.errors import PlanningTimeoutError
+from rolling_planner.worker import CANCELLED, FAILED, FAULT, Outcome
 from rolling_planner.worker_process import Job, Worker
 
 ANSWER_AFTER = 0.1  # from the request to cancel to the answer, whatever the worker does [s]
 KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
+LOOK_AGAIN = 0.5  # for a worker that is ready, while a job waits for one [s]
+READY_WITHIN = 600.0  # from its start, with an empty cache on a slow machine [s]
 REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
 
 
@@ -43,6 +50,7 @@ class WorkerPool:
         self._number = 0
         self._job: Job | None = None
         self._at_work: Worker | None = None
+        self._deadline: threading.Timer | None = None
         self._closed = False
         self._size = 1 + spares
         self._workers = [self._worker() for _ in range(self._size)]
@@ -61,14 +69,18 @@ class WorkerPool:
         content: Mapping[str, Any],
         on_progress: Callable[[Mapping[str, Any]], None],
         on_end: Callable[[Outcome], None],
+        time_limit: float = math.inf,
     ) -> None:
         """
-        Start a job; one at a time.
+        Start a job; one at a time. It waits for a worker that is ready.
 
         Parameters
         ----------
         content, on_progress, on_end
             See :class:`Job`.
+        time_limit
+            From the moment when a worker has the job [s]; after it the worker is killed and the
+            outcome is a PlanningTimeoutError.
 
         Raises
         ------
@@ -84,10 +96,14 @@ class WorkerPool:
             def end(outcome: Outcome) -> None:
                 with self._lock:
                     self._job = self._at_work = None
+                    if self._deadline is not None:
+                        self._deadline.cancel()
+                        self._deadline = None
                 on_end(outcome)
 
-            self._job = Job(self._number, content, on_progress, end)
+            self._job = job = Job(self._number, content, on_progress, end, time_limit)
         self._dispatch()
+        self._look_again(job.number)
 
     def cancel(self) -> None:
         """Cancel the present job, if any: it is answered within 0.1 s."""
@@ -108,6 +124,8 @@ class WorkerPool:
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []
+            if self._job is not None and self._at_work is None:
+                self._job.on_end(Outcome(CANCELLED))
         enders = [threading.Thread(target=w.close, daemon=True) for w in workers]
         for ender in enders:
             ender.start()
@@ -115,22 +133,43 @@ class WorkerPool:
             ender.join()
 
     def _dispatch(self) -> None:
-        """Give a job that waits to a worker without one, if there is any."""
+        """Give a job that waits to a worker that is ready and without one, if there is any."""
         with self._lock:
             job = self._job
             if self._closed or job is None or job.cancelled or self._at_work is not None:
                 return
-            self._replace_dead()
-            idle = [w for w in self._workers if w.at_work_on is None]
-            if not idle:
-                return  # again when one of them has ended what it was to give up, or was replaced
-            self._at_work = idle[0]
-            self._workers.sort(key=lambda w: w is not idle[0])
-            idle[0].begin(job)
+            unfit = self._replace_unfit()
+            idle = [w for w in self._workers if w.ready and w.at_work_on is None]
+            if idle:
+                self._at_work = worker = idle[0]
+                self._workers.sort(key=lambda w: w is not worker)
+                if math.isfinite(job.time_limit):
+                    self._deadline = _later(job.time_limit, self._enforce, worker, job)
+                worker.begin(job)
+            elif unfit:
+                job.on_end(Outcome(FAULT, text=unfit))
+
+    def _look_again(self, number: int) -> None:
+        """Go on with a job that waits: the worker that it waits for may have been stopped."""
+        with self._lock:
+            waits = self._job is not None and self._job.number == number and not self._at_work
+        if waits:
+            self._dispatch()
+            _later(LOOK_AGAIN, self._look_again, number)
+
+    def _enforce(self, worker: Worker, job: Job) -> None:
+        """Answer a job whose time is over, and kill the worker, which should have answered."""
+        if worker.at_work_on == job.number:
+            text = (
+                f'the worker process did not answer within {job.time_limit:g} s and was killed; '
+                'send the goal again to another one, with more time_budget if the machine is busy'
+            )
+            worker.give_up(job.number, Outcome(FAILED, None, PlanningTimeoutError.__name__, text))
+            self._kill(worker, job.number)
 
     def _give_up(self, worker: Worker, number: int) -> None:
         if worker.at_work_on == number:
-            worker.give_up(number)
+            worker.give_up(number, Outcome(CANCELLED))
             _later(KILL_AFTER, self._kill, worker, number)
 
     def _kill(self, worker: Worker, number: int) -> None:
@@ -141,20 +180,32 @@ class WorkerPool:
     def _refill(self) -> None:
         with self._lock:
             if not self._closed:
-                self._replace_dead()
+                self._replace_unfit()
         self._dispatch()
 
-    def _replace_dead(self) -> None:
+    def _replace_unfit(self) -> str:
+        """Replace workers that are of no use; return why one never was ready, or nothing."""
+        why = ''
+        for worker in self._workers:
+            if not worker.alive and not worker.ready:
+                why = worker.end_text
+            elif not worker.ready and worker.age > READY_WITHIN:
+                why = f'the worker process was not ready within {READY_WITHIN:g} s'
+                worker.kill()
+            elif worker.stopped and worker.at_work_on is None:
+                worker.kill()
         living = [w for w in self._workers if w.alive]
         missing = self._size - len(living)
         self._workers = living + [self._worker() for _ in range(missing)]
+        return why
 
     def _worker(self) -> Worker:
         return Worker(self._function, self._warm_up, self._dispatch)
 
 
-def _later(delay: float, call: Callable[..., object], *args: object) -> None:
+def _later(delay: float, call: Callable[..., object], *args: object) -> threading.Timer:
     """Call a function after a delay [s], from another thread."""
     timer = threading.Timer(delay, call, args)
     timer.daemon = True
     timer.start()
+    return timer

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 import contextlib
 from dataclasses import dataclass
+import math
 from multiprocessing.connection import Connection
 import os
 from pathlib import Path
+from queue import SimpleQueue
 import socket
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 from rolling_dynamics.one_thread import one_thread
@@ -40,6 +43,8 @@ class Job:
         Called from another thread with each progress report.
     on_end
         Called once, from another thread, with the outcome.
+    time_limit
+        After which the process is killed [s].
     cancelled
         Whether it was given up.
 
@@ -49,6 +54,7 @@ class Job:
     content: Mapping[str, Any]
     on_progress: Callable[[Mapping[str, Any]], None]
     on_end: Callable[[Outcome], None]
+    time_limit: float = math.inf
     cancelled: bool = False
 
 
@@ -62,7 +68,7 @@ class Worker:
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
         """
-        Start the process; it is ready a moment later.
+        Start the process; it is ready once it has warmed up.
 
         Parameters
         ----------
@@ -72,7 +78,8 @@ class Worker:
         warm_up
             A job for it, or None.
         on_idle
-            Called from another thread when a job has ended in the process, or the process has.
+            Called from another thread when the process is ready, a job has ended in it, or the
+            process has.
 
         """
         ours, theirs = socket.socketpair()
@@ -92,15 +99,18 @@ class Worker:
         theirs.close()
         self._socket = ours
         self._pipe = Connection(os.dup(ours.fileno()))
-        self._send_lock, self._lock = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self._on_idle = on_idle
         self._job: Job | None = None
         self._at_work_on: int | None = None
-        self._killed = False
+        self._killed = self._gone = False
+        self._started = time.monotonic()
         self._ready = threading.Event()
-        if warm_up is not None:
-            self._send(('job', 0, dict(warm_up)))
+        self._outbox: SimpleQueue[tuple[str, int, Any] | None] = SimpleQueue()
+        self._outbox.put(('job', 0, dict(warm_up or {})))
+        self._sender = threading.Thread(target=self._send, name='worker outbox', daemon=True)
         self._thread = threading.Thread(target=self._listen, name='worker pipe', daemon=True)
+        self._sender.start()
         self._thread.start()
 
     @property
@@ -114,20 +124,46 @@ class Worker:
         return not self._killed and self._process.poll() is None
 
     @property
+    def stopped(self) -> bool:
+        """Whether somebody stopped the process (SIGSTOP), so that it does nothing any more."""
+        look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self.pid, look) is not None
+        except ChildProcessError:
+            return False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the process has warmed up."""
+        return self._ready.is_set()
+
+    @property
+    def age(self) -> float:
+        """Time since the start [s]."""
+        return time.monotonic() - self._started
+
+    @property
+    def end_text(self) -> str:
+        """How the process ended."""
+        return f'the worker process ended with status {self._process.returncode}'
+
+    @property
     def at_work_on(self) -> int | None:
         """Number of the job that the process has not ended yet, also one that was given up."""
         return self._at_work_on
 
     def wait_ready(self, timeout: float) -> bool:
-        """Wait until the process has imported its function."""
+        """Wait until the process has imported its function and warmed up."""
         return self._ready.wait(timeout)
 
     def begin(self, job: Job) -> None:
         """Start on a job; its end is reported exactly once, from another thread."""
         with self._lock:
             self._job, self._at_work_on = job, job.number
-        if not self._send(('job', job.number, dict(job.content))):
-            self._end(Outcome(FAULT, text='the worker process has ended'))
+            gone = self._gone
+        if gone:
+            self._end(Outcome(FAULT, text=self.end_text))
+        self._outbox.put(('job', job.number, dict(job.content)))
 
     def cancel(self) -> None:
         """Set the flag of the present job."""
@@ -135,11 +171,11 @@ class Worker:
             job = self._job
         if job is not None:
             job.cancelled = True
-            self._send(('cancel', job.number, None))
+            self._outbox.put(('cancel', job.number, None))
 
-    def give_up(self, number: int) -> None:
-        """Answer that a job is cancelled, whatever the process does."""
-        self._end(Outcome(CANCELLED), number)
+    def give_up(self, number: int, outcome: Outcome) -> None:
+        """Answer a job, whatever the process does."""
+        self._end(outcome, number)
 
     def kill(self) -> None:
         """End the process at once."""
@@ -159,13 +195,11 @@ class Worker:
                 self._process.wait(REAP_TIMEOUT)
         self._thread.join(END_TIMEOUT)
 
-    def _send(self, message: tuple[str, int, Any]) -> bool:
-        with self._send_lock:
-            try:
+    def _send(self) -> None:
+        """Send in a thread of its own: a process that is stopped does not take a long message."""
+        with contextlib.suppress(OSError, ValueError):
+            while (message := self._outbox.get()) is not None:
                 self._pipe.send(message)
-            except (OSError, ValueError):
-                return False
-        return True
 
     def _listen(self) -> None:
         while True:
@@ -175,6 +209,7 @@ class Worker:
                 break
             if kind == 'ready':
                 self._ready.set()
+                self._on_idle()
                 continue
             if kind == 'outcome':
                 if self._at_work_on == number:
@@ -186,16 +221,16 @@ class Worker:
             if job is not None and job.number == number:
                 job.on_progress(content)
         self._process.wait()
-        with self._send_lock:
-            self._pipe.close()
-            self._socket.close()
-        job = self._job
+        self._outbox.put(None)
+        self._sender.join()
+        self._pipe.close()
+        self._socket.close()
+        with self._lock:
+            self._gone, job = True, self._job
         self._end(
             Outcome(CANCELLED)
             if job is not None and job.cancelled
-            else Outcome(
-                FAULT, text=f'the worker process ended with status {self._process.returncode}'
-            )
+            else Outcome(FAULT, text=self.end_text)
         )
         self._on_idle()
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast, TYPE_CHECKING
-
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
-from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.progress import Progress
-
-if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
 
 
 def simulate_scenario(
@@ -43,6 +38,6 @@ def simulate_scenario(
 
 def follower_of(scenario: Scenario) -> ContactCoordinates | None:
     """Return what follows the contact coordinates of a scenario; None where it has none."""
-    if offers(scenario.system, CarriedObject) is None:
+    if not isinstance(scenario.system, ContactSystem):
         return None
-    return ContactCoordinates(cast('ContactSystem', scenario.system), scenario.p)
+    return ContactCoordinates(scenario.system, scenario.p)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import casadi as ca
-from rolling_dynamics.contract.capabilities import offers, Projection
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 
@@ -11,11 +10,12 @@ def projection(system: RollingSystem) -> ca.Function:
     """
     Return ``(x, p) -> x`` with the system's constraints fulfilled.
 
-    A system that has more constraints than the norm of its quaternions offers the function itself.
+    A system that has more constraints than the norm of its quaternions gives the function itself,
+    as its attribute ``projection``.
     """
-    own = offers(system, Projection)
+    own: ca.Function | None = getattr(system, 'projection', None)
     if own is not None:
-        return own.projection
+        return own
     x = ca.SX.sym('x', system.state.size)
     p = ca.SX.sym('p', system.parameters.size)
     parts = []

@@ -32,6 +32,8 @@ from rolling_planner.nodes.present_state import present_state
 from rolling_planner.worker import FAULT, Outcome
 from rolling_planner.worker_pool import WorkerPool
 
+GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]
+
 __all__ = ['TABLE', 'PlannerNode', 'main']
 
 
@@ -121,7 +123,8 @@ class PlannerNode(SuiteNode):
         def feedback(progress: dict[str, Any]) -> None:
             goal.handle.publish_feedback(feedback_message(progress))
 
-        outcome = await self._solve({**job, 'start': start}, feedback, goal)
+        budget = job['options']['time_budget']
+        outcome = await self._solve({**job, 'start': start}, budget, feedback, goal)
         if outcome.kind == FAULT:
             self.get_logger().error(f'the planner failed: {outcome.error} {outcome.text}')
             self.get_logger().debug(outcome.trace)
@@ -145,9 +148,13 @@ class PlannerNode(SuiteNode):
         return start_vector(given, self._model.system.state, present), ''
 
     async def _solve(
-        self, job: dict[str, Any], feedback: Callable[[Any], None], goal: Goal | None
+        self,
+        job: dict[str, Any],
+        budget: float,
+        feedback: Callable[[Any], None],
+        goal: Goal | None,
     ) -> Outcome:
-        """Have a job done; jobs of several callers take turns."""
+        """Have a job done within a budget [s] and some grace; several callers take turns."""
         while self._turn is not None and not self._turn.done():
             await self._turn
         self._turn = ended = Future()
@@ -155,7 +162,9 @@ class PlannerNode(SuiteNode):
             if goal is not None and goal.stop_reason is not None:
                 return Outcome('cancelled')
             done: Future = Future()
-            self._pool.begin(job, feedback, lambda outcome: resolve(self, done, outcome))
+            self._pool.begin(
+                job, feedback, lambda outcome: resolve(self, done, outcome), budget + GRACE
+            )
             if goal is not None:
                 goal.on_stop(self._pool.cancel)
             outcome: Outcome = await done
@@ -186,7 +195,7 @@ class PlannerNode(SuiteNode):
             'trajectory': trajectory,
             'time_budget': self.values['time_budget'],
         }
-        outcome = await self._solve(job, lambda _: None, None)
+        outcome = await self._solve(job, job['time_budget'], lambda _: None, None)
         if outcome.value is None:
             response.reason = outcome.text or outcome.kind
             return response

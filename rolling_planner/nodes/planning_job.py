@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import time
-from typing import Any, cast, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from rolling_dynamics.contract.capabilities import CarriedObject, offers
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.nodes.jobs.system_planner import planning_model, Report
-
-if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
 
 
 def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -72,7 +69,7 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
     model = planning_model(job['scenario_file'])
     system = model.system
-    if offers(system, CarriedObject) is None:
+    if not isinstance(system, ContactSystem):
         raise ParameterError(
             f'check_plan is for an object on a hand (system contact), this planner runs '
             f'{system.name}'
@@ -81,7 +78,7 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     deadline = time.monotonic() + budget
     try:
         found = check_hand_trajectory(
-            cast('ContactSystem', system),
+            system,
             model.params,
             np.asarray(job['start'], dtype=float),
             **job['trajectory'],

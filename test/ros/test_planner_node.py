@@ -1,6 +1,11 @@
 """The planner node with a planner that is not one: every outcome, and the node lives on."""
 
+import contextlib
+import os
+from pathlib import Path
 import signal
+import threading
+import time
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -78,7 +83,7 @@ def test_failure_is_a_result_and_the_node_plans_on(peer, client, horizon, code, 
         (goal(0.0), 'horizon must be positive'),
         (goal(float('nan')), 'horizon must be positive'),
         (goal(names=('u_x',)), "no state 'u_x'; did you mean 'u_h'? there are: q_WH_w"),
-        (goal(values=(float('nan'),)), 'u_h must be finite'),
+        (goal(values=(float('nan'),)), "'u_h' must be finite"),
         (goal(names=('u_h', 'v_h')), 'one number for each of the 2 names'),
         (goal(names=('q_HO_w',)), 'the attitude q_HO is needed as a whole'),
         (goal(names=(), values=()), 'goal_names is empty'),
@@ -109,6 +114,49 @@ def test_newer_goal_supersedes_every_older_one(peer, client):
     assert last.error_code == CODES.NONE
     for answer in answers:
         assert peer.wait(answer).result.error_code == CODES.PREEMPTED
+
+
+def state_and_parent(pid):
+    """Return the state of a process, T where it is stopped, and the id of its parent."""
+    state, parent = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[:2]
+    return state, int(parent)
+
+
+def stop_workers(node):
+    """Stop the worker processes of the node; return their ids once they are."""
+    workers = []
+    for folder in Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):  # it ended
+            state, parent = state_and_parent(folder.name)
+            if parent == node.popen.pid and state != 'Z':
+                workers.append(int(folder.name))
+    assert len(workers) == 2
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + 10
+    while any(state_and_parent(pid)[0] != 'T' for pid in workers):
+        assert time.monotonic() < end, 'not stopped in time'
+        time.sleep(0.01)
+    return workers
+
+
+def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node):
+    """The spare was stopped too; those that take their place do the next goal."""
+    working = threading.Event()
+    handle = peer.send_goal(client, goal(LONG, time_budget=0.5), lambda _: working.set())
+    assert working.wait(10)
+    stopped = stop_workers(node)
+    result = peer.result(handle, 20.0)
+    assert result.error_code == CODES.TIMEOUT
+    assert 'did not answer within 3.5 s and was killed' in result.error_string
+    assert peer.result(peer.send_goal(client, goal()), 30.0).error_code == CODES.NONE
+    for pid in stopped:
+        assert not Path(f'/proc/{pid}').exists()
+
+
+def test_workers_stopped_while_they_wait_are_replaced(peer, client, node):
+    stop_workers(node)
+    assert peer.result(peer.send_goal(client, goal()), 30.0).error_code == CODES.NONE
 
 
 def test_check_plan_names_what_is_wrong(peer, node):

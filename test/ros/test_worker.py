@@ -89,6 +89,49 @@ def test_deaf_work_is_killed_in_the_end(pool):
     assert outcome.value['pid'] not in pids
 
 
+@pytest.mark.parametrize('long', [False, True])
+def test_a_stopped_worker_is_killed_when_the_time_is_over(pool, long):
+    """Also where it was stopped before it read the job, which fills its pipe."""
+    stopped, content = pool.pids[0], {'kind': 'steps', 'n': 10_000, 'pause': 0.005}
+    started, ended = queue.Queue(), queue.Queue()
+    if long:
+        content['filler'] = bytes(10_000_000)
+        pool.begin(content, started.put, ended.put, 1.0)
+        os.kill(stopped, signal.SIGSTOP)
+    else:
+        pool.begin(content, started.put, ended.put, 1.0)
+        started.get(timeout=5)
+        os.kill(stopped, signal.SIGSTOP)
+    outcome = ended.get(timeout=5)
+    assert (outcome.kind, outcome.error) == ('failed', 'PlanningTimeoutError')
+    assert 'did not answer within 1 s and was killed' in outcome.text
+    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
+    assert outcome.kind == 'done'
+    assert outcome.value['pid'] != stopped
+
+
+def test_workers_that_were_stopped_get_no_job(pool):
+    """Those that take their place do."""
+    stopped = pool.pids
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0}, wait=20.0)[1]
+    assert outcome.kind == 'done'
+    assert outcome.value['pid'] not in stopped
+
+
+def test_workers_that_cannot_start_are_a_fault(monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', HERE)
+    pool = WorkerPool('fake_work:no_such_function')
+    try:
+        outcome = run(pool, {'kind': 'steps'}, wait=20.0)[1]
+        assert outcome.kind == 'fault'
+        assert 'ended with status 1' in outcome.text
+    finally:
+        pool.close()
+
+
 @pytest.fixture
 def interruption():
     handler = signal.getsignal(signal.SIGUSR1)
