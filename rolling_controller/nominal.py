@@ -16,7 +16,7 @@ from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
 
 NOMINALS = ('simulated', 'plan')
-MAX_KNOTS = 100_000  # 200 s at 2 ms; gains of the contact system then take 120 MB
+MAX_KNOTS = 100_000  # 200 s at 2 ms; what is kept of the contact system then takes 150 MB
 SLICE = 256  # steps between two questions whether to give up
 
 

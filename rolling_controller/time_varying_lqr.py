@@ -23,7 +23,8 @@ from rolling_planner.plan_validity import HOLD
 from rolling_planner.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
-SLICE = 256  # knots of which the linearisation is held at once
+SLICE = 32  # knots between two questions whether to give up, some milliseconds
+BLOCK = 4096  # knots of which the memory is laid out at once
 WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
 
 
@@ -104,9 +105,9 @@ class TimeVaryingLqr:
         trajectory = nominal_trajectory(system, self.p, plan, nominal, knot, interrupted)
         active = self._active(active_controls)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
+        self._interrupted = interrupted
         self._store(trajectory)
         self._held = plan if plan.interpolation == HOLD else None
-        self._interrupted = interrupted
         limits = limit_arrays(system.control, control_limits)
         self._judge(self._solve(weights, active), active)
         self._warn_without_feedback(weights, active)
@@ -126,10 +127,18 @@ class TimeVaryingLqr:
         self._nominal, self._gains = records[:, : n + m], records[:, n + m :]
         self.states, self.controls = self._nominal[:, :n], self._nominal[:, n:]
         self.gains = self._gains.reshape(len(self.times), used, nt)
-        self.states[:], self.controls[:] = trajectory.states, trajectory.controls
+        for start in range(0, len(self.times), BLOCK):
+            self._ask()
+            rows = slice(start, start + BLOCK)
+            self.states[rows] = trajectory.states[rows]
+            self.controls[rows] = trajectory.controls[rows]
         self._start = float(self.times[0])
         self._last = len(self.times) - 2
         self._rate = (self._last + 1) / (float(self.times[-1]) - self._start)
+
+    def _ask(self) -> None:
+        if self._interrupted():
+            raise CancelledError('the design of the feedback was interrupted')
 
     def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
@@ -143,8 +152,7 @@ class TimeVaryingLqr:
         if len(active) == 0:
             return np.zeros(L.shape)
         for end in range(len(self.times) - 1, 0, -SLICE):
-            if self._interrupted():
-                raise CancelledError('the design of the feedback was interrupted')
+            self._ask()
             part = slice(max(end - SLICE, 0), end + 1)
             steps = slice(part.start, end)
             A, B = linearization.along(

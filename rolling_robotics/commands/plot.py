@@ -102,7 +102,7 @@ def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator
     for k, one in enumerate(executions, 1):
         progress.say(f'execution {k} of {len(executions)}', (k - 1) / len(executions))
         word = 'open loop' if one.open_loop else 'closed loop'
-        planned = motion_of_plan(one.plan.to_dict())
+        planned = motion_of_plan(one.plan)
         path = folder / f'{stem}_{BESIDE}_{k}.{args.format}'
         make = partial(beside_figure, one.groups, planned, one.motion, word)
         if write_figure(BESIDE, make, path):

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
+from rolling_planner.plan import Plan
 from rolling_robotics.figures.style import COLOURS, GREY, legend, room, WIDTH
 from rolling_robotics.result_arrays import Arrays, Values
 
@@ -27,14 +28,11 @@ class Group:
     unit: str
 
 
-def motion_of_plan(plan: Mapping[str, Any]) -> dict[str, tuple[Values, Values]]:
-    """Return states and controls of a plan, as its file holds it, at its nodes."""
-    times = np.asarray(plan['times'], dtype=float)
-    out: dict[str, tuple[Values, Values]] = {}
-    for kind in ('state', 'control'):
-        rows = np.asarray(plan[f'{kind}s'], dtype=float).reshape(len(times), -1)
-        out |= {n: (times, c) for n, c in zip(plan[f'{kind}_names'], rows.T, strict=True)}
-    return out
+def motion_of_plan(plan: Plan) -> dict[str, tuple[Values, Values]]:
+    """Return states and controls of a plan at its times; held controls are steps."""
+    out = {n: (plan.times, x) for n, x in zip(plan.state_names, plan.states.T, strict=True)}
+    times, controls = plan.control_samples()
+    return out | {n: (times, u) for n, u in zip(plan.control_names, controls.T, strict=True)}
 
 
 def plan_figure(arrays: Arrays, plan: Mapping[str, Any] | None = None) -> Figure | None:
@@ -53,7 +51,7 @@ def plan_figure(arrays: Arrays, plan: Mapping[str, Any] | None = None) -> Figure
     plan = arrays.result.get('plan') if plan is None else plan
     if plan is None:
         return None
-    planned = motion_of_plan(plan)
+    planned = motion_of_plan(Plan.from_dict(plan))
     groups: list[Group] = []
     executed: dict[str, tuple[Values, Values]] = {}
     for name in arrays.names():

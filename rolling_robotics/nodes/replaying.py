@@ -19,6 +19,7 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_states import RobotStates
+from rolling_controller.plan_fit import check_states_fit
 from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
@@ -131,6 +132,7 @@ class RobotSource:
 
     def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
         """See :class:`Source`."""
+        check_states_fit(plan, self._model.system)
         if settings['open_loop']:
             return Following(OpenLoop(plan), plan.times, plan.states)
         kind = robot_kind(self._model.system.name)

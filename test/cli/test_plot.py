@@ -5,6 +5,7 @@ import json
 import numpy as np
 from PIL import Image
 import pytest
+from rolling_dynamics.errors import ParameterError
 from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.phase import phase_figure, smooth_rates
 from rolling_robotics.figures.style import COLOURS
@@ -100,12 +101,17 @@ def test_portrait_of_the_contact_has_the_exact_rates(result):
 
 
 PLAN = {
+    'system': 'robot',
+    'model_hash': '',
     'state_names': ['theta_1', 'q_w', 'q_x', 'q_y', 'q_z'],
     'control_names': ['tau'],
     'times': [0.0, 1.0],
     'states': [[0.0, 1.0, 0, 0, 0], [2.0, 1.0, 0, 0, 0]],
     'controls': [[1.0], [1.0]],
 }
+
+
+TORQUE = curve(np.zeros(3), np.array([[1.0], [2.0], [3.0]]), 'N m', ['tau'])
 
 
 def test_plan_stands_beside_its_execution():
@@ -129,3 +135,19 @@ def test_plan_stands_beside_its_execution():
     assert (executed.get_linestyle(), planned.get_linestyle()) == ('-', '--')
     assert list(attitude.lines[0].get_ydata()) == [1.0, 1.0, 1.0]
     assert plan_figure(arrays) is None
+
+
+def test_held_controls_are_drawn_as_steps():
+    times = np.array([0.0, 1.0, 2.0])
+    arrays = Arrays({'arrays': {'time': curve(times, times, 's'), 'tau': TORQUE}})
+    held = PLAN | {
+        'times': [0.0, 1.0, 2.0],
+        'states': [[0.0, 1.0, 0, 0, 0]] * 3,
+        'controls': [[1.0], [3.0], [2.0]],
+        'interpolation': 'hold',
+    }
+    planned = plan_figure(arrays, held).axes[0].lines[1]
+    assert list(planned.get_xdata()) == [0.0, 1.0, 1.0, 2.0, 2.0]
+    assert list(planned.get_ydata()) == [1.0, 1.0, 3.0, 3.0, 2.0]
+    with pytest.raises(ParameterError, match=r'plan.times must increase'):
+        plan_figure(arrays, held | {'times': [0.0, 2.0, 1.0]})

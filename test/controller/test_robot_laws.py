@@ -14,7 +14,7 @@ from rolling_controller.mass_driven_velocity import VelocityGains
 from rolling_controller.nodes.tracker import Tracker
 from rolling_controller.plan_fit import check_plan_fits
 from rolling_controller.robot_laws import KINDS, robot_kind
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.robots import robot_view
 from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.scenario import read_gait_problem
@@ -159,6 +159,16 @@ def test_plan_that_is_no_sequence_of_gaits_is_refused(tmp_path):
     cut = {k: getattr(made.plan, k)[:half] for k in ('times', 'states', 'controls')}
     with pytest.raises(ParameterError, match='the pendulum does not rest'):
         made.laws.follow(dataclasses.replace(made.plan, contact_wrenches=np.zeros((0, 6)), **cut))
+
+
+def test_held_torques_are_no_gaits_and_reading_them_ends_when_asked_to(tmp_path):
+    made = Made(CASES['pendulum'], tmp_path)
+    with pytest.raises(ParameterError, match=r"plan.interpolation is 'hold'"):
+        made.laws.follow(dataclasses.replace(made.plan, interpolation='hold'))
+    for calls in range(4):
+        left = iter(range(calls))
+        with pytest.raises(CancelledError):
+            made.laws.follow(made.plan, lambda left=left: next(left, None) is None)
 
 
 def test_gaits_are_read_back_as_they_were_planned(tmp_path):

@@ -31,6 +31,7 @@ from rolling_planner import (
 )
 from rolling_planner.attempt import attempt
 from rolling_planner.goal import goal_error
+from rolling_planner.initial_guess import warm_guess
 
 JUDGED = 50  # points of a segment
 
@@ -394,6 +395,25 @@ def test_warm_start():
     check(problem, warm)
     assert warm.report['guess'] == 'warm start'
     assert warm.report['iterations'] < 1.5 * cold.report['iterations']
+
+
+def test_held_controls_of_a_warm_start_are_a_guess_of_steps():
+    cold = reorientation(horizon=2.0)
+    size = cold.system.state.size
+    held = Plan(
+        system=cold.system.name,
+        model_hash=cold.system.model_hash,
+        state_names=cold.system.state.names,
+        control_names=cold.system.control.names,
+        times=[0.5, 1.0, 1.5],
+        states=np.arange(3.0 * size).reshape(3, size),
+        controls=[[1.0] * 6, [2.0] * 6, [0.0] * 6],
+        interpolation='hold',
+    )
+    guess = warm_guess(cold, held)
+    times = np.array([0.0, 0.9, 1.1, 2.0])  # stretched from 1 s to 2 s
+    assert guess.controls(times)[:, 0].tolist() == [1.0, 1.0, 2.0, 0.0]
+    assert guess.states(times)[[0, -1]] == pytest.approx(held.states[[0, -1]])
 
 
 def test_a_warm_start_of_another_system_is_refused():
