@@ -7,10 +7,6 @@ unexport LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # Modules are compiled once: every node is a process of its own, and imports some two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Compiled functions are kept in the project folder, so that `make clean` removes them too.
-ROLLING_CACHE_DIR ?= $(CURDIR)/build/compiled
-export ROLLING_CACHE_DIR
-
 ROS_DISTRO ?= jazzy
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 

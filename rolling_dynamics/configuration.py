@@ -23,6 +23,18 @@ def share_folders() -> Iterator[Path]:
     yield Path(sys.prefix, 'share', PACKAGE)
 
 
+def _in(folder: Path, name: str) -> tuple[Path, ...]:
+    return folder / 'config' / name, folder / 'config' / 'scenarios' / name
+
+
+def find_installed(name: str) -> Path | None:
+    """Return the path of a file that comes with the suite, or None; a path is never one."""
+    if name != Path(name).name or name in {'', '.', '..'} or '\0' in name:
+        return None
+    found = (path for folder in share_folders() for path in _in(folder, name) if path.is_file())
+    return next(found, None)
+
+
 def find_config(name: str) -> Path:
     """
     Return the path of a configuration file.
@@ -43,11 +55,7 @@ def find_config(name: str) -> Path:
     given = Path(name).expanduser()
     if given.is_file():
         return given
-    tried = [
-        folder / below / name
-        for folder in share_folders()
-        for below in ('config', 'config/scenarios')
-    ]
+    tried = [path for folder in share_folders() for path in _in(folder, name)]
     for path in tried:
         if path.is_file():
             return path

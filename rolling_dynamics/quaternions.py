@@ -36,3 +36,12 @@ def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
         return (c - g) / s, (b + d) / s, s / 4.0, (f + h) / s
     s = math.sqrt(1.0 + i - a - e) * 2.0
     return (d - b) / s, (c + g) / s, (f + h) / s, s / 4.0
+
+
+def rotation_vector(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return axis times angle, at most pi, of a unit quaternion."""
+    w, v = float(q[0]), np.asarray(q[1:], dtype=float)
+    n = float(np.linalg.norm(v))
+    if n < 1e-12:
+        return 2 * v
+    return np.asarray(v / n * (2 * np.arctan2(n, abs(w)) * (1.0 if w >= 0 else -1.0)))

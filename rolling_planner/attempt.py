@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import offers, Separation
 from rolling_planner.arrays import Array
 from rolling_planner.bounds import plan_bounds
 from rolling_planner.formulation import envelope_bounds, Formulation
 from rolling_planner.goal import goal_error
-from rolling_planner.initial_guess import Guess
+from rolling_planner.guess import Guess
 from rolling_planner.interior_point import Bounds, Optimum, solve
 from rolling_planner.problem import PlanProblem
 from rolling_planner.rollout import Rollout, violations
@@ -143,10 +143,11 @@ def _judge(problem: PlanProblem, found: Attempt) -> None:
     error = goal_error(problem, rollout.states[-1])
     found.error = error if np.isfinite(error) else np.inf
     found.broken = violations(problem, rollout, envelope_bounds(problem), ENVELOPE_TOLERANCE)
-    if problem.release and np.isfinite(found.error) and isinstance(system, ContactSystem):
+    parting = offers(system, Separation)
+    if problem.release and np.isfinite(found.error) and parting is not None:
         from rolling_planner.release import judge_release, release_violations  # noqa: PLC0415
 
-        release = judge_release(system, problem.p, rollout)
+        release = judge_release(system, parting, problem.p, rollout)
         found.release = release.to_dict()
         found.broken += release_violations(release, float(rollout.times[-1]))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import ChartView, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -106,9 +106,10 @@ def _view(system: RollingSystem, view: str) -> tuple[Layout, ca.Function]:
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
     goal = ca.SX.sym('goal', system.state.size)
     if view == 'chart':
-        if not isinstance(system, ContactSystem):
+        viewed = offers(system, ChartView)
+        if viewed is None:
             raise ParameterError(f'a system of kind {system.name!r} has no chart view')
-        layout, chart = system.chart_view
+        layout, chart = viewed.chart_view
         return layout, ca.Function('view', [x, p, goal], [chart(x, p)])
     return system.tangent, ca.Function('view', [x, p, goal], [system.difference(x, goal)])
 

@@ -19,7 +19,8 @@ from rolling_planner.bounds import control_limit
 from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
 from rolling_planner.formulation import formulate, Formulation
 from rolling_planner.goal import goal_misses
-from rolling_planner.initial_guess import Guess, initial_guesses
+from rolling_planner.guess import Guess
+from rolling_planner.initial_guess import initial_guesses
 from rolling_planner.problem import PlanProblem
 from rolling_planner.watch import Watch
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 from rolling_dynamics.compiled import newest
+from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.arrays import Array
 from rolling_planner.cost import cost_data, cost_expressions, tracked_view
@@ -101,7 +102,7 @@ _KEPT: OrderedDict[Hashable, Formulation] = OrderedDict()
 
 def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
     """Return the least value of each function of the contact's envelope that is to be kept."""
-    known = getattr(problem.system, 'envelope', {})
+    known = envelope(problem.system)
     bounds = {'normal_force': problem.normal_force_min}
     if problem.friction_cone:
         bounds['friction'] = 0.0
@@ -139,9 +140,8 @@ def formulate(problem: PlanProblem) -> Formulation:
 def _formulate(problem: PlanProblem) -> Formulation:
     system = problem.system
     model = reduce_model(system, problem.active_controls, problem.x_start)
-    envelope = tuple(envelope_bounds(problem))
-    limits = getattr(system, 'envelope', {})
-    path = [model.evaluate(limits[name]) for name in envelope]
+    kept, limits = tuple(envelope_bounds(problem)), envelope(system)
+    path = [model.evaluate(limits[name]) for name in kept]
     view = tracked_view(problem)
     cost = cost_expressions(model, view)
     object_goal = ca.SX.sym('object_goal', sum(len(v) for v, _ in problem.object_goal.values()))
@@ -170,7 +170,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
         nodes,
         terminal,
         tuple(names),
-        envelope,
+        kept,
         RolloutSimulator(system, problem.samples),
         data.numel(),
     )

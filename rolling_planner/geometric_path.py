@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.arrays import Array
 from rolling_planner.errors import NotConvergedError
-from rolling_planner.goal import rotation_vector
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat, qconjugate, qmult, quat2mat
 

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.conversions import contact_view
+from rolling_dynamics.contract.capabilities import CarriedObject, ChartCoordinates, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.arrays import Array
 from rolling_planner.errors import InfeasibleError
-from rolling_planner.object_motion import object_motion
 from rolling_planner.problem import PlanProblem
 from rolling_planner.reduction import ReducedModel
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
@@ -42,15 +41,10 @@ def periods(system: RollingSystem) -> Array:
     for entry in system.state.entries:
         if entry.kind == 'angle':
             out[system.state.slice(entry.name)] = 2 * np.pi
-    if isinstance(system, ContactSystem):
-        for entry_name, surface, chart in (
-            ('contact_o', system.object_surface, system.object_chart),
-            ('contact_h', system.hand_surface, system.hand_chart),
-        ):
-            if entry_name in system.state:
-                out[system.state.slice(entry_name)] = [
-                    q or 0.0 for q in surface.charts[chart].periods
-                ]
+    charted = offers(system, ChartCoordinates)
+    if charted is not None:
+        for name, period in charted.chart_periods.items():
+            out[system.state.slice(name)] = period
     return out
 
 
@@ -129,9 +123,10 @@ def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple
 
     """
     system = problem.system
-    if not isinstance(system, ContactSystem):
-        if not problem.object_goal:
-            return ca.SX(0, 1), []
+    if not problem.object_goal:
+        return ca.SX(0, 1), []
+    carrying = offers(system, CarriedObject)
+    if carrying is None:
         raise ParameterError(
             f'goal.{next(iter(problem.object_goal))}: a system of kind '
             f'{system.name!r} has no object of its own'
@@ -139,7 +134,7 @@ def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple
     rows, start = [], 0
     names: list[str] = []
     for entry, (values, matters) in problem.object_goal.items():
-        value = object_motion(system, entry)(model.full_state, model.p)
+        value = carrying.object_motion(entry)(model.full_state, model.p)
         wanted = goal[start : start + len(values)]
         start += len(values)
         if entry == 'q_WO':
@@ -148,7 +143,7 @@ def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple
             row = (value - wanted)[np.flatnonzero(matters).tolist()]
         rows.append(row)
         names += [entry] * row.numel()
-    return ca.vertcat(*rows) if rows else ca.SX(0, 1), names
+    return ca.vertcat(*rows), names
 
 
 def _attitude_miss(value: ca.SX, goal: ca.SX) -> ca.SX:
@@ -183,53 +178,21 @@ def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
         if where.any():
             miss = apart[system.tangent.slice(turn.name)]
             out[entry.name] = miss if entry.kind == 'quaternion' else miss * where
-    if not isinstance(system, ContactSystem):
+    charted = offers(system, ChartCoordinates)
+    if charted is not None:
+        whole = {e.name for e in system.state.entries if matters[system.state.slice(e.name)].all()}
+        out = charted.in_lengths(problem.p, x, x_goal, out, whole)
+    carrying = offers(system, CarriedObject)
+    if carrying is None:
         return out
-    _to_lengths(problem, system, x, out)
     for name, (wanted, used) in problem.object_goal.items():
-        value = np.array(object_motion(system, name)(x, problem.p)).ravel()
+        value = np.array(carrying.object_motion(name)(x, problem.p)).ravel()
         if name == 'q_WO':
             q = value if value.size == 4 else mat2quat(value.reshape(3, 3).T)
             out[name] = rotation_vector(qmult(qconjugate(wanted), q / np.linalg.norm(q)))
         else:
             out[name] = (value - wanted) * used
     return out
-
-
-def _to_lengths(
-    problem: PlanProblem, system: ContactSystem, x: Array, out: dict[str, Array]
-) -> None:
-    """Turn steps on charts into lengths, and contact coordinates of the object into a turn."""
-    x_goal, matters = problem.goal_state
-    layout = system.state
-    turns = ('contact_o', 'psi', 'contact_h')
-    if all(e in layout and matters[layout.slice(e)].all() for e in turns):
-        R, R_goal = (np.array(contact_view(system)(y, problem.p)[0]) for y in (x, x_goal))
-        out['contact_o'] = rotation_vector(mat2quat(R_goal.T @ R))
-        out.pop('psi')
-    elif 'contact_o' in out:
-        out['contact_o'] = _scale(system, problem.p, 'contact_o', x_goal) @ out['contact_o']
-    if 'contact_h' in out:
-        out['contact_h'] = _scale(system, problem.p, 'contact_h', x_goal) @ out['contact_h']
-
-
-def _scale(system: ContactSystem, p: Array, entry: str, x: Array) -> Array:
-    """Return the matrix from steps on a chart to lengths along the surface."""
-    hand = entry == 'contact_h'
-    surface = system.hand_surface if hand else system.object_surface
-    chart = system.hand_chart if hand else system.object_chart
-    where = system.parameters.slice('hand_surface' if hand else 'object_surface')
-    geometry = surface.numeric(chart)(x[system.state.slice(entry)], p[where])
-    return np.array(geometry[3])
-
-
-def rotation_vector(q: Array) -> Array:
-    """Return axis times angle, at most pi, of a unit quaternion."""
-    w, v = float(q[0]), np.asarray(q[1:], dtype=float)
-    n = float(np.linalg.norm(v))
-    if n < 1e-12:
-        return 2 * v
-    return np.asarray(v / n * (2 * np.arctan2(n, abs(w)) * (1.0 if w >= 0 else -1.0)))
 
 
 def turned(q: Array, by: Array) -> Array:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.arrays import Array
-from rolling_planner.goal import rotation_vector
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 

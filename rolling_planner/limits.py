@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 import math
 
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import ChartCoordinates, offers, StateBounds
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.surfaces import Surface
 from rolling_planner.arrays import Array
-
-POLE_MARGIN = 0.02  # how near to the border of a chart of a closed surface a plan may come [chart]
 
 Limits = dict[str, tuple[float, float]]
 
@@ -32,30 +29,13 @@ def state_limits(
     """
     out: Limits = {}
     known = [given]
-    if hasattr(system, 'state_bounds'):
-        known.append(system.state_bounds(p))
-    if isinstance(system, ContactSystem):
-        known.append(_chart_limits(system))
+    bounded = offers(system, StateBounds)
+    if bounded is not None:
+        known.append(bounded.state_bounds(p))
     for limits in known:
         for name, (low, high) in limits.items():
             before = out.get(name, (-math.inf, math.inf))
             out[name] = max(before[0], float(low)), min(before[1], float(high))
-    return out
-
-
-def _chart_limits(system: ContactSystem) -> Limits:
-    """Return how far the contact may go on charts that end where the surface does not."""
-    sides: list[tuple[str, Surface, int]] = []
-    if system.hand_surface.name not in ('plane', 'expression', 'cylinder'):
-        sides.append(('contact_h', system.hand_surface, system.hand_chart))
-    if 'contact_o' in system.state:
-        sides.append(('contact_o', system.object_surface, system.object_chart))
-    out = {}
-    for entry, surface, chart in sides:
-        names = system.state.entry(entry).components
-        for name, (low, high) in zip(names, surface.charts[chart].bounds, strict=True):
-            if math.isfinite(low) and math.isfinite(high):
-                out[name] = low + POLE_MARGIN, high - POLE_MARGIN
     return out
 
 
@@ -72,5 +52,6 @@ def check_within(
             raise ParameterError(
                 f'{what}.{name} must lie between {low:.6g} and {high:.6g}{why}; got {value:.6g}'
             )
-    if isinstance(system, ContactSystem):
-        system.hand_surface.check_regular(x[system.state.slice('contact_h')], system.hand_chart)
+    charted = offers(system, ChartCoordinates)
+    if charted is not None:
+        charted.check_charts(x)

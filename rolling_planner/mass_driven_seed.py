@@ -8,16 +8,19 @@ ahead of it while the ball gains speed. The collocation starts from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_planner.arrays import Array
+from rolling_planner.guess import Guess
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.watch import Watch
 from scipy.interpolate import CubicSpline
 from transforms3d.quaternions import qmult, quat2mat
 
@@ -178,10 +181,27 @@ def _moment(
     return moment
 
 
-def seed_of(problem: PlanProblem) -> Plan | None:
-    """Return a first guess for a problem of a ball with masses on rails, None for any other."""
-    ball, p, x = problem.system, problem.p, np.asarray(problem.x_start, dtype=float)
-    if not isinstance(ball, PointMassBall) or ball.unilateral or not len(ball.control.names):
+class BallSeeds:
+    """See :class:`rolling_planner.guess.Seeds`; of a ball with masses on rails that rolls."""
+
+    def prepare(self, problem: PlanProblem) -> None:
+        """Do nothing: a guess is quick."""
+
+    def guesses(self, problem: PlanProblem, watch: Watch) -> Iterator[Guess]:  # noqa: ARG002
+        """Yield the guess that rolls straight, or along the path, to the goal."""
+        seed = _seed_of(problem)
+        if seed is not None:
+            yield Guess.from_samples(seed.times, seed.states, seed.controls, 1e-4, 'rolling')
+
+
+SEEDS = BallSeeds()
+
+
+def _seed_of(problem: PlanProblem) -> Plan | None:
+    """Return a first guess, None where there is none."""
+    ball = cast('PointMassBall', problem.system)  # which names these seeds
+    p, x = problem.p, np.asarray(problem.x_start, dtype=float)
+    if ball.unilateral or not len(ball.control.names):
         return None
     entry = 'p' if ball.path is None else 'path'
     where = ball.state.slice(entry)

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.capabilities import Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names, suggestion
@@ -161,7 +162,7 @@ class PlanProblem:
         self._check_names()
         self._check_limits()
         self._check_time()
-        if self.release and not hasattr(self.system, 'envelope'):
+        if self.release and offers(self.system, Envelope) is None:
             raise ParameterError(f'release: a system of kind {self.system.name!r} has no contact')
         if self.warm_start is not None and (
             self.warm_start.state_names != tuple(self.system.state.names)
@@ -239,9 +240,10 @@ class PlanProblem:
 
     def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
         moving = any(is_object(n) and n[0] in 'vw' and v is not None for n, v in self.goal.items())
-        if self.release or moving or not hasattr(self.system, 'rest_goal'):
+        resting = offers(self.system, RestGoal)
+        if self.release or moving or resting is None:
             return {}
-        return dict(self.system.rest_goal(x))
+        return dict(resting.rest_goal(x))
 
     @cached_property
     def object_goal(self) -> dict[str, tuple[Array, NDArray[np.bool_]]]:

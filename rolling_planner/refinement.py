@@ -14,7 +14,8 @@ import numpy as np
 from rolling_planner.attempt import as_guess, Attempt, attempt
 from rolling_planner.diagnosis import failure
 from rolling_planner.formulation import formulate
-from rolling_planner.initial_guess import Guess, initial_guesses, prepare_guesses
+from rolling_planner.guess import Guess
+from rolling_planner.initial_guess import initial_guesses, prepare_guesses
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.watch import Report, Watch

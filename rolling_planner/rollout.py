@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
@@ -73,9 +74,9 @@ class RolloutSimulator:
             'rollout_step', [x, u0, u2, t, h, p], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]
         )
         outputs = [mode.wrench(x, u0, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
-        self.envelope = list(getattr(system, 'envelope', {}))
-        envelope = getattr(system, 'envelope', {})
-        outputs += [envelope[name](x, u0, t, p) for name in self.envelope]
+        limits = envelope(system)
+        self.envelope = list(limits)
+        outputs += [limit(x, u0, t, p) for limit in limits.values()]
         judge = ca.Function('rollout_judge', [x, u0, t, p], [ca.densify(ca.vertcat(*outputs))])
         step, judge = compiled(step, judge)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))

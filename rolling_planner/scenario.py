@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.capabilities import ChartCoordinates, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
@@ -61,6 +62,12 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     if raw is None:
         raise ScenarioError('plan: is missing (the section that tells the goal of a plan)')
     check(raw, plan_schema(), 'plan')
+    charted = offers(scenario.system, ChartCoordinates)
+    if charted is not None and not charted.on_first_chart:
+        raise ScenarioError(
+            'initial: a plan cannot start at a pole of the chart of the hand; start elsewhere, or '
+            'choose another `pole` of its surface'
+        )
     plan = Section(raw, 'plan')
     state, control = scenario.system.state, scenario.system.control
     goal = _goal(plan.section('goal'), state)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import PlanarArm
@@ -157,9 +158,9 @@ def _scenario(scenario_file: str | None) -> tuple[ContactSystem, Scenario]:
     if not scenario_file:
         raise ParameterError('--scenario: say which object it is, and where it rests')
     scenario = load_scenario(find_config(scenario_file))
-    if not isinstance(scenario.system, ContactSystem):
+    if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(f"--scenario: system must be 'contact', got {scenario.system.name!r}")
-    return scenario.system, scenario
+    return cast('ContactSystem', scenario.system), scenario
 
 
 def write_parameters(path: Path, sections: dict[str, dict[str, Any]]) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.text import printable
+from rolling_robotics.console import say
+from rolling_robotics.recording_file import RecordingFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,23 +91,19 @@ def _seconds(message: Any) -> float:  # noqa: ANN401  messages are made at run t
 def _messages(folder: Path, topic: str) -> Iterator[tuple[float, Any]]:
     """Yield time of arrival [s] and message, in the order of the recording."""
     try:
-        from rosbags.highlevel import AnyReader, AnyReaderError  # noqa: PLC0415  (heavy, optional)
-        from rosbags.typesys import get_typestore, Stores  # noqa: PLC0415
+        from rosbags.typesys import get_typestore, Stores  # noqa: PLC0415  (heavy, optional)
     except ImportError:
         raise ParameterError(
             "reading recordings needs rosbags: pip install 'rolling_robotics[record]'"
         ) from None
-    if not folder.exists():
-        raise ParameterError(f'there is no recording {str(folder)!r}')
-    try:
-        with AnyReader([folder], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            found = [c for c in reader.connections if c.topic.endswith(topic)]
-            if not found:
-                topics = ', '.join(sorted(c.topic for c in reader.connections))
-                raise ParameterError(f'{folder}: no topic {topic!r} recorded; there are: {topics}')
-            if not sum(c.msgcount for c in found):
-                raise ParameterError(f'{folder}: no message on {topic!r}')
-            for connection, received, data in reader.messages(connections=found):
-                yield received * 1e-9, reader.deserialize(data, connection.msgtype)
-    except AnyReaderError as error:
-        raise ParameterError(f'{folder}: is no recording: {error}') from None
+    with RecordingFile(folder, get_typestore(Stores.ROS2_JAZZY)) as recording:
+        if recording.loss:
+            say(f'{folder}: {recording.loss}')
+        found = [name for name in recording.topics if name.endswith(topic)]
+        if not found:
+            names = printable(', '.join(sorted(recording.topics)))
+            raise ParameterError(f'{folder}: no topic {topic!r} recorded; there are: {names}')
+        if not any(map(recording.count, found)):
+            raise ParameterError(f'{folder}: no message on {topic!r}')
+        for name, received, data in recording.raw(found):
+            yield received * 1e-9, recording.deserialize(name, data)

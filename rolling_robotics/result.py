@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import common_arrays, layout_series, Series
-from rolling_robotics.contact_arrays import contact_arrays
+from rolling_robotics.arrays import common_arrays, layout_series
 from rolling_robotics.friction_report import friction_lines, friction_need
-from rolling_robotics.mass_arrays import mass_arrays
-from rolling_robotics.pendulum_arrays import pendulum_arrays
 from rolling_robotics.version import version
 
-VIEWS: dict[str, Callable[[Any, Trajectory], dict[str, Series]]] = {
-    'contact': contact_arrays,
-    'point_mass_ball': mass_arrays,
-    'point_mass_disk': mass_arrays,
-    'pendulum_sphere': pendulum_arrays,
+VIEWS = {  # kind of system -> where the arrays are made that only it has
+    'contact': 'contact_arrays',
+    'point_mass_ball': 'mass_arrays',
+    'point_mass_disk': 'mass_arrays',
+    'pendulum_sphere': 'pendulum_arrays',
 }
 
 
@@ -92,8 +90,11 @@ def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
     view_of_mode = scenario.runner is not None
     system: Any = trajectory.system if view_of_mode else scenario.system
     series = common_arrays(system, trajectory)
-    view = VIEWS.get(system.name)
-    series |= view(system, trajectory) if view else layout_series(system.state, trajectory.states)
+    name = VIEWS.get(system.name)
+    if name is None:
+        series |= layout_series(system.state, trajectory.states)
+    else:
+        series |= getattr(import_module(f'rolling_robotics.{name}'), name)(system, trajectory)
     return {name: s.to_dict() for name, s in series.items()}
 
 

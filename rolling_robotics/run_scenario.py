@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from rolling_dynamics.contact import ContactSystem
+from typing import cast, TYPE_CHECKING
+
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.progress import Progress
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact import ContactSystem
 
 
 def simulate_scenario(
@@ -38,6 +43,6 @@ def simulate_scenario(
 
 def follower_of(scenario: Scenario) -> ContactCoordinates | None:
     """Return what follows the contact coordinates of a scenario; None where it has none."""
-    if not isinstance(scenario.system, ContactSystem):
+    if offers(scenario.system, CarriedObject) is None:
         return None
-    return ContactCoordinates(scenario.system, scenario.p)
+    return ContactCoordinates(cast('ContactSystem', scenario.system), scenario.p)

@@ -197,6 +197,73 @@ def test_interfaces_hold_no_python_package():
     assert list((ROOT / 'rolling_interfaces').rglob('__init__.py')) == []
 
 
+# What systems are and what they offer is asked of the contract, not of their classes.
+
+SYSTEMS = {
+    'ContactSystem',
+    'HybridContactSystem',
+    'MassDrivenSystem',
+    'PendulumSphere',
+    'PlanarRolling',
+    'PointMassBall',
+    'PointMassDisk',
+    'SpinRollingSphere',
+}
+# Modules that belong to one system, or to one family of systems.
+OWN = (
+    'rolling_dynamics.contact.',
+    'rolling_dynamics.hybrid_contact',
+    'rolling_dynamics.internal_masses',
+    'rolling_planner.mass_driven_seed',
+    'rolling_planner.spin_rolling',
+    'rolling_controller.mass_driven_velocity',
+    'rolling_controller.robot_laws.point_mass',
+    'rolling_robotics.figures.paths',
+    'rolling_robotics.scene.contact',
+    'rolling_robotics.scene.internal_masses',
+)
+
+
+def questions(source):
+    """Return the calls that ask a system for its class, or for an attribute by its name."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+            continue
+        if node.func.id == 'isinstance':
+            asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+            if asked & SYSTEMS:
+                found.append(ast.unparse(node))
+        elif node.func.id in ('getattr', 'hasattr'):
+            first = node.args[0]
+            name = getattr(first, 'id', getattr(first, 'attr', ''))
+            if name.strip('_') == 'system':
+                found.append(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize('path', FILES, ids=module_name)
+def test_no_module_asks_for_the_class_of_a_system(path):
+    found = questions(path.read_text(encoding='utf-8'))
+    if module_name(path).startswith(OWN):
+        found = [q for q in found if not q.startswith('isinstance')]
+    # a view of a system in one of its modes hands everything else on
+    assert [q for q in found if q != 'getattr(self._system, name)'] == []
+
+
+@pytest.mark.parametrize(
+    'source',
+    [
+        'isinstance(problem.system, ContactSystem)',
+        'isinstance(s, PointMassBall | PointMassDisk)',
+        "getattr(system, 'envelope', {})",
+        "hasattr(self.system, 'envelope')",
+    ],
+)
+def test_question_is_found(source):
+    assert questions(source) == [source]
+
+
 # The rules themselves, on sources that break them.
 
 

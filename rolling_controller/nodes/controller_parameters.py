@@ -42,7 +42,17 @@ EXECUTION = (
         low=0.002,
         high=5.0,
         unit='s',
-        text='age of the newest state beyond which an execution is aborted',
+        text='age of the newest usable state, by its stamp and by its arrival, beyond which an '
+        'execution is aborted',
+    ),
+    Parameter(
+        name='stamp_tolerance',
+        default=0.5,
+        low=0.001,
+        high=60.0,
+        unit='s',
+        text='difference, either way, between the stamp of a state and the clock of the node, '
+        'beyond which the state is refused',
     ),
     Parameter(
         name='start_tolerance',

@@ -7,6 +7,7 @@ import time
 
 from rclpy.node import Node
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
+from rolling_controller.nodes.intake import Intake
 from rolling_controller.robot_laws import Drive
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
 
@@ -41,9 +42,8 @@ class Driving:
         self.wanted = wanted
         self.contact_mode = ''
         self.ended = ''
-        self._answered, self._stopped = -1, False
+        self._intake, self._stopped = Intake(equipment), False
         equipment.predictor.forget()
-        equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
             self._tick,
             equipment.period,
@@ -72,25 +72,22 @@ class Driving:
 
     def _tick(self) -> bool:
         equipment = self._equipment
-        machine, values = equipment.machine, equipment.values
-        machine.poll()
-        if machine.measured.age > values['state_timeout']:
-            self._give_up(equipment.stale_text())
+        now = self._intake.take()
+        if self._intake.stale:
+            self._give_up(self._intake.stale)
             return False
         if self.contact_mode in LOST_MODES:
             self._give_up(f'the contact is {self.contact_mode}')
             return False
-        now = machine.measured.state()
-        if now is None or (equipment.sim_time and now[0] == self._answered):
+        if now is None:
             return True
-        self._answered = now[0]
         at, x = equipment.acting_state(self._node, *now)
         wanted = self.wanted
-        fresh = time.monotonic() - wanted.since <= values['command_timeout']
+        fresh = time.monotonic() - wanted.since <= equipment.values['command_timeout']
         forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
         u = self._drive.command(at * 1e-9, x, forward, turn)
         if self._stopped:  # while this step was computed: the safe command is the last one
             return False
         equipment.predictor.note(at, u)
-        machine.send(u, at)
+        equipment.machine.send(u, at)
         return True

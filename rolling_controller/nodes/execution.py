@@ -15,6 +15,7 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
 from rolling_controller.law import Following
+from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array, Machine
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.tracker import Tracker, TrackingStep
@@ -95,12 +96,13 @@ class LoopEquipment:
 
     def stale_text(self) -> str:
         """Return why there is no state to work with."""
-        age = self.machine.measured.age
-        if not np.isfinite(age):
-            return self.machine.missing
+        measured = self.machine.measured
+        trouble = f' ({measured.trouble})' if measured.trouble else ''
+        if not np.isfinite(measured.age):
+            return f'{self.machine.missing}{trouble}'
         return (
-            f'the newest state is {age:.3f} s old; state_timeout is '
-            f'{self.values["state_timeout"]:g} s'
+            f'the newest state is {measured.age:.3f} s old; state_timeout is '
+            f'{self.values["state_timeout"]:g} s{trouble}'
         )
 
     def acts(self, node: Node, stamp: int) -> int:
@@ -178,7 +180,7 @@ class Execution:
         self._ended = False
         self._start_stamp: int | None = None
         self._held = 0
-        self._next_feedback, self._worst_age, self._answered = 0.0, 0.0, -1
+        self._next_feedback, self._intake = 0.0, Intake(equipment)
         self.loop = PeriodicLoop(
             self._tick,
             equipment.period,
@@ -190,7 +192,6 @@ class Execution:
 
     async def run(self) -> Ending:
         """Follow the plan; return how it ended."""
-        self._equipment.machine.measured.wait_anew()
         self.loop.start()
         self._goal.on_stop(lambda: self.end(CODES.CANCELLED, 'asked to stop'))
         try:
@@ -218,26 +219,19 @@ class Execution:
             f'last second of control: {r.ticks} steps, {r.misses} late, {r.skipped} skipped, '
             f'worst wake-up {r.worst_jitter * 1e3:.2f} ms late, '
             f'mean work {r.mean_work * 1e6:.0f} us; '
-            f'oldest state used {self._worst_age * 1e3:.1f} ms'
+            f'oldest state used {self._intake.worst_age * 1e3:.1f} ms'
         )
 
     def _tick(self) -> bool:
         """Answer the newest state; tell whether to go on."""
-        machine = self._equipment.machine
         with self._turn:
             if self._ended:
                 return False
-            machine.poll()
-            measured = machine.measured
-            if measured.age > self._values['state_timeout']:
-                self.end(CODES.STALE_STATE, self._equipment.stale_text())
+            now = self._intake.take()
+            if self._intake.stale:
+                self.end(CODES.STALE_STATE, self._intake.stale)
                 return False
-            now = measured.state()
-            if now is None or (self._equipment.sim_time and now[0] == self._answered):
-                return True
-            self._answered = now[0]
-            self._worst_age = max(self._worst_age, measured.age)
-            return self._answer(*now)
+            return now is None or self._answer(*now)
 
     def _answer(self, stamp: int, x: Array) -> bool:
         if self._start_stamp is None:

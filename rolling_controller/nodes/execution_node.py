@@ -13,6 +13,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
+from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_dynamics.compiled import BEHIND, settle, when
@@ -190,17 +191,17 @@ class ExecutionNode(SuiteNode):
             self._execution = None
 
     async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
-        """Return a state that came after this call, or None if none comes in time."""
-        machine = equipment.machine
-        machine.poll()
-        measured = machine.measured
-        count, end = measured.count, time.monotonic() + self.values['state_timeout']
+        """Return a usable state that came after this call, or None if none comes in time."""
+        intake, end = Intake(equipment), time.monotonic() + self.values['state_timeout']
+        intake.take()
+        measured = equipment.machine.measured
+        count = measured.count
         came: Future = Future()
 
         def look() -> None:
-            machine.poll()
-            if measured.count > count or time.monotonic() > end:
-                resolve(self, came, measured.count > count)
+            fresh = intake.take() is not None and measured.count > count
+            if fresh or time.monotonic() > end:
+                resolve(self, came, fresh)
 
         goal.on_stop(lambda: resolve(self, came, False))
         timer = self.create_timer(STATE_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))

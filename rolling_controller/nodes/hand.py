@@ -7,7 +7,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
-from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.machine import Array, stamp_check
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements, Source
 from rolling_dynamics.nodes.parameters import ParameterTable
@@ -46,7 +46,7 @@ class Hand:
 
         """
         self._node, self._values, self._limits = node, values, limits
-        self.measured = Measurements(source)
+        self.measured = Measurements(source, stamp_check(node, values))
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
         self._commands = node.create_publisher(

@@ -42,6 +42,7 @@ SHARED = (
     'scenario_file',
     'rate',
     'state_timeout',
+    'stamp_tolerance',
     'brake_time',
     'prediction_horizon',
     'command_delay',
@@ -179,6 +180,7 @@ class LaboratoryControllerNode(SuiteNode):
             if self._hand is not hand:
                 return
             hand.poll()
+            hand.measured.state()
         self._prepared = prepared
         self._tell({'phase': 'ready', 'told': prepared.told, 'laws': list(prepared.laws)})
 

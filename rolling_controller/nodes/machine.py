@@ -6,8 +6,18 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.node import Node
+from rolling_dynamics.nodes.newest_state import StampCheck
+from rolling_dynamics.nodes.parameters import ParameterTable
 
 Array = NDArray[np.float64]
+
+
+def stamp_check(node: Node, values: ParameterTable) -> StampCheck:
+    """Return the check of stamps against the clock and ``stamp_tolerance`` of a node."""
+    return StampCheck(
+        lambda: node.get_clock().now().nanoseconds, lambda: values['stamp_tolerance']
+    )
 
 
 class States(Protocol):
@@ -17,29 +27,28 @@ class States(Protocol):
     Attributes
     ----------
     count
-        Number of states that came.
+        Number of usable states that were read.
     restarts
         Number of times that one could not be read, and the reading began anew.
     refused
-        Why the last bad message was refused, or the empty string.
+        Why the last bad message was refused; empty once it was reported.
+    trouble
+        Why the last message was refused, if no usable state came since.
 
     """
 
     count: int
     restarts: int
     refused: str
+    trouble: str
 
     @property
     def age(self) -> float:
-        """Time since the newest state came, by a steady clock [s]."""
-        ...
-
-    def wait_anew(self) -> None:
-        """Count the age from now, where nobody listened before."""
+        """Age of the newest usable state, by its stamp and by its arrival [s]."""
         ...
 
     def state(self) -> tuple[int, Array] | None:
-        """Return stamp [ns] and value of the newest state, or None."""
+        """Return stamp [ns] and value of the newest usable state, or None."""
         ...
 
     def state_near(self, stamp: int) -> Array | None:

@@ -7,7 +7,7 @@ import math
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
-from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.machine import Array, stamp_check
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import nanoseconds_to_time
@@ -30,7 +30,7 @@ class RobotMachine:
         """Create the topics."""
         self._node, self._values = node, values
         self._limits = model.scenario.control_limits
-        self.measured = RobotStates(model.system.state, 'robot/state')
+        self.measured = RobotStates(model.system.state, 'robot/state', stamp_check(node, values))
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0
         self._commands = node.create_publisher(
@@ -53,7 +53,7 @@ class RobotMachine:
             try:
                 _, pose = decode_odometry(data)
             except ParameterError as error:
-                self.measured.refused = str(error)
+                self.measured.refuse(str(error))
             else:
                 w, _, _, z = pose[:4].tolist()
                 if math.isfinite(w + z):

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from rolling_controller.laboratory.laws import ExperimentLaw
 from rolling_controller.nodes.answers import Answers
 from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_dynamics.nodes.periodic_loop import PeriodicLoop, Punctuality
@@ -98,10 +99,9 @@ class Trial:
         self.state = TrialState()
         self._once, self._turn = threading.Lock(), threading.Lock()
         self._ended = False
-        self._answered, self._held = -1, 0
+        self._intake, self._held = Intake(equipment), 0
         self._answers, self._log = Answers(law, equipment.predictor), log
         self._restarts = equipment.machine.measured.restarts
-        equipment.machine.measured.wait_anew()
         self.loop = PeriodicLoop(
             self._tick,
             equipment.period,
@@ -127,21 +127,18 @@ class Trial:
         self._on_change(self.state)
 
     def _tick(self) -> bool:
-        equipment = self._equipment
-        machine = equipment.machine
+        measured = self._equipment.machine.measured
         with self._turn:
             if self._ended:
                 return False
-            machine.poll()
-            if machine.measured.age > equipment.values['state_timeout']:
-                self.end(equipment.stale_text())
+            now = self._intake.take()
+            if self._intake.stale:
+                self.end(self._intake.stale)
                 return False
-            now = machine.measured.state()
-            if now is None or (equipment.sim_time and now[0] == self._answered):
+            if now is None:
                 return True
-            self._answered = now[0]
-            if machine.measured.restarts != self._restarts:
-                self._restarts = machine.measured.restarts
+            if measured.restarts != self._restarts:
+                self._restarts = measured.restarts
                 self._log.restarted()
             return self._answer(*now)
 

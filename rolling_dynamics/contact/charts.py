@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.conversions import contact_view, convert_state
 from rolling_dynamics.contact.equations import ContactExpressions
-from rolling_dynamics.surfaces.atlas import regularities, regularity
+from rolling_dynamics.contract.capabilities import Rechart
+from rolling_dynamics.surfaces.atlas import POLE, regularities, regularity, regularity_function
 from rolling_dynamics.surfaces.surface import Surface
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
 WORTH = 1.2  # a chart must be so many times better to change to it
-
-
-class Rechart(NamedTuple):
-    """A system on other charts, the same state on them, and what was changed."""
-
-    system: ContactSystem
-    state: NDArray[np.float64]
-    text: str
 
 
 class ContactAtlas:
@@ -90,6 +83,32 @@ class ContactAtlas:
             f'{body}: from chart {surface.charts[chart].name!r} to {surface.charts[best].name!r}'
         )
         return Rechart(target, convert_state(system, target, p, x), text)
+
+    def off_pole(self, p: ArrayLike, x: ArrayLike) -> Rechart | None:
+        """
+        Return a state at a pole of the hand's chart on the best of the others.
+
+        Parameters
+        ----------
+        p
+            Parameters of the system.
+        x
+            State.
+
+        Returns
+        -------
+        Rechart or None
+            None where the chart is regular or the only one, and in ``coordinates``, whose state
+            tells no attitude at a pole.
+
+        """
+        system = self.system
+        if 'contact_o' in system.state:
+            return None
+        uv = system.state.unpack(x)['contact_h']
+        values = system.parameters.unpack(p)['hand_surface']
+        here = float(regularity_function(system.hand_surface, system.hand_chart)(uv, values))
+        return None if here > POLE else self.rechart('hand_chart', p, x)
 
     def state_on(self, target: ContactSystem, p: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
         """Return a state of the system as one of another system of the same bodies."""

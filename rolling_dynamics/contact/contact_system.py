@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 import hashlib
 from typing import Any
@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.attitude_representation import AttitudeRepresentation
+from rolling_dynamics.contact.chart_coordinates import chart_bounds, charts_in_state, in_lengths
 from rolling_dynamics.contact.charts import ContactAtlas
 from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
 from rolling_dynamics.contact.envelope import envelope_expressions, guard_expressions, open_edge
@@ -29,9 +30,11 @@ from rolling_dynamics.contact.layouts import (
     parameter_layout,
     state_layout,
 )
+from rolling_dynamics.contact.object_motion import object_motion
 from rolling_dynamics.contact.regulator_weights import CONTACT_WEIGHTS
 from rolling_dynamics.contact.representation import Representation
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
+from rolling_dynamics.contact.separation import separation
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
@@ -59,6 +62,7 @@ class ContactSystem:
 
     name = 'contact'
     independent_variable = 'time'
+    plan_seeds = 'rolling_planner.contact_seeds:SEEDS'
 
     def __init__(
         self,
@@ -231,11 +235,55 @@ class ContactSystem:
         return {'q_WH': np.asarray(x_start)[self.state.slice('q_WH')], **rest}
 
     def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:
-        """Return the edges of the hand as bounds of the contact point, by scalar name."""
+        """Return edges of the hand, and borders of charts, as bounds by scalar name."""
         edges = np.asarray(p, dtype=float)[self.parameters.slice('hand_edges')]
         names = self.state.entry('contact_h').components
         bounds = {names[0]: tuple(edges[0:2]), names[1]: tuple(edges[2:4])}
-        return {n: b for n, b in bounds.items() if max(abs(b[0]), abs(b[1])) < FAR}
+        near = {n: b for n, b in bounds.items() if max(abs(b[0]), abs(b[1])) < FAR}
+        return near | chart_bounds(self)
+
+    @property
+    def chart_periods(self) -> dict[str, NDArray[np.float64]]:
+        """By entry the period of each chart coordinate, 0 where it has none."""
+        return {
+            entry: np.array([period or 0.0 for period in surface.charts[chart].periods])
+            for entry, (surface, chart) in charts_in_state(self).items()
+        }
+
+    @property
+    def on_first_chart(self) -> bool:
+        """Whether the contact stands on the hand's first chart, that of results and plans."""
+        return self.hand_chart == 0
+
+    def check_charts(self, x: ArrayLike) -> None:
+        """Raise SurfaceError where the hand's chart is singular."""
+        contact_h = np.asarray(x, dtype=float)[self.state.slice('contact_h')]
+        self.hand_surface.check_regular(contact_h, self.hand_chart)
+
+    def in_lengths(
+        self,
+        p: NDArray[np.float64],
+        x: NDArray[np.float64],
+        x_goal: NDArray[np.float64],
+        misses: Mapping[str, NDArray[np.float64]],
+        whole: Collection[str],
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return what misses a goal as lengths [m] and rotations [rad] instead of chart steps."""
+        return in_lengths(self, p, x, x_goal, misses, whole)
+
+    def object_motion(self, entry: str) -> ca.Function:
+        """Return ``(x, p) -> values`` of the object's motion in the world."""
+        return object_motion(self, entry)
+
+    def separation(
+        self,
+        p: NDArray[np.float64],
+        x: NDArray[np.float64],
+        u: NDArray[np.float64],
+        u_rate: NDArray[np.float64],
+    ) -> dict[str, float]:
+        """Return how the bodies part when the contact force has vanished."""
+        return separation(self, p, x, u, u_rate)
 
     @cached_property
     def chart_view(self) -> tuple[Layout, ca.Function]:

@@ -17,7 +17,7 @@ def guard_expressions(e: ContactExpressions, friction: str) -> dict[str, ca.SX]:
     """Return what is positive while the object rolls, by name; zero is an event."""
     margins = contact_margins(e.load, e.params['mu'], e.params['mu_spin'])
     K = -e.state.relative_curvature
-    point, edges = e.state.point_h, e.params['hand_edges']
+    point, edges = e.point_h, e.params['hand_edges']
     inside = ca.vertcat(
         point[0] - edges[0], edges[1] - point[0], point[1] - edges[2], edges[3] - point[1]
     )

@@ -9,6 +9,7 @@ import casadi as ca
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
 from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -28,6 +29,8 @@ class ContactExpressions:
         R_HCh: contact frame of the hand, that of its first chart on whatever charts x stands.
     wrench
         (tau, f) on the object at the contact point, in Ch [N m], [N].
+    point_h
+        Contact point on the first chart of the hand.
     load
         The same in the frame of the hand's chart in use, which is regular where x is; for margins,
         which do not depend on the frame and are differentiated.
@@ -45,6 +48,7 @@ class ContactExpressions:
     xdot: ca.SX
     frame: ca.SX
     wrench: ca.SX
+    point_h: ca.SX
     load: ca.SX
     state: ContactState
     values: Mapping[str, ca.SX]
@@ -108,10 +112,11 @@ def contact_expressions(
     g = contact.geometry
     frame, force = g.frame, g.frame.T @ motion.force_H
     load = ca.vertcat(0, 0, motion.spin_torque, force)  # Eqs. (11), (12)
-    wrench = load
+    wrench, point_h = load, contact.point_h
     if representation.hand_chart != 0:
         frame = hand_surface.contact_frame(g.p_HC, g.frame[:, 2], params['hand_surface'])
         wrench = ca.vertcat(load[:3], frame.T @ g.frame @ force)
+        point_h = first_coordinates(hand_surface, g.p_HC, params)
     return ContactExpressions(
         x=x,
         u=u,
@@ -120,11 +125,25 @@ def contact_expressions(
         xdot=ca.vertcat(*(rates[e.name] for e in state.entries)),
         frame=frame,
         wrench=wrench,
+        point_h=point_h,
         load=load,
         state=contact,
         values=values,
         params=params,
     )
+
+
+def first_coordinates(surface: Surface, point: ca.SX, params: Mapping[str, ca.SX]) -> ca.SX:
+    """Return a point of the hand on its first chart, periods next to the middle of its edges."""
+    chart, edges = surface.chart, params['hand_edges']
+    if chart.inverse is None:
+        raise SurfaceError(f'{surface.name}: the first chart {chart.name!r} needs an inverse')
+    out = []
+    for k, value in enumerate(chart.inverse(point, params['hand_surface'])):
+        period, middle = chart.periods[k], (edges[2 * k] + edges[2 * k + 1]) / 2
+        turns = 0 if period is None else period * ca.floor((middle - value) / period + 0.5)
+        out.append(value + turns)
+    return ca.vertcat(*out)
 
 
 def energy_expression(e: ContactExpressions) -> ca.SX:

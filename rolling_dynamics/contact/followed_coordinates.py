@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.surfaces.atlas import locate_on_chart, regularity, regularity_function
+from rolling_dynamics.surfaces.atlas import locate_on_chart, POLE, regularity, regularity_function
 from rolling_dynamics.surfaces.surface import Surface
 
 Array = NDArray[np.float64]
@@ -27,7 +27,6 @@ TURN = 0.5  # rad, most by which a body or a contact frame turns from one instan
 HALVINGS = 50  # then the path leads through the pole itself
 STEPS = 2048  # that are looked at in one go
 HALF = 1e-6  # rad, within which a turn of -pi is one of pi
-POLE = 1e-6  # regularity of a chart below which contact coordinates do not exist
 
 
 class Charted(NamedTuple):

@@ -5,7 +5,25 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rolling_dynamics.contract.capabilities import default_weights, DefaultWeights, offers
+    from rolling_dynamics.contract.capabilities import (
+        Atlas,
+        CarriedObject,
+        ChangesCharts,
+        ChartCoordinates,
+        ChartView,
+        default_weights,
+        DefaultWeights,
+        Envelope,
+        envelope,
+        offers,
+        PlanSeeds,
+        Projection,
+        Rechart,
+        RestGoal,
+        Separation,
+        StateBounds,
+        StateCheck,
+    )
     from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
     from rolling_dynamics.contract.mode import Mode
     from rolling_dynamics.contract.regulator_weights import RegulatorWeights
@@ -13,7 +31,25 @@ if TYPE_CHECKING:
     from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 
 _PLACES = {
-    'capabilities': ('DefaultWeights', 'default_weights', 'offers'),
+    'capabilities': (
+        'Atlas',
+        'CarriedObject',
+        'ChangesCharts',
+        'ChartCoordinates',
+        'ChartView',
+        'DefaultWeights',
+        'Envelope',
+        'PlanSeeds',
+        'Projection',
+        'Rechart',
+        'RestGoal',
+        'Separation',
+        'StateBounds',
+        'StateCheck',
+        'default_weights',
+        'envelope',
+        'offers',
+    ),
     'layout': ('Entry', 'Layout', 'quaternion_entry', 'vector_entry'),
     'mode': ('Mode',),
     'regulator_weights': ('RegulatorWeights',),
@@ -21,14 +57,28 @@ _PLACES = {
     'tangent_space': ('difference', 'retraction', 'tangent_layout'),
 }
 __all__ = [
+    'Atlas',
+    'CarriedObject',
+    'ChangesCharts',
+    'ChartCoordinates',
+    'ChartView',
     'DefaultWeights',
     'Entry',
+    'Envelope',
     'Layout',
     'Mode',
+    'PlanSeeds',
+    'Projection',
+    'Rechart',
     'RegulatorWeights',
+    'RestGoal',
     'RollingSystem',
+    'Separation',
+    'StateBounds',
+    'StateCheck',
     'default_weights',
     'difference',
+    'envelope',
     'offers',
     'quaternion_entry',
     'retraction',

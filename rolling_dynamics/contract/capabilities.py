@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 import inspect
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
+Array = NDArray[np.float64]
 Capability = TypeVar('Capability')
 
 
@@ -15,8 +21,8 @@ def offers(system: object, capability: type[Capability]) -> Capability | None:
     """
     Return the system as one that has a capability, None where it does not offer it.
 
-    Nothing is evaluated: a property that is costly, or refuses in the state of the system, is
-    touched by who uses it.
+    Nothing is evaluated: a property that is costly, or refuses in the representation of the
+    system, is touched by who uses it.
 
     Parameters
     ----------
@@ -26,22 +32,200 @@ def offers(system: object, capability: type[Capability]) -> Capability | None:
         A protocol of this module, or one of your own.
 
     """
-    if all(_has(system, name) for name in _members(capability)):
+    if all(_has(system, name) for name in members(capability)):
         return system  # type: ignore[return-value]
     return None
 
 
-def _members(capability: type) -> list[str]:
+def members(capability: type) -> list[str]:
+    """Return the names of the attributes and methods that a protocol asks for."""
     declared = vars(capability)
     return [n for n in (*declared, *declared.get('__annotations__', ())) if not n.startswith('_')]
 
 
-def _has(system: object, name: str) -> bool:
+def _has(candidate: object, name: str) -> bool:
     try:
-        inspect.getattr_static(system, name)
+        inspect.getattr_static(candidate, name)
     except AttributeError:  # a view of another system may hand its attributes on
-        return hasattr(type(system), '__getattr__') and hasattr(system, name)
+        return hasattr(type(candidate), '__getattr__') and hasattr(candidate, name)
     return True
+
+
+class Envelope(Protocol):
+    """Has limits of contact that an optimisation may keep."""
+
+    @property
+    def envelope(self) -> Mapping[str, ca.Function]:
+        """
+        Name -> smooth ``(x, u, t, p) -> scalar``, positive inside.
+
+        The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, and what begins
+        with ``keep_out``.
+        """
+        ...
+
+
+class StateBounds(Protocol):
+    """Has states that may not pass certain values."""
+
+    def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
+        """Return least and greatest value by scalar name, in the units of the layout."""
+        ...
+
+
+class StateCheck(Protocol):
+    """Has states in which no motion can start."""
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Raise ParameterError or SurfaceError, naming the entry, where no motion can start."""
+        ...
+
+
+class Projection(Protocol):
+    """Has constraints that rounding leaves, beside the norms of quaternions."""
+
+    @property
+    def projection(self) -> ca.Function:
+        """``(x, p) -> x`` with all constraints fulfilled."""
+        ...
+
+
+class RestGoal(Protocol):
+    """Knows what a plan should end with where its goal says nothing."""
+
+    def rest_goal(self, x_start: Array) -> Mapping[str, Array]:
+        """Return values by entry of the state, such as velocities of zero."""
+        ...
+
+
+class ChartView(Protocol):
+    """Has a view of its state in which a cost may weigh, the paper's for instance."""
+
+    @property
+    def chart_view(self) -> tuple[Layout, ca.Function]:
+        """Layout of the view s, and ``(x, p) -> s``; ParameterError where there is none."""
+        ...
+
+
+class CarriedObject(Protocol):
+    """Carries an object whose motion in the world may be a goal."""
+
+    def object_motion(self, entry: str) -> ca.Function:
+        """
+        Return ``(x, p) -> values`` of an entry of the object's motion.
+
+        ``p_WO`` is the centre of mass in W [m], ``q_WO`` the attitude (a quaternion, or a rotation
+        matrix in column-major order); ``v_WO`` the velocity of the centre over the world [m/s] and
+        ``w_WO`` the angular velocity [rad/s], each with the frame in which it is expressed, W, H
+        or O; ``v_HO_H`` the velocity of the centre as seen from the hand.
+        """
+        ...
+
+
+class Separation(Protocol):
+    """Has two bodies that can part."""
+
+    def separation(self, p: Array, x: Array, u: Array, u_rate: Array) -> Mapping[str, float]:
+        """
+        Return how the bodies part when the contact force has vanished.
+
+        Parameters
+        ----------
+        p, x, u
+            Parameters, state and control at the end of contact.
+        u_rate
+            Rate of the control there [its unit/s]; the hand goes on with it.
+
+        Returns
+        -------
+        Mapping
+            ``acceleration_excess`` [m/s^2] and ``gap`` [m] a moment later.
+
+        """
+        ...
+
+
+class ChartCoordinates(Protocol):
+    """Has entries of the state that stand on charts of surfaces."""
+
+    @property
+    def chart_periods(self) -> Mapping[str, Array]:
+        """By entry the period of each of its numbers, 0 where it has none."""
+        ...
+
+    @property
+    def on_first_chart(self) -> bool:
+        """Whether the contact stands on the hand's first chart, that of results and plans."""
+        ...
+
+    def check_charts(self, x: ArrayLike) -> None:
+        """Raise SurfaceError where a chart that the state stands on is singular."""
+        ...
+
+    def in_lengths(
+        self,
+        p: Array,
+        x: Array,
+        x_goal: Array,
+        misses: Mapping[str, Array],
+        whole: Collection[str],
+    ) -> dict[str, Array]:
+        """
+        Return what misses a goal as lengths [m] and rotations [rad] instead of chart steps.
+
+        Parameters
+        ----------
+        p, x, x_goal
+            Parameters, state, and the state at the goal.
+        misses
+            Difference from the goal by entry.
+        whole
+            Entries all of whose numbers belong to the goal.
+
+        """
+        ...
+
+
+class Rechart(NamedTuple):
+    """A system on other charts, the same state on them, and what was changed."""
+
+    system: RollingSystem
+    state: Array
+    text: str
+
+
+class Atlas(Protocol):
+    """What watches and changes the charts under a state; see :class:`ChangesCharts`."""
+
+    @property
+    def regularity(self) -> Mapping[str, ca.Function]:
+        """Name of a chart -> ``(x, u, t, p) -> scalar``: 1 at its best, 0 where it degenerates."""
+        ...
+
+    def has_alternatives(self, name: str) -> bool:
+        """Tell whether there is more than one chart of this name's surface."""
+        ...
+
+    def rechart(self, name: str, p: ArrayLike, x: ArrayLike, worth: float = ...) -> Rechart | None:
+        """Return the state on a chart so many times better, None where there is none."""
+        ...
+
+    def off_pole(self, p: ArrayLike, x: ArrayLike) -> Rechart | None:
+        """Return the state on another chart where its own is degenerate, None elsewhere."""
+        ...
+
+    def state_on(self, target: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
+        """Return a state of the system as one of the same bodies on other charts."""
+        ...
+
+
+class ChangesCharts(Protocol):
+    """Goes over to other charts of its surfaces where its own degenerate."""
+
+    @property
+    def atlas(self) -> Atlas:
+        """What does it."""
+        ...
 
 
 class DefaultWeights(Protocol):
@@ -53,9 +237,24 @@ class DefaultWeights(Protocol):
         ...
 
 
+class PlanSeeds(Protocol):
+    """Has first guesses of plans of its own, beside standing still."""
+
+    @property
+    def plan_seeds(self) -> str:
+        """``module:name`` of a :class:`rolling_planner.guess.Seeds`, imported when it is used."""
+        ...
+
+
 def default_weights(system: RollingSystem) -> RegulatorWeights:
     """Return the weights of a regulator that a system offers, else those of its scales."""
     own = offers(system, DefaultWeights)
     if own is not None:
         return own.default_weights
     return RegulatorWeights.from_scales(system.tangent, system.control)
+
+
+def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:
+    """Return the envelope that a system offers, empty where it offers none."""
+    own = offers(system, Envelope)
+    return {} if own is None else own.envelope

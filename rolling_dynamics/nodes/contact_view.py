@@ -1,4 +1,4 @@
-"""Contact coordinates (u_o, v_o, u_h, v_h, psi) of poses, on the charts that fit best; no ROS."""
+"""Contact coordinates (u_o, v_o, u_h, v_h, psi) of poses; no ROS."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.surfaces import Surface
 
-SWITCH_BELOW = 0.3  # regularity of a chart below which a better one is looked for
+SWITCH_BELOW = 0.3  # regularity of the object's chart below which a better one is looked for
+OFF_POLE = 1e-9  # of a chart's bounds: where its frame is taken at a pole
 
+OBJECT, HAND = 0, 1
 NAMES = ('u_o', 'v_o', 'u_h', 'v_h', 'psi')
 
 
 class ContactView:
-    """Follows the contact over the charts of both surfaces, without jumps within a chart."""
+    """
+    Tells where bodies touch: on the first chart of the hand, and on the object's that fits best.
+
+    Ch is thus the frame that it is in every topic and file. Angles lie within half a turn of zero,
+    since a message tells no history.
+    """
 
     def __init__(self, object_surface: Surface, hand_surface: Surface) -> None:
         """Watch these two surfaces."""
         self._surfaces = (object_surface, hand_surface)
         self._charts = [0, 0]
         self._near: list[NDArray | None] = [None, None]
-        self._psi = 0.0
         self._evaluate = [
             [_evaluator(surface, c) for c in range(len(surface.charts))]
             for surface in self._surfaces
@@ -56,14 +62,13 @@ class ContactView:
             Pose of the contact frame of the object, shape (4, 4).
 
         """
-        uv_o, R_OCo, p_OC = self._locate(0, X_WO, p_WC)
-        uv_h, R_HCh, _ = self._locate(1, X_WH, p_WC)
+        uv_o, R_OCo, p_OC = self._locate(OBJECT, X_WO, p_WC)
+        uv_h, R_HCh, _ = self._locate(HAND, X_WH, p_WC)
         R_ChCo = (X_WH[:3, :3] @ R_HCh).T @ X_WO[:3, :3] @ R_OCo
         psi = math.atan2(-R_ChCo[1, 0], R_ChCo[0, 0])  # R_psi, Woodruff & Lynch, Eq. (2)
-        self._psi = psi + 2 * math.pi * round((self._psi - psi) / (2 * math.pi))
         X_OCo = np.eye(4)
         X_OCo[:3, :3], X_OCo[:3, 3] = R_OCo, p_OC
-        return np.array([*uv_o, *uv_h, self._psi]), X_OCo
+        return np.array([*uv_o, *uv_h, psi]), X_OCo
 
     def _locate(
         self, body: int, X_WB: NDArray[np.float64], p_WC: NDArray[np.float64]
@@ -73,18 +78,23 @@ class ContactView:
         chart = self._charts[body]
         uv = surface.locate(p_BC, chart, self._near[body])
         worth, R = self._geometry(body, chart, uv)
-        if len(surface.charts) > 1 and worth < SWITCH_BELOW:
+        if body == OBJECT and len(surface.charts) > 1 and worth < SWITCH_BELOW:
             places = [surface.locate(p_BC, c) for c in range(len(surface.charts))]
             seen = [self._geometry(body, c, place) for c, place in enumerate(places)]
             best = int(np.argmax([w for w, _ in seen]))
             if best != chart:
                 self._charts[body], uv, R = best, places[best], seen[best][1]
-        self._near[body] = uv
+        if surface.charts[self._charts[body]].inverse is None:
+            self._near[body] = uv  # where the next search begins
         return uv, R, p_BC
 
     def _geometry(self, body: int, chart: int, uv: NDArray) -> tuple[float, NDArray]:
         """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
-        out = self._evaluate[body][chart](uv, self._surfaces[body].parameter_values)
+        values = self._surfaces[body].parameter_values
+        out = self._evaluate[body][chart](uv, values)
+        if not math.isfinite(out.sum()):  # x still follows u at the pole of a chart
+            low, high = np.array(self._surfaces[body].charts[chart].bounds).T
+            out = self._evaluate[body][chart](np.clip(uv, low + OFF_POLE, high - OFF_POLE), values)
         a, b, c, d = out[9:].tolist()
         area = math.sqrt(max(a * d - b * c, 0.0))
         return area / max((a + d) / 2, 1e-300), out[:9].reshape(3, 3, order='F')

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
 
@@ -68,11 +70,11 @@ def load_model(scenario_file: str) -> Model:
 
     """
     scenario = load_scenario(find_config(scenario_file))
-    if not isinstance(scenario.system, ContactSystem):
+    if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(
             f'{scenario_file}: system is {scenario.system.name!r}; these nodes run {"contact"!r}'
         )
-    system, x0 = scenario.system, scenario.x0
+    system, x0 = cast('ContactSystem', scenario.system), scenario.x0
     if system.representation.name != 'attitude':
         raise ParameterError(
             f"{scenario_file}: representation must be 'attitude', got "

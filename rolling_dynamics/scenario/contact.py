@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
-from rolling_dynamics.contact.touch import closest_points
-from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.contact.touch import closest_points, Touch
+from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.scenario.attitude import read_attitude
 from rolling_dynamics.scenario.contact_velocity import read_relative_velocity
 from rolling_dynamics.scenario.hand_motion import HandStart, read_hand_motion, read_hand_start
@@ -29,6 +29,8 @@ from rolling_dynamics.scenario.scenario import (
 from rolling_dynamics.scenario.section import located, Section
 from rolling_dynamics.scenario.surface_section import read_edges, read_inertia, read_surface
 from rolling_dynamics.scenario.validation import check, load_schema
+from rolling_dynamics.surfaces.atlas import best_chart, contact_frame, locate_on_chart, POLE
+from rolling_dynamics.surfaces.surface import Surface
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 TOUCH = 1e-6  # m, a gap below which bodies touch
@@ -51,6 +53,7 @@ def read_contact(document: dict[str, Any], name: str) -> Scenario:
     motion = read_hand_motion(top, duration)
     hand = read_hand_start(top.section('initial'), motion)
     placement = _placement(top, system, hand)
+    system = _off_pole(system, placement)
     x0 = _state(top, system, hand, placement)
     _check_contact(top, system, p, x0)
     return Scenario(
@@ -141,6 +144,16 @@ def _placement(top: Section, system: ContactSystem, hand: HandStart) -> Placemen
         return _PLACERS[given[0]](section, system, hand)
 
 
+def _off_pole(system: ContactSystem, placement: Placement) -> ContactSystem:
+    """Return the system on a chart of the hand that is regular at the start."""
+    surface, uv = system.hand_surface, placement.contact_h
+    if len(surface.charts) == 1 or surface.regularity(uv) > POLE:
+        return system
+    chart = best_chart(surface, surface.point(uv))
+    name = system.representation.name
+    return system.with_representation(name, object_chart=system.object_chart, hand_chart=chart)
+
+
 def _from_contact(section: Section, system: ContactSystem, _: HandStart) -> Placement:
     contact_h = np.array([section.number('u_h'), section.number('v_h')])
     bodies = system.object_surface, system.hand_surface
@@ -162,7 +175,7 @@ def _from_pose(section: Section, system: ContactSystem, hand: HandStart) -> Plac
     q_HO = qmult(qconjugate(hand.q_WH), read_attitude(section, 'attitude'))
     p_HO = R_WH.T @ (section.numbers('position') - hand.p_WH)
     bodies = system.object_surface, system.hand_surface
-    touch = closest_points(*bodies, quat2mat(q_HO), p_HO)
+    touch = _touch(*bodies, quat2mat(q_HO), p_HO)
     if abs(touch.gap) > TOUCH:
         shift = -touch.gap * (R_WH @ touch.frame_H[:, 2])
         what = 'does not touch the hand, the gap is' if touch.gap > 0 else 'cuts into the hand by'
@@ -173,6 +186,32 @@ def _from_pose(section: Section, system: ContactSystem, hand: HandStart) -> Plac
     if np.all(np.isfinite(touch.contact_o)):
         return placed_at(*bodies, q_HO, touch.contact_h, touch.contact_o)
     return placed_by_attitude(*bodies, q_HO, touch.contact_h)  # found by the support function
+
+
+def _touch(
+    object_surface: Surface,
+    hand_surface: Surface,
+    R_HO: NDArray[np.float64],
+    p_HO: NDArray[np.float64],
+) -> Touch:
+    """Return where the bodies touch, in the first chart of the hand, at its poles too."""
+    found: list[Touch] = []
+    failed: SurfaceError | None = None
+    for chart in range(len(hand_surface.charts)):
+        try:
+            touch = closest_points(object_surface, hand_surface, R_HO, p_HO, hand_chart=chart)
+        except SurfaceError as e:
+            failed = failed or e
+            continue
+        if chart:
+            contact_h = locate_on_chart(hand_surface, touch.p_HC_h, 0)
+            touch = touch._replace(contact_h=contact_h)
+        found.append(touch)
+        if abs(touch.gap) <= TOUCH:
+            break
+    if not found:
+        raise failed or SurfaceError(f'{hand_surface.name}: no chart')
+    return min(found, key=lambda t: abs(t.gap))
 
 
 _PLACERS = {'contact': _from_contact, 'object': _from_pose}
@@ -212,7 +251,24 @@ def _state(
                 "choose another `pole` of its surface, or the representation 'attitude'",
             )
         values |= {'contact_o': placement.contact_o, 'psi': np.array([placement.psi])}
+    if system.hand_chart:
+        values |= _on_chart(system, placement, w_HO_H.in_H)
     return system.state.pack(**{e.name: values[e.name] for e in system.state.entries})
+
+
+def _on_chart(
+    system: ContactSystem, placement: Placement, w_HO_H: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return what of a state depends on the chart of the hand, on that of the system."""
+    surface, chart = system.hand_surface, system.hand_chart
+    contact_h = locate_on_chart(surface, surface.point(placement.contact_h), chart)
+    R_HCh = np.array(surface.numeric(chart)(contact_h, surface.parameter_values)[1])
+    values = {'contact_h': contact_h, 'w_HO_Ch': R_HCh.T @ w_HO_H}
+    if placement.contact_o is not None:
+        R_OCo = contact_frame(system.object_surface, placement.contact_o)
+        R = R_HCh.T @ quat2mat(placement.q_HO) @ R_OCo
+        values['psi'] = np.array([np.arctan2(-R[0, 1], R[0, 0])])
+    return values
 
 
 def _check_contact(

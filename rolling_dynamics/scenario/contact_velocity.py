@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
 from rolling_dynamics.scenario.hand_motion import HandStart
-from rolling_dynamics.scenario.placement import contact_frame, Placement
+from rolling_dynamics.scenario.placement import Placement
 from rolling_dynamics.scenario.section import Section
+from rolling_dynamics.surfaces.atlas import contact_frame
 from transforms3d.quaternions import quat2mat
 
 ROLLS = 1e-6  # relative residual of rates that roll
@@ -89,6 +90,10 @@ def _of_rates(
             'q_dot',
             'the object touches at a pole of its chart, where rates of coordinates do '
             'not exist; give w_HO_H',
+        )
+    if system.hand_chart:
+        raise section.fail(
+            'q_dot', 'the object touches at a pole of the chart of the hand; give w_HO_H'
         )
     bodies = system.object_surface, system.hand_surface
     obj, hand = (

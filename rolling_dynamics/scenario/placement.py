@@ -7,9 +7,10 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from rolling_dynamics.contact.attitude_representation import support_point
 from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.surfaces.atlas import contact_frame
 from rolling_dynamics.surfaces.surface import Surface
 from transforms3d.quaternions import mat2quat, quat2mat
 
@@ -37,11 +38,6 @@ class Placement:
     psi: float | None
 
 
-def contact_frame(surface: Surface, uv: ArrayLike) -> NDArray[np.float64]:
-    """Return the contact frame of a body at (u, v), shape (3, 3), in the body frame."""
-    return np.array(surface.numeric()(np.asarray(uv), surface.parameter_values)[1])
-
-
 def placed_by_coordinates(
     object_surface: Surface,
     hand_surface: Surface,
@@ -51,7 +47,6 @@ def placed_by_coordinates(
 ) -> Placement:
     """Return the placement of contact coordinates; R_HO = R_HCh R_ChCo R_CoO."""
     object_surface.check_regular(contact_o)
-    hand_surface.check_regular(contact_h)
     c, s = math.cos(psi), math.sin(psi)
     R_ChCo = np.array([[c, -s, 0], [-s, -c, 0], [0, 0, -1]])
     R_HCh, R_OCo = contact_frame(hand_surface, contact_h), contact_frame(object_surface, contact_o)
@@ -67,7 +62,6 @@ def placed_by_attitude(
     contact_h: NDArray[np.float64],
 ) -> Placement:
     """Return the placement of an attitude and a contact point; needs a support function."""
-    hand_surface.check_regular(contact_h)
     R_HO, R_HCh = quat2mat(q_HO), contact_frame(hand_surface, contact_h)
     point = _object_point(object_surface, -R_HO.T @ R_HCh[:, 2])
     return placed_at(object_surface, hand_surface, q_HO, contact_h, object_surface.locate(point))

@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import difflib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import casadi as ca
-import jsonschema
-from jsonschema.exceptions import ValidationError
 from rolling_dynamics.errors import ExpressionError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.formulas import formula_of_time, number, SMALLEST
 from rolling_dynamics.scenario.known_good import KnownGood
 from rolling_dynamics.suggestion import suggestion
 import yaml
+
+if TYPE_CHECKING:
+    import jsonschema
+    from jsonschema.exceptions import ValidationError
 
 MAX_ERRORS = 8
 _WORDS = {
@@ -213,6 +215,8 @@ _TRANSLATIONS: dict[str, Translation] = {
 
 @cache
 def _formats() -> jsonschema.FormatChecker:
+    import jsonschema  # noqa: PLC0415  (large, and only for what is not good)
+
     checker = jsonschema.FormatChecker(formats=())
     t = ca.SX.sym('t')
 
@@ -234,6 +238,9 @@ def _formats() -> jsonschema.FormatChecker:
 @cache
 def _validator_class() -> Any:
     """Return the validator of JSON Schema 2020-12 whose bounds hold for formulas too."""
+    import jsonschema  # noqa: PLC0415
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
+
     holds = {
         'exclusiveMinimum': lambda value, bound: value > bound and (bound or value >= SMALLEST),
         'minimum': lambda value, bound: value >= bound,

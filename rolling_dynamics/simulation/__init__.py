@@ -5,8 +5,9 @@ The names below are loaded when they are first asked for: a node that only needs
 not carry the adaptive integrators in its memory.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rolling_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation.event import Event
@@ -16,16 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ['Event', 'Stepper', 'Trajectory', 'simulate']
 
-_PLACES = {
-    'Event': 'event',
-    'Stepper': 'stepper',
-    'Trajectory': 'trajectory',
-    'simulate': 'integrate',
-}
-
-
-def __getattr__(name: str) -> object:
-    """Return a public name, loading its module."""
-    if name not in _PLACES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_PLACES[name]}'), name)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        'Event': f'{__name__}.event',
+        'Stepper': f'{__name__}.stepper',
+        'Trajectory': f'{__name__}.trajectory',
+        'simulate': f'{__name__}.integrate',
+    },
+)

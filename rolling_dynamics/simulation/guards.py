@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
+from numpy.typing import ArrayLike
+from rolling_dynamics.contract.capabilities import Atlas, ChangesCharts, offers, Rechart
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -32,13 +33,22 @@ class GuardSet:
 
 def chart_guards(system: RollingSystem) -> Mapping[str, ca.Function]:
     """Return name -> regularity of each chart that the state stands on; empty without charts."""
-    atlas = atlas_of(system)
-    return {} if atlas is None else atlas.regularity
+    own = offers(system, ChangesCharts)
+    return {} if own is None else own.atlas.regularity
 
 
-def atlas_of(system: RollingSystem) -> Any:  # noqa: ANN401 (an attribute of some systems only)
-    """Return what changes the charts of a system; None where it has none."""
-    return getattr(system, 'atlas', None)
+def atlas_of(system: RollingSystem) -> Atlas:
+    """Return what changes the charts of a system that has chart guards."""
+    own = offers(system, ChangesCharts)
+    if own is None:
+        raise ParameterError(f'a system of kind {system.name!r} has no charts to change')
+    return own.atlas
+
+
+def off_pole(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> Rechart | None:
+    """Return system and state on another chart where its own is degenerate; None elsewhere."""
+    own = offers(system, ChangesCharts)
+    return None if own is None else own.atlas.off_pole(p, x)
 
 
 def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function]) -> GuardSet:

@@ -8,10 +8,12 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.follower import Follower
+from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.simulation.trajectory import Trajectory
@@ -132,8 +134,11 @@ def simulate(
         follower=follower,
         on_progress=on_progress,
     )
-    if hasattr(system, 'check_state'):
-        system.check_state(p, x0)
+    moved = off_pole(system, p, x0) if switch_charts else None
+    started, at = (system, x0) if moved is None else (moved.system, moved.state)
+    checked = offers(started, StateCheck)
+    if checked is not None:
+        checked.check_state(p, at)
     driven = as_control(control, system.control.size, system.state.size)
     run = Run(system, p, driven, settings, times)
     return run.trajectory(start, x0, start + duration)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+from rolling_dynamics.contract.capabilities import offers, Projection
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 
@@ -10,12 +11,11 @@ def projection(system: RollingSystem) -> ca.Function:
     """
     Return ``(x, p) -> x`` with the system's constraints fulfilled.
 
-    A system that has more constraints than the norm of its quaternions gives the function itself,
-    as its attribute ``projection``.
+    A system that has more constraints than the norm of its quaternions offers the function itself.
     """
-    own: ca.Function | None = getattr(system, 'projection', None)
+    own = offers(system, Projection)
     if own is not None:
-        return own
+        return own.projection
     x = ca.SX.sym('x', system.state.size)
     p = ca.SX.sym('p', system.parameters.size)
     parts = []

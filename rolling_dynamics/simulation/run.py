@@ -17,7 +17,7 @@ from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear
 from rolling_dynamics.simulation.events import Event, GuardWatch
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.formula import Formula
-from rolling_dynamics.simulation.guards import atlas_of
+from rolling_dynamics.simulation.guards import atlas_of, off_pole
 from rolling_dynamics.simulation.machine import Machine, machine_of
 from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.recorder import Recorder
@@ -69,7 +69,8 @@ class Run:
 
     def trajectory(self, start: float, x0: NDArray[np.float64], end: float) -> Trajectory:
         """Return the motion from x0 between two times."""
-        self._mount(self._given, start, x0)
+        system, x0 = self._off_pole(start, x0)
+        self._mount(system, start, x0)
         x = np.array(self._machine.projection(x0, self._p)).ravel()
         t, pieces = start, self._control.pieces(start, end)
         x = self._start_charts(t, x)
@@ -79,6 +80,16 @@ class Run:
             if self._stopped:
                 break
         return self._finish(t, x)
+
+    def _off_pole(
+        self, t: float, x: NDArray[np.float64]
+    ) -> tuple[RollingSystem, NDArray[np.float64]]:
+        """Return the system on charts that are regular at the start, and the state on them."""
+        moved = off_pole(self._given, self._p, x) if self._settings.switch_charts else None
+        if moved is None:
+            return self._given, x
+        self._note('hand_chart', t, moved.state, terminal=False, text=moved.text)
+        return moved.system, moved.state
 
     def _through(
         self, piece: Piece, t: float, x: NDArray[np.float64]

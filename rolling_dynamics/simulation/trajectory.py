@@ -13,6 +13,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.event import Event
+from rolling_dynamics.simulation.guards import atlas_of
 
 
 class _Same:
@@ -202,7 +203,7 @@ class Trajectory:
         out = []
         for k, x in zip(self._owner(self.times), self.states, strict=True):
             own = self.segments[k].system
-            on = x if own is system else own.atlas.state_on(system, self.parameters, x)
+            on = x if own is system else atlas_of(own).state_on(system, self.parameters, x)
             out.append(on)
         return np.array(out).reshape(-1, system.state.size)
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces.surface import Surface
 
+POLE = 1e-6  # regularity of a chart below which its coordinates are of no use
+
 
 def locate_on_chart(
     surface: Surface,
@@ -113,6 +115,36 @@ def regularities(
 def best_chart(surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None) -> int:
     """Return the index of the chart that is furthest from degenerate at a point."""
     return int(np.argmax(regularities(surface, point, parameters)))
+
+
+def contact_frame(
+    surface: Surface, uv: ArrayLike, parameters: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """
+    Return the contact frame of the first chart at (u, v), shape (3, 3), in the body frame.
+
+    At a pole that another chart covers, x follows the meridian v.
+
+    Raises
+    ------
+    SurfaceError
+        The chart is degenerate there, and the only one.
+
+    """
+    uv = np.asarray(uv, dtype=float)
+    values = surface.parameter_values if parameters is None else np.asarray(parameters, float)
+    if len(surface.charts) == 1:
+        surface.check_regular(uv)
+    if len(surface.charts) == 1 or surface.regularity(uv) > POLE:
+        return np.array(surface.numeric()(uv, values)[1])
+    point = np.array(surface.numeric()(uv, values)[0]).ravel()
+    best = best_chart(surface, point, values)
+    there = locate_on_chart(surface, point, best, values)
+    n = np.array(surface.numeric(best)(there, values)[1])[:, 2]
+    along_u = np.array(surface.tangents(uv, values))[:, 0]
+    x = along_u - n * (n @ along_u)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(n, x), n])
 
 
 def regularity(surface: Surface, uv: ca.SX, parameters: ca.SX, chart: int = 0) -> ca.SX:

@@ -230,6 +230,15 @@ class Surface:
         function: ca.Function = self._cache['numeric', chart]
         return function
 
+    def tangents(self, uv: ArrayLike, parameters: ArrayLike) -> NDArray[np.float64]:
+        """Return F_u and F_v of the first chart [m], shape (3, 2), in the body frame."""
+        if 'tangents' not in self._cache:
+            c = self.chart
+            dF = ca.jacobian(c.position, c.coordinates)
+            inputs = [c.coordinates, self.parameters]
+            self._cache['tangents'] = ca.Function('tangents', inputs, [ca.densify(dF)])
+        return np.array(self._cache['tangents'](np.asarray(uv), np.asarray(parameters)))
+
     def point(self, uv: ArrayLike, chart: int = 0) -> NDArray[np.float64]:
         """Return the point F(u, v) [m], shape (3,), in the body frame."""
         uv = np.asarray(uv, dtype=float)

@@ -55,7 +55,6 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 SIM_START = 100 * 10**9  # of simulated time [ns]: the camera's clock may lie behind
-BUSY = 100_000_000  # lag of the plant, after which its clock is put right [ns]
 RUBBING = ('coulomb', 'viscous')  # torques of friction in the drives
 TABLE = (
     SCENARIO,
@@ -215,8 +214,6 @@ class EmulatedMotorsNode(LoopNode):
             stamp = self._epoch + round(time * 1e9)
         if self.sim_time:
             self.stamped = stamp
-        elif self.now() - stamp > BUSY:
-            self._epoch += self.now() - stamp
         self._ticks += 1
         self._publish(stamp, seen, view)
         if self.sim_time:
@@ -227,6 +224,10 @@ class EmulatedMotorsNode(LoopNode):
                 timeout=self.values['lockstep_timeout'],
             )
             self._loop.period = self.period()
+
+    def skip(self, seconds: float) -> None:
+        """Let the stamps go on with the clock."""
+        self._epoch += 0 if self.sim_time else round(seconds * 1e9)
 
     def _publish(self, stamp: int, seen: JointStates | None, view: PlantView) -> None:
         """Publish what is seen; what others work with last, so that they have all of it."""

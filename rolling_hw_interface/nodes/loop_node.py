@@ -70,6 +70,9 @@ class LoopNode(SuiteNode):
     def tick(self) -> None:
         """Do one turn."""
 
+    def skip(self, seconds: float) -> None:
+        """Note that the loop was so late that it gave up this time [s]."""
+
     def switch(self, *, on: bool) -> str:
         """Take work up, or stop, because somebody asked; return what to answer."""
         return 'enabled' if on else 'stopped; ~/enable takes work up again'
@@ -102,6 +105,7 @@ class LoopNode(SuiteNode):
             self.tick,
             self.period(),
             name='loop',
+            on_skip=self.skip,
             on_fault=self._fail,
             overruns=None if self.sim_time else Overruns(self.values),
             on_overrun=self._overrun,

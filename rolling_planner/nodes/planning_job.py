@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import time
-from typing import Any
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.nodes.jobs.system_planner import planning_model, Report
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact import ContactSystem
 
 
 def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -69,7 +72,7 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
     model = planning_model(job['scenario_file'])
     system = model.system
-    if not isinstance(system, ContactSystem):
+    if offers(system, CarriedObject) is None:
         raise ParameterError(
             f'check_plan is for an object on a hand (system contact), this planner runs '
             f'{system.name}'
@@ -78,7 +81,7 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     deadline = time.monotonic() + budget
     try:
         found = check_hand_trajectory(
-            system,
+            cast('ContactSystem', system),
             model.params,
             np.asarray(job['start'], dtype=float),
             **job['trajectory'],

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rolling_robotics.commands.recordings import is_recording, SCENARIO_HELP
+
 if TYPE_CHECKING:
     from rolling_robotics.progress import Progress
 
@@ -31,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--out', metavar='FOLDER', type=Path, help='folder of the figures')
     parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan to draw beside it')
+    parser.add_argument('--scenario', metavar='FILE', type=Path, help=SCENARIO_HELP)
     parser.add_argument('--format', choices=FORMATS, default='png', help='png by default')
 
 
@@ -46,7 +49,7 @@ def run(args: Namespace) -> int:
     folder = args.out or args.file.parent
     if not folder.is_dir():
         raise ParameterError(f'--out: there is no folder {str(folder)!r}; make it first')
-    recording = args.file.is_dir() or args.file.suffix == '.mcap'
+    recording = is_recording(args.file)
     with Progress(f'drawing {args.file.name}') as progress:
         for path in (_of_recording if recording else _of_result)(args, folder, progress):
             print(path)
@@ -85,18 +88,16 @@ def _read_plan(path: Path, system: str) -> dict[str, object]:
 def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
     """Draw each execution of a recording beside its plan and yield the files."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+    from rolling_robotics.commands.recordings import opened  # noqa: PLC0415
+    from rolling_robotics.figures.beside import beside_figure, motion_of_plan  # noqa: PLC0415
+    from rolling_robotics.plot import write_figure  # noqa: PLC0415
 
     if args.plan or set(args.only or []) - {BESIDE}:
         raise ParameterError(f'{args.file}: of a recording the figure {BESIDE!r} is drawn alone')
-    need_ros('plot')
-    from rolling_robotics.figures.beside import beside_figure, motion_of_plan  # noqa: PLC0415
-    from rolling_robotics.nodes.executions import recorded_executions  # noqa: PLC0415
-    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
-    from rolling_robotics.plot import write_figure  # noqa: PLC0415
-
     progress.say('reading')
-    with Recorded(args.file) as recorded:
+    with opened('plot', args.file, args.scenario) as recorded:
+        from rolling_robotics.nodes.executions import recorded_executions  # noqa: PLC0415
+
         executions = recorded_executions(recorded)
         stem = recorded.path.name
     for k, one in enumerate(executions, 1):

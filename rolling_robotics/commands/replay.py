@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from rolling_robotics.commands.recordings import SCENARIO_HELP
+
 HELP = 'replay a recorded experiment in lockstep and compare it bit by bit'
 DESCRIPTION = """\
 Read a recording, design the feedback of each execution from the plan and the parameters that were
@@ -13,6 +15,9 @@ were sent: an experiment in simulated time gives them again bit by bit. Where an
 recorded with its inputs and its log (estimator/steps, estimator/settings), its estimates are
 computed again too, and so are the commands of the laboratory from the log of its controller
 (controller/steps, controller/settings); those come out bit by bit by the clock as well.
+
+A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
+is not opened unless --scenario gives it.
 
 Exit status 1 tells that a command or an estimate differs."""
 EXAMPLE = """\
@@ -23,20 +28,22 @@ EXAMPLE = """\
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', metavar='FOLDER', type=Path, help='folder of a recording')
+    parser.add_argument('--scenario', metavar='FILE', type=Path, help=SCENARIO_HELP)
 
 
 def run(args: Namespace) -> int:
     """Replay."""
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.commands.recordings import opened  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.progress import Progress  # noqa: PLC0415
 
-    need_ros('replay')
-    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
-    from rolling_robotics.nodes.replaying import PLAN, replay  # noqa: PLC0415
-    from rolling_robotics.nodes.replaying_estimates import replay_estimates  # noqa: PLC0415
-    from rolling_robotics.nodes.replaying_runs import replay_runs  # noqa: PLC0415
+    with (
+        opened('replay', args.recording, args.scenario) as recorded,
+        Progress('replaying') as progress,
+    ):
+        from rolling_robotics.nodes.replaying import PLAN, replay  # noqa: PLC0415
+        from rolling_robotics.nodes.replaying_estimates import replay_estimates  # noqa: PLC0415
+        from rolling_robotics.nodes.replaying_runs import replay_runs  # noqa: PLC0415
 
-    with Recorded(args.recording) as recorded, Progress('replaying') as progress:
         progress.say('estimates')
         estimates = replay_estimates(recorded)
         trials = replay_runs(recorded, progress.say)

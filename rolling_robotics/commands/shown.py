@@ -30,14 +30,12 @@ def shown_scene(command: str, file: Path, plan: Path | None, frame_prefix: str =
         It cannot be read, or ROS is missing for a recording.
 
     """
-    if file.is_dir() or file.suffix == '.mcap':
-        from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
+    from rolling_robotics.commands.recordings import is_recording, opened  # noqa: PLC0415
 
-        need_ros(command)
-        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
-        from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
+    if is_recording(file):
+        with opened(command, file) as recorded:
+            from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
 
-        with Recorded(file) as recorded:
             return recorded_scene(recorded, frame_prefix)
     from rolling_robotics.files import read_result  # noqa: PLC0415
     from rolling_robotics.scene.build import scene_of  # noqa: PLC0415

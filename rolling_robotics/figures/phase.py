@@ -30,7 +30,7 @@ class Portrait:
 
 def phase_figure(arrays: Arrays) -> Figure | None:
     """Return a panel of each kind of coordinate that moves; None where there is none."""
-    portraits = [q for q in _portraits(arrays) if np.nanmax(np.ptp(q.values, axis=0)) > STILL]
+    portraits = [q for q in _portraits(arrays) if _extent(q.values) > STILL]
     if not portraits:
         return None
     columns = min(2, len(portraits))
@@ -47,6 +47,12 @@ def phase_figure(arrays: Arrays) -> Figure | None:
     ]
     figure.legend(handles=marks, loc='outside lower center', ncols=2)
     return figure
+
+
+def _extent(values: Values) -> float:
+    """Return by how much the coordinate moves that moves most; NaN at a pole does not count."""
+    known = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
+    return float(np.ptp(known, axis=0).max()) if len(known) else 0.0
 
 
 def _portraits(arrays: Arrays) -> Iterator[Portrait]:
@@ -130,7 +136,7 @@ def _draw(axes: Axes, portrait: Portrait, arrays: Arrays) -> None:
     cuts = [start for start, _ in _pieces(arrays)][1:]  # an impact, a change of chart
     for k, label in enumerate(portrait.labels[: portrait.values.shape[1]]):
         colour, q, rate = COLOURS[k % len(COLOURS)], portrait.values[:, k], portrait.rates[:, k]
-        if np.ptp(q) <= STILL:
+        if _extent(q) <= STILL:
             continue
         x, y = np.insert(q, cuts, np.nan), np.insert(rate, cuts, np.nan)
         axes.plot(x, y, color=colour, linestyle=DASHES[k % len(DASHES)], label=label)

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import json
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rolling_dynamics.configuration import find_installed
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.parameters import Parameter
+from rolling_dynamics.text import printable, quoted
 from rolling_robotics.nodes.recording import typestore_with
-from rosbags.highlevel import AnyReader, AnyReaderError
+from rolling_robotics.recording_file import RecordingFile
 
 
 class Recorded:
-    """An open recording; a context manager."""
+    """
+    An open recording; a context manager.
 
-    def __init__(self, path: Path) -> None:
+    Attributes
+    ----------
+    path
+        Its folder.
+    loss
+        What could not be read, or the empty string.
+
+    """
+
+    def __init__(self, path: Path, scenario: Path | None = None) -> None:
         """
         Open a recording.
 
@@ -23,26 +37,19 @@ class Recorded:
         ----------
         path
             Folder of a recording, or the MCAP file in it.
+        scenario
+            File of the scenario that was recorded. A recording names one, which is only taken if
+            it is one of those that are installed with the suite.
 
         Raises
         ------
         ParameterError
-            There is none, or it is damaged.
+            There is none, or nothing in it is whole.
 
         """
-        self.path = path.parent if path.suffix == '.mcap' else path
-        if not self.path.is_dir():
-            raise ParameterError(f'{path}: there is no such folder; give that of a recording')
-        try:
-            self._reader = AnyReader(
-                [self.path], default_typestore=typestore_with(['rolling_interfaces'])
-            )
-            self._reader.open()
-        except (AnyReaderError, OSError, ValueError, KeyError) as error:
-            raise ParameterError(
-                f'{path}: is no recording that can be read: {error}; `rolling record` and '
-                '`ros2 bag record` make one'
-            ) from None
+        self._scenario = scenario
+        self._file = RecordingFile(path, typestore_with(['rolling_interfaces']))
+        self.path, self.loss = self._file.path, self._file.loss
 
     def __enter__(self) -> Recorded:  # noqa: PYI034  Self needs Python 3.11
         """Return the recording."""
@@ -55,31 +62,93 @@ class Recorded:
         trace: TracebackType | None,
     ) -> None:
         """Close it."""
-        self._reader.close()
+        self._file.__exit__(kind, error, trace)
 
     @property
     def topics(self) -> dict[str, str]:
         """Types by topic."""
-        return {c.topic: str(c.msgtype) for c in self._reader.connections}
+        return dict(self._file.topics)
 
     def topic(self, name: str) -> str | None:
         """Return the full name of a topic that ends in a name, or None; several are refused."""
-        found = [t for t in self.topics if t == name or t.endswith(f'/{name}')]
+        found = [t for t in self._file.topics if t == name or t.endswith(f'/{name}')]
         if len(found) > 1:
             raise ParameterError(
-                f'{self.path}: holds {", ".join(sorted(found))}; record one namespace alone'
+                f'{self.path}: holds {printable(", ".join(sorted(found)))}; record one namespace '
+                'alone'
             )
         return found[0] if found else None
 
     def raw(self, names: Sequence[str]) -> Iterator[tuple[str, int, bytes]]:
         """Yield name, time of arrival [ns] and serialized message, in the order of arrival."""
-        full = {self.topic(n): n for n in names}
-        connections = [c for c in self._reader.connections if c.topic in full]
-        for connection, stamp, data in self._reader.messages(connections) if connections else ():
-            yield full[connection.topic], stamp, data
+        full = {topic: n for n in names if (topic := self.topic(n)) is not None}
+        for topic, stamp, data in self._file.raw(full) if full else ():
+            yield full[topic], stamp, data
 
     def messages(self, names: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
         """Yield name, time of arrival [ns] and message, in the order of arrival."""
         for name, stamp, data in self.raw(names):
-            topic = self.topic(name) or name
-            yield name, stamp, self._reader.deserialize(data, self.topics[topic])
+            yield name, stamp, self._file.deserialize(self.topic(name), data)
+
+    def settings(self, name: str, table: Sequence[Parameter]) -> list[dict[str, Any]]:
+        """
+        Return the parameters of a node, as it published them as JSON, with a file to read.
+
+        Parameters
+        ----------
+        name
+            Topic.
+        table
+            Its parameters; those that are there are checked for type and range.
+
+        Raises
+        ------
+        ParameterError
+            One of them will not do, or the scenario is none of the suite and was not given.
+
+        """
+        return [self._checked(m.data, name, table) for _, _, m in self.messages([name])]
+
+    def _checked(self, text: str, name: str, table: Sequence[Parameter]) -> dict[str, Any]:
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ParameterError(
+                f'{self.path}: {name} is no JSON: {printable(error, 200)}'
+            ) from None
+        if not isinstance(values, dict):
+            raise ParameterError(f'{self.path}: {name} is no mapping: {quoted(values)}')
+        for entry in table:
+            problem = _problem(entry, values[entry.name]) if entry.name in values else None
+            if problem:
+                raise ParameterError(f'{self.path}: {name}: {problem}')
+        if 'scenario_file' in values:
+            values['scenario_file'] = str(self._scenario or self._installed(values))
+        return values
+
+    def _installed(self, values: dict[str, Any]) -> Path:
+        name = str(values['scenario_file'])
+        found = find_installed(name)
+        if found is None:
+            raise ParameterError(
+                f'{self.path}: was made with the scenario {quoted(name)}, which is none of those '
+                'that are installed with the suite; a file that a recording names is not opened, '
+                'give it with --scenario FILE'
+            )
+        return found
+
+
+def _problem(entry: Parameter, value: Any) -> str | None:
+    """Return what is wrong with a recorded parameter, or None."""
+    wanted: Any = entry.default
+    listed = isinstance(wanted, list)
+    fine = isinstance(value, list) == listed and all(
+        _is_kind(v, wanted[0] if listed else wanted) for v in (value if listed else [value])
+    )
+    return entry.problem(value) if fine else f'{entry.name} must be as {wanted!r}: {quoted(value)}'
+
+
+def _is_kind(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is type(wanted)

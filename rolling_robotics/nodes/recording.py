@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 import queue
 import threading
-from typing import Literal
+import time
+from typing import Any, Literal
 
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.text import quoted
@@ -26,6 +27,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosbags.typesys.store import Typestore
 
 VERSION: Literal[9] = 9  # of the metadata
+FLUSH_PERIOD = 1.0  # s, between two moments at which all that was written is in the file
 FOREVER = QosTime(sec=2147483647, nsec=4294967295)
 
 
@@ -104,6 +106,8 @@ class Recording:
         self.written = 0
         self.dropped = 0
         self.fault = ''
+        self._flushed = 0  # messages that stand in the file
+        self._lock = threading.Lock()  # topics are added while messages are written
         self._queue: queue.Queue = queue.Queue(longest_queue)
         self._connections: dict[str, Connection] = {}
         self._thread = threading.Thread(target=self._write, name='recording', daemon=True)
@@ -117,12 +121,13 @@ class Recording:
     def add(self, topic: Topic) -> None:
         """Prepare to record a topic; errors as in :meth:`check`."""
         self.check(topic.kind)
-        self._connections[topic.name] = self._writer.add_connection(
-            topic.name,
-            topic.kind,
-            typestore=self._store,
-            offered_qos_profiles=[offered_qos(topic)],
-        )
+        with self._lock:
+            self._connections[topic.name] = self._writer.add_connection(
+                topic.name,
+                topic.kind,
+                typestore=self._store,
+                offered_qos_profiles=[offered_qos(topic)],
+            )
 
     def put(self, topic: str, stamp: int, data: bytes) -> None:
         """Queue a message received at a time [ns]."""
@@ -138,11 +143,30 @@ class Recording:
         self._writer.close()
 
     def _write(self) -> None:
-        while (item := self._queue.get()) is not None:
-            topic, stamp, data = item
+        flushed = time.monotonic()
+        while True:
             try:
-                self._writer.write(self._connections[topic], stamp, data)
+                item = self._queue.get(timeout=FLUSH_PERIOD)
+                if item is None:
+                    return
+                topic, stamp, data = item
+                with self._lock:
+                    self._writer.write(self._connections[topic], stamp, data)
                 self.written += 1
+            except queue.Empty:
+                pass
             except Exception as error:  # noqa: BLE001 - told in the diagnostics
                 self.fault = f'{type(error).__name__}: {error}'
                 self.dropped += 1
+            if time.monotonic() - flushed > FLUSH_PERIOD:
+                flushed = time.monotonic()
+                self._flush()
+
+    def _flush(self) -> None:
+        """Close the chunk at work, so that a recorder that is killed loses a second at most."""
+        storage: Any = self._writer.storage
+        if self.written > self._flushed:
+            self._flushed = self.written
+            with self._lock:
+                storage.close_chunk()
+                storage.bio.flush()

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-import json
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, OpenLoop
+from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
 from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.robot_controller_node import Options
+from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.plan_fit import check_states_fit
 from rolling_controller.robot_laws import robot_kind
@@ -26,6 +27,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import NANOSECONDS
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.nodes.state_source import StateSource
 from rolling_dynamics.scenario import load_scenario
@@ -229,7 +231,7 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
         Nothing was executed while it was recorded, or a plan is none.
 
     """
-    settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
+    settings = recorded.settings(SETTINGS, _table(recorded))
     plans = [m for _, _, m in recorded.messages([PLAN])]
     if not plans:
         raise ParameterError(
@@ -239,6 +241,11 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
     if not settings:
         raise ParameterError(f'{recorded.path}: holds no {SETTINGS} for each {PLAN}')
     return settings, [(_stamp(m), message_to_plan(m)) for m in plans]
+
+
+def _table(recorded: Recorded) -> tuple[Parameter, ...]:
+    """Return the parameters of the controller that was recorded."""
+    return ROBOT_TABLE if recorded.topic('robot/state') else HAND_TABLE
 
 
 class _Run:

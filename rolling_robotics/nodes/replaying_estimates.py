@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-import json
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from rolling_dynamics.nodes.joint_state_codec import JointReader
 from rolling_dynamics.nodes.odometry_codec import decode_odometry
 from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
+from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_robotics.nodes.recorded import Recorded
 
@@ -97,7 +97,7 @@ def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
         An input is missing, or the log does not begin with the estimator.
 
     """
-    settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
+    settings = recorded.settings(SETTINGS, TABLE)
     steps = [s for _, _, m in recorded.messages([STEPS]) for s in steps_in(m.data)]
     if not settings or not steps:
         return []

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-import json
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.nodes.answers import Answers
 from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.nodes.laboratory_subject import subject_of
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.run_log import (
@@ -109,7 +109,7 @@ def replay_runs(
         The beginning of a run is missing.
 
     """
-    settings = [json.loads(m.data) for _, _, m in recorded.messages([SETTINGS])]
+    settings = recorded.settings(SETTINGS, TABLE)
     steps = [s for _, _, m in recorded.messages([STEPS]) for s in steps_in(m.data)]
     if not settings or not steps:
         return []

@@ -134,7 +134,7 @@ def test_friction_of_an_object_that_slides_to_rest_is_found(tmp_path, capsys):
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [
-        (['nowhere', 'camera'], "no recording 'nowhere'"),
+        (['nowhere', 'camera'], 'nowhere: there is no such folder'),
         (['RECORDING', 'object'], '--scenario'),
         (['RECORDING', 'sliding'], '--scenario'),
         (['RECORDING', 'object', '--out', 'x.yaml'], 'belongs into its scenario'),

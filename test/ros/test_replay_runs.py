@@ -89,7 +89,7 @@ class Rehearsal:
             'scenario_file': given['scenario_file'],
             'experiment': experiment,
             'use_sim_time': sim_time,
-            'state_timeout': 1e9,
+            'state_timeout': 1e9,  # the steps of the test take their time
         }
         self.recording = Recording(folder, ('rolling_interfaces',), longest_queue=100_000)
         for name, kind in TOPICS.items():
@@ -121,7 +121,7 @@ class Rehearsal:
         self.plant.reset()
         self.plant.release()
         self.machine.measured.restart()
-        values = {**self.values, 'law': law}
+        values = {**self.values, 'law': law, 'state_timeout': 0.05}
         self.put('controller/settings', serialize_message(String(data=json.dumps(values))))
         log = RunLog(
             lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))

@@ -1,0 +1,53 @@
+"""The states that a loop answers, one after the other, and the watch over their age."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rolling_controller.nodes.machine import Array
+
+if TYPE_CHECKING:
+    from rolling_controller.nodes.execution import LoopEquipment
+
+
+class Intake:
+    """
+    Takes what came, and tells when it is too old to go on.
+
+    A loop that begins is given ``state_timeout`` by a steady clock for a first state: nobody may
+    have listened before. Until one is fresh enough, there is nothing to answer.
+
+    Attributes
+    ----------
+    stale
+        Why the loop is to end; the empty string as long as it may go on.
+    worst_age
+        Age of the oldest state that was answered [s].
+
+    """
+
+    def __init__(self, equipment: LoopEquipment) -> None:
+        """Take from the machine of this equipment; the time counts from the first call."""
+        self._equipment = equipment
+        self._begun: float | None = None
+        self._answered = -1
+        self.stale, self.worst_age = '', 0.0
+
+    def take(self) -> tuple[int, Array] | None:
+        """Return stamp [ns] and value of the state to answer now, or None."""
+        equipment = self._equipment
+        machine, timeout = equipment.machine, equipment.values['state_timeout']
+        machine.poll()
+        now, age = machine.measured.state(), machine.measured.age
+        if self._begun is None:
+            self._begun = time.monotonic()
+        if age > timeout:
+            if time.monotonic() - self._begun > timeout:
+                self.stale = equipment.stale_text()
+            return None
+        if now is None or (equipment.sim_time and now[0] == self._answered):
+            return None
+        self._answered = now[0]
+        self.worst_age = max(self.worst_age, age)
+        return now

@@ -1,0 +1,90 @@
+"""What systems offer beside the contract, and asking for it."""
+
+from typing import Protocol
+
+import pytest
+from rolling_dynamics import ContactSystem, PendulumSphere, Plane, Sphere, SpinRollingSphere
+from rolling_dynamics.contract import capabilities, default_weights, envelope, offers
+from rolling_dynamics.contract.capabilities import (
+    ChangesCharts,
+    ChartView,
+    DefaultWeights,
+    Envelope,
+    members,
+    PlanSeeds,
+    Projection,
+    RestGoal,
+    StateBounds,
+    StateCheck,
+)
+from rolling_dynamics.hybrid_contact import HybridContactSystem
+from rolling_dynamics.hybrid_contact.simulate import in_mode
+from rolling_dynamics.internal_masses import PointMassBall
+
+ALL = {
+    c
+    for c in vars(capabilities).values()
+    if isinstance(c, type) and getattr(c, '_is_protocol', False) and c is not Protocol
+} - {capabilities.Atlas, capabilities.RollingSystem}
+BALL = ContactSystem(Sphere(0.02), Plane())
+OFFERED = {
+    'contact': (BALL, ALL),
+    'point_mass_ball': (
+        PointMassBall(),
+        {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds},
+    ),
+    'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal}),
+    'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
+    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), set()),
+}
+
+
+@pytest.mark.parametrize('name', OFFERED)
+def test_a_system_offers_what_it_has(name):
+    system, expected = OFFERED[name]
+    assert {c for c in ALL if offers(system, c) is not None} == expected
+    assert all(offers(system, c) is system for c in expected)
+
+
+def test_a_system_of_ones_own_need_not_offer_anything(wheel):
+    system = wheel['wheel']
+    assert {c for c in ALL if offers(system, c) is not None} == set()
+    assert envelope(system) == {}
+    assert default_weights(system).tracking == {'s': 1.0, 'v': 1.0}
+
+
+def test_asking_evaluates_nothing():
+    """The chart view of this representation refuses, and other properties take their time."""
+    system = ContactSystem(Sphere(0.02), Plane())
+    assert offers(system, ChartView) is system
+    assert offers(system, Envelope) is system
+    assert 'expressions' not in vars(system)
+
+
+def test_a_view_of_a_system_offers_what_the_system_does():
+    view = in_mode(HybridContactSystem(Sphere(0.02)), 'separated')
+    assert offers(view, Projection) is view
+    assert offers(view, ChangesCharts) is None
+
+
+def test_a_capability_may_be_anybodys():
+    class Painted(Protocol):
+        colour: str
+
+        def repaint(self, colour: str) -> None: ...
+
+    class Ball:
+        colour = 'red'
+
+        def repaint(self, colour):
+            self.colour = colour
+
+    assert sorted(members(Painted)) == ['colour', 'repaint']
+    assert offers(Ball(), Painted) is not None
+    assert offers(BALL, Painted) is None
+
+
+@pytest.mark.parametrize('capability', sorted(ALL, key=str))
+def test_what_a_capability_means_is_written_down(capability):
+    assert capability.__doc__
+    assert all(getattr(capability, name).__doc__ for name in members(capability))

@@ -1,0 +1,275 @@
+"""Controllers whose states freeze, lag, run ahead or cannot be used, or whose loop is late."""
+
+import json
+from pathlib import Path
+import signal
+import sys
+import threading
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import AccelStamped, TwistStamped
+from nav_msgs.msg import Odometry
+import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
+from rolling_dynamics.nodes.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
+from rolling_dynamics.nodes.robot_model import load_robot
+from rolling_interfaces.action import ExecutePlan
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+sys.path.append(str(Path(__file__).parent))
+
+from fake_states import hand_and_object, PERIOD, Source, still
+
+CODES = ExecutePlan.Result
+TIMEOUT, TOLERANCE = 0.3, 0.5  # state_timeout and stamp_tolerance [s]
+SLACK = 1.0  # what a busy machine may add to the time of the stop [s]
+LONG = 60.0
+SECOND = 1_000_000_000
+SETTINGS = {
+    'rate': 200.0,
+    'state_timeout': TIMEOUT,
+    'stamp_tolerance': TOLERANCE,
+    'diagnostics_period': 0.1,
+}
+LATE = {'overrun_window': 2.0, 'overrun_abort': 0.3, 'state_timeout': 5.0}
+STANDSTILL = 1.0  # [s]
+DATES = ('frozen', 'alternating', 'late', 'slow', 'ahead')
+CONTENTS = ('zero_quaternion', 'one_body_missing', 'not_finite', 'silent')
+
+
+class Followed:
+    """A controller, the source of its states, and the commands that come."""
+
+    def __init__(self, peer, source, plan, commands, process, prefix=''):
+        self.peer, self.source, self.plan, self.process = peer, source, plan, process
+        self.client = ActionClient(peer.node, ExecutePlan, f'{prefix}execute_plan')
+        kind, topic = commands
+        self.last = 0  # stamp of the newest command [ns]
+        self._listening = peer.node.create_subscription(kind, topic, self._note, COMMAND)
+        end = time.monotonic() + LONG
+        while self.result(self.begin(plan(0.1))).error_code == CODES.STALE_STATE:
+            assert time.monotonic() < end, process.text
+
+    def _note(self, message):
+        self.last = max(self.last, time_to_nanoseconds(message.header.stamp))
+
+    def begin(self, plan, on_feedback=None):
+        handle = self.peer.send_goal(
+            self.client, ExecutePlan.Goal(plan=plan), on_feedback, timeout=LONG
+        )
+        assert handle.accepted
+        return handle
+
+    def result(self, handle):
+        return self.peer.result(handle, LONG)
+
+    def follow(self):
+        """Begin to follow a long plan; return its handle once feedback comes."""
+        running = threading.Event()
+        handle = self.begin(self.plan(LONG), lambda _: running.set())
+        assert running.wait(LONG)
+        return handle
+
+    def close(self):
+        self.peer.in_turn(self.client.destroy)  # the executor must not be waiting for it
+        self.peer.in_turn(self.peer.node.destroy_subscription, self._listening)
+        status = self.process.stop()
+        assert (status, 'Traceback' in self.process.text) == (0, False), self.process.text
+
+
+class SimulatedTime(Source):
+    """Tells the time too; faults are of the clock."""
+
+    def __init__(self, peer, bodies, prefix):
+        super().__init__(peer, bodies, prefix)
+        self._clock = peer.node.create_publisher(Clock, '/clock', STREAM_WRITER)
+        self._time = SECOND
+
+    def now(self):
+        return self._time
+
+    def tell(self):
+        if self.fault != 'all_stands':
+            self._time += round(PERIOD * 1e9)
+        if not self.fault:
+            self._clock.publish(Clock(clock=nanoseconds_to_time(self._time)))
+        super().tell()
+
+
+def contact(peer, run_process, make_source=Source, prefix='', **changes):
+    model, bodies = hand_and_object('ball_on_plate_hard.yaml')
+    source = make_source(peer, bodies, prefix)
+    process = run_process(
+        'rolling_controller.nodes.controller_node',
+        params={
+            'scenario_file': 'ball_on_plate_hard.yaml',
+            'open_loop': 'true',
+            **SETTINGS,
+            **changes,
+        },
+        arguments=('--ros-args', '-r', f'__ns:=/{prefix.rstrip("/")}', '--'),
+    ).wait_for('steps a second')
+    plan = lambda duration: still('contact', model.system, model.start, duration)  # noqa: E731
+    return source, plan, (AccelStamped, 'hand/accel_command'), process
+
+
+def robot(peer, run_process):
+    model = load_robot('spin_rolling_plan.yaml')
+    source = Source(peer, {'robot/state': model.start})
+    source.names = list(model.system.state.names)
+    process = run_process(
+        'rolling_controller.nodes.robot_controller_node',
+        params={'scenario_file': 'spin_rolling_plan.yaml', 'open_loop': 'true', **SETTINGS},
+    ).wait_for('steps a second')
+    name = model.system.name
+    plan = lambda duration: still(name, model.system, model.start, duration)  # noqa: E731
+    return source, plan, (JointState, 'robot/control'), process
+
+
+@pytest.fixture(scope='module', params=[contact, robot], ids=lambda f: f.__name__)
+def followed(request, peer, run_process):
+    source, plan, commands, process = request.param(peer, run_process)
+    with peer.every(PERIOD, source.tell):
+        made = Followed(peer, source, plan, commands, process)
+        yield made
+        made.close()
+
+
+def set_parameters(peer, **values):
+    request = SetParameters.Request(
+        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+    )
+    answer = peer.call(SetParameters, 'controller/set_parameters', request, LONG)
+    assert all(r.successful for r in answer.results), answer
+
+
+def stand_still(process):
+    """Stop a process as a debugger or a loaded machine would, and let it go on."""
+    process.popen.send_signal(signal.SIGSTOP)
+    time.sleep(STANDSTILL)
+    process.popen.send_signal(signal.SIGCONT)
+
+
+def complaint(peer, text):
+    def says(message):
+        status = message.status[0]
+        return status.name == 'controller' and text in status.message
+
+    found = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says, timeout=LONG)
+    return found[0].status[0]
+
+
+@pytest.mark.parametrize('fault', DATES + CONTENTS)
+def test_execution_ends_within_the_timeout(followed, fault):
+    """The commands end so long after the last good state, by their stamps."""
+    if fault == 'zero_quaternion' and 'robot/state' in followed.source._out:
+        pytest.skip('this robot has no quaternion')
+    handle = followed.follow()
+    source = followed.source
+    source.break_down(fault)
+    try:
+        result = followed.result(handle)
+    finally:
+        source.recover()
+    assert result.error_code == CODES.STALE_STATE
+    assert 'state_timeout is 0.3 s' in result.error_string
+    allowed = TIMEOUT * (1.5 if fault == 'slow' else 1.0)  # its age grows by 2 s in 3 s
+    assert (followed.last - source.told) / SECOND < allowed + SLACK
+
+
+@pytest.mark.parametrize('fault', ['late', 'ahead', 'not_finite'])
+def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, fault):
+    source = followed.source
+    source.break_down(fault)
+    try:
+        result = followed.result(followed.begin(followed.plan(1.0)))
+        text = {
+            'late': 's behind the clock of the node; stamp_tolerance is 0.5 s',
+            'ahead': 's ahead of the clock of the node; stamp_tolerance is 0.5 s',
+            'not_finite': 'is not finite',
+        }[fault]
+        assert result.error_code == CODES.STALE_STATE
+        assert text in result.error_string
+        handle = followed.begin(followed.plan(1.0))
+        status = complaint(followed.peer, text)
+        assert status.level == DiagnosticStatus.WARN
+        followed.result(handle)
+    finally:
+        source.recover()
+    assert followed.result(followed.begin(followed.plan(0.3))).error_code == CODES.NONE
+
+
+def test_too_many_missed_deadlines_end_the_execution(followed):
+    set_parameters(followed.peer, **LATE)
+    handle = followed.follow()
+    stand_still(followed.process)
+    result = followed.result(handle)
+    set_parameters(followed.peer, overrun_abort=1.0, state_timeout=TIMEOUT)
+    assert result.error_code == CODES.INTERNAL
+    assert 'overrun_abort is 30%' in result.error_string
+
+
+@pytest.mark.parametrize('followed', [robot], indirect=True, ids=['robot'])
+def test_driving_ends_too(followed):
+    publisher = followed.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+    with followed.peer.every(0.05, lambda: publisher.publish(TwistStamped())):
+        followed.peer.collect(JointState, 'robot/control', EVENT, 20)
+    followed.source.break_down('frozen')
+    status = complaint(followed.peer, 'driving ended: the newest state is')
+    followed.source.recover()
+    assert status.level == DiagnosticStatus.WARN
+    followed.peer.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize('fault', ['clock_stands', 'all_stands'])
+def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fault):
+    """States go on without the clock, or come again and again as it stands."""
+    prefix = f'{fault}/'
+    source, plan, commands, process = contact(
+        peer, run_process, SimulatedTime, prefix, use_sim_time='true'
+    )
+    with peer.every(PERIOD, source.tell):
+        followed = Followed(peer, source, plan, commands, process, prefix)
+        handle = followed.follow()
+        source.break_down(fault)
+        result = followed.result(handle)
+        assert result.error_code == CODES.STALE_STATE
+        assert 'the newest state is' in result.error_string
+        followed.close()
+
+
+def test_run_of_the_laboratory_ends_too(peer, run_process):
+    _, bodies = hand_and_object('laboratory_damping.yaml')
+    source = Source(peer, bodies)
+    process = run_process(
+        'rolling_controller.nodes.laboratory_controller_node',
+        params={'scenario_file': 'laboratory_damping.yaml', 'experiment': 'damping', **SETTINGS},
+    )
+
+    def told(phase):
+        accept = lambda m: json.loads(m.data)['phase'] == phase  # noqa: E731
+        found = peer.collect(String, 'controller/trial', LATCHED, accept=accept, timeout=LONG)
+        return json.loads(found[0].data)
+
+    with peer.every(PERIOD, source.tell):
+        told('ready')
+        for fault in ('frozen', 'slow', 'zero_quaternion', 'one_body_missing'):
+            assert peer.call(Trigger, 'controller/start', Trigger.Request()).success
+            told('running')
+            source.break_down(fault)
+            ended = told('ended')
+            source.recover()
+            assert 'the newest state is' in ended['reason'], fault
+            peer.collect(Odometry, 'object/odometry', STREAM_READER, 5)
+        set_parameters(peer, **LATE)
+        assert peer.call(Trigger, 'controller/start', Trigger.Request()).success
+        told('running')
+        stand_still(process)
+        assert 'overrun_abort is 30%' in told('ended')['reason']
