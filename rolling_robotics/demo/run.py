@@ -14,6 +14,7 @@ from typing import Any, TYPE_CHECKING
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.text import printable
 from rolling_robotics.bringup import (
     Bringup,
     private_domain,
@@ -188,7 +189,7 @@ def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:
     client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
     result = client.plan(wanted.goal, wanted.horizon, show, PLAN_TIMEOUT)
     if result.error_code:
-        say(f'no plan: {result.error_string}')
+        say(f'no plan: {printable(result.error_string)}')
         return None
     times = result.plan.times
     say(

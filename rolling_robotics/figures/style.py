@@ -59,10 +59,14 @@ def lines(axes: Axes, x: Values, columns: Values, labels: Sequence[str]) -> None
 
 
 def legend(axes: Axes, entries: int) -> None:
-    """Put the legend above the axes, to the right of the title."""
-    axes.legend(
-        loc='lower right', bbox_to_anchor=(1.02, 0.985), ncols=min(entries, 5), borderaxespad=0.1
-    )
+    """Put the legend above the axes, to the right of the title, where there is a curve."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(
+            loc='lower right',
+            bbox_to_anchor=(1.02, 0.985),
+            ncols=min(entries, 5),
+            borderaxespad=0.1,
+        )
 
 
 def limit_lines(axes: Axes, value: float) -> None:

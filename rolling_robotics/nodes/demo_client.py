@@ -19,6 +19,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_robotics.demo.record import Execution, Stream
@@ -317,7 +318,7 @@ class DemoClient:
         goal = ExecutePlan.Goal(plan=plan)
         result = self._run(self._controller, goal, feedback, timeout, on_start)
         self._running = None
-        record.code, record.text = result.error_code, result.error_string
+        record.code, record.text = result.error_code, printable(result.error_string)
         record.final_error = result.final_error
         record.final_state = dict(
             zip(result.final_state_names, result.final_state_values, strict=True)

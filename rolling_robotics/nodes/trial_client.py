@@ -15,6 +15,7 @@ import numpy as np
 from rolling_dynamics.nodes.conversions import time_to_nanoseconds
 from rolling_dynamics.nodes.priority import take_priority
 from rolling_dynamics.nodes.qos import EVENT, LATCHED
+from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
@@ -83,7 +84,14 @@ class TrialClient(DemoClient):
                     os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
 
     def _take_status(self, message: String) -> None:
-        self._status.append(json.loads(message.data))
+        try:
+            status = json.loads(message.data)
+        except (ValueError, RecursionError):
+            status = None
+        if isinstance(status, dict) and isinstance(status.get('phase'), str):
+            self._status.append(status)
+        else:
+            self._node.get_logger().warning(f'controller/trial refused: {quoted(message.data)}')
 
     def _take_contact(self, message: RollingContact) -> None:
         stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
