@@ -11,6 +11,7 @@ import numpy as np
 from rolling_dynamics.errors import ExpressionError, ScenarioError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.units import without_unit
 
 INSTANTS = 1001  # at which a formula of time is evaluated before it is used
 LARGEST = 1e12  # magnitude of a number, in any unit: beyond lies an error of units, and overflow
@@ -81,5 +82,9 @@ def _parsed(value: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
     except OverflowError:
         raise ExpressionError(f'a finite number is needed, got {shorten(value)}') from None
     except ExpressionError as e:
+        instead = without_unit(str(value))
+        if instead:
+            text = f'{shorten(value)} has a unit, and numbers here have none; {instead}'
+            raise ExpressionError(text) from None
         text = str(e).replace(repr(value), shorten(value)).replace(' (<unknown>, line 1)', '')
         raise ExpressionError(text) from None

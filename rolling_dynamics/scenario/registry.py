@@ -98,7 +98,12 @@ def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
 
 def check_plain(document: Mapping[str, Any]) -> None:
     """Raise ScenarioError unless each entry of plain data is of its kind and in its range."""
-    check(document, _reader(document).schema())
+    check(document, schema_of(document))
+
+
+def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of plain data by its entry ``system``."""
+    return _reader(document).schema()
 
 
 def _reader(document: Mapping[str, Any]) -> ScenarioReader:

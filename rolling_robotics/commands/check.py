@@ -8,7 +8,8 @@ import importlib
 HELP = 'check scenario files without running them'
 DESCRIPTION = """\
 Read scenario files, with their sections `plan` and `sweep` if they are there, and say what is
-wrong: the path of the entry, what was given, and what would do."""
+wrong: the path of the entry, what was given, and what would do. What may be and is hardly meant,
+such as a ball of 100 m, is asked and does not change the exit status."""
 EXAMPLE = '  rolling check config/scenarios/*.yaml'
 
 
@@ -21,6 +22,7 @@ def run(args: Namespace) -> int:
     """Check each file."""
     from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_dynamics.scenario.doubts import doubts  # noqa: PLC0415
     from rolling_robotics.commands.plan import COLLOCATION, OWN_PLANNERS  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
@@ -33,6 +35,8 @@ def run(args: Namespace) -> int:
             if 'plan' in scenario.raw:
                 name = OWN_PLANNERS.get(scenario.system.name, COLLOCATION)
                 importlib.import_module(name).check(scenario)
+            for line in doubts(scenario.raw):
+                say(f'{path}: {line}')
             if 'sweep' in scenario.raw:
                 for line in probe(read_sweep(scenario.raw)).refused:
                     say(f'{path}: sweep: {line}; the other points are swept')

@@ -187,3 +187,52 @@ def test_a_body_turned_inside_out_is_refused(check):
     ended = check('spinning_plate', object=body(f'-{SUPPORT}', position=[x, f'-{y}', z]))
     assert refused(ended, 'object.surface', 'support', 'out of which F_u x F_v points')
     assert off(ended) > 0.1
+
+
+@pytest.mark.parametrize(
+    ('name', 'entries', 'path'),
+    [
+        ('spin_rolling_ball', {'radius': 100}, 'radius: is 100 m meant?'),
+        ('spin_rolling_ball', {'radius': '5e-5'}, 'radius: is 5e-05 m meant?'),
+        (
+            'spinning_plate',
+            {
+                'object': {
+                    'surface': {'kind': 'sphere', 'radius': 0.2},
+                    'mass': 100e3,
+                    'inertia': 1,
+                }
+            },
+            'object.mass: is 100000 kg meant? With its size that is 2.98e+06 kg/m^3',
+        ),
+        (
+            'point_mass_straight',
+            {'ball': {'mass': 1e-3, 'radius': 9, 'inertia': 0.04}},
+            'ball.mass: is 1.001 kg meant?',
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_asked(name, entries, path, check):
+    ended = check(name, **entries)
+    assert ended.status == 0
+    assert path in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_nothing_is_asked_of_the_examples(rolling, scenarios):
+    ended = rolling('check', *sorted(scenarios.glob('*.yaml')))
+    assert (ended.status, ended.err) == (0, '')
+
+
+@pytest.mark.parametrize(
+    ('given', 'instead'),
+    [
+        ('100 mm', 'in metres: 0.1'),
+        ('100mm', 'in metres: 0.1'),
+        ('2.5e1 cm', 'in metres: 0.25'),
+        ('90 deg', 'in radians: 1.5707963'),
+        ('3 m', 'in metres: 3'),
+    ],
+)
+def test_a_number_with_a_unit_is_told_without_it(given, instead, check):
+    assert refused(check('spin_rolling_ball', radius=given), 'radius: ', instead)
