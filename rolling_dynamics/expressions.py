@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 import math
 import operator
+import sys
 
 import casadi as ca
 from rolling_dynamics.errors import ExpressionError
@@ -49,7 +50,7 @@ _BINARY = {
 _UNARY: dict[type, Callable[..., ca.SX]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 _COMPARE = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 _ARITY = {'atan2': 2, 'fmin': 2, 'fmax': 2, 'min': 2, 'max': 2, 'where': 3}
-MAX_LENGTH = 4000
+MAX_LENGTH, MAX_SHOWN = 4000, 60
 
 
 def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
@@ -77,8 +78,8 @@ def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ExpressionError(f'a number or a formula is needed, got {text!r}')
     if not isinstance(text, str):
-        if not math.isfinite(text):
-            raise ExpressionError(f'a finite number is needed, got {text!r}')
+        if not abs(text) <= sys.float_info.max:
+            raise ExpressionError(f'a finite number is needed, got {repr(text)[:MAX_SHOWN]}')
         return ca.SX(float(text))
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f'a formula has at most {MAX_LENGTH} characters, got {len(text)}')

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
 from rolling_dynamics.simulation.event import Event
 
@@ -125,9 +126,15 @@ class GuardWatch:
         from scipy.optimize import brentq  # noqa: PLC0415  (large, and most runs find no event)
 
         finest = 2 * float(np.spacing(max(abs(low), abs(high))))
-        return float(
-            brentq(lambda t: self._value(solver, k, t), low, high, xtol=finest, rtol=8.9e-16)
-        )
+        try:
+            return float(
+                brentq(lambda t: self._value(solver, k, t), low, high, xtol=finest, rtol=8.9e-16)
+            )
+        except ValueError:  # not a number on the way
+            raise SimulationError(
+                f'between t = {low:.9g} and {high:.9g} s a margin has no value; the motion is '
+                'singular there'
+            ) from None
 
     def _bottom(self, solver: Solver, k: int, low: float, high: float) -> float:
         from scipy.optimize import minimize_scalar  # noqa: PLC0415
