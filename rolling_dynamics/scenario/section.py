@@ -86,10 +86,10 @@ class Section:
 
 def numbers(values: Any, path: str) -> NDArray[np.float64]:
     """Return nested lists of numbers as an array, or raise ScenarioError naming the entry."""
-    if isinstance(values, list) and all(type(v) in {int, float} for v in values):
-        plain = np.array(values, dtype=float)
-        if not plain.size or np.abs(plain).max() <= LARGEST:
-            return plain
+    if isinstance(values, list) and all(
+        type(v) in {int, float} and abs(v) <= LARGEST for v in values
+    ):
+        return np.array(values, dtype=float)
 
     def evaluate(value: Any, where: str) -> Any:
         if isinstance(value, list):

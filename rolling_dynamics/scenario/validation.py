@@ -171,12 +171,17 @@ def _choice(fault: _Fault, path: str) -> Iterator[str]:
     yield f'{path}: got {shorten(fault.given)}{suggestion(str(fault.given), known)}'
 
 
+def _value(given: str | float) -> float:
+    """Return a number to hold against a bound; a whole one may be too large for a float."""
+    return given if type(given) is int else number(given)
+
+
 def _bound(words: str) -> Translation:
     def translate(fault: _Fault, path: str) -> Iterator[str]:
         bound = fault.value
         text = f'{words} {bound:g}'
         if (words, bound) == ('more than', 0):
-            text = 'positive' if not number(fault.given) > 0 else f'at least {SMALLEST:g}'
+            text = 'positive' if not _value(fault.given) > 0 else f'at least {SMALLEST:g}'
         yield f'{path}: must be {text}{_unit(fault.schema)}, got {shorten(fault.given)}'
 
     return translate
@@ -252,7 +257,7 @@ def _validator_class() -> Any:
             if isinstance(instance, bool) or not isinstance(instance, str | int | float):
                 return
             try:
-                value = number(instance)
+                value = _value(instance)
             except ExpressionError:
                 return  # said by the format
             if not holds[name](value, bound):

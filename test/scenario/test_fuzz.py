@@ -181,6 +181,9 @@ def test_what_is_changed_was_good(name, tmp_path, capsys):
 @example(('turned', ('inputs', 'angular_velocity', 1), -1e264))
 @example(('pose', ('object', 'inertia'), 1e-300))
 @example(('ball', ('force', 0), 10**400))
+@example(('plate', ('plan', 'goal', 'contact_h', 1), 10**400))
+@example(('plate', ('sweep', 'samples', 'count'), 10**400))
+@example(('plate', ('object', 'mass'), -(10**400)))
 @example(('disk', ('tolerances', 'absolute'), 1e-300))
 def test_every_change_has_one_clear_answer(tmp_path, capsys, changes):
     judge(changes, tmp_path, capsys)
