@@ -53,6 +53,12 @@ class ExecutionNode(SuiteNode):
         self._executed: Any = None
         self._settings: Any = None
         self._preparation: threading.Thread | None = None
+        self._look: Callable[[], None] = lambda: None
+        # one for all goals: a callback group keeps a reference to every timer that ever was
+        self._looking = self.create_timer(
+            STATE_POLL, self._look_again, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._looking.cancel()
 
     # -- what a subclass fills in -----------------------------------------------------------
 
@@ -190,6 +196,9 @@ class ExecutionNode(SuiteNode):
         finally:
             self._execution = None
 
+    def _look_again(self) -> None:
+        self._look()
+
     async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
         """Return a usable state that came after this call, or None if none comes in time."""
         intake, end = Intake(equipment), time.monotonic() + self.values['state_timeout']
@@ -204,11 +213,12 @@ class ExecutionNode(SuiteNode):
                 resolve(self, came, fresh)
 
         goal.on_stop(lambda: resolve(self, came, False))
-        timer = self.create_timer(STATE_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._look = look
+        self._looking.reset()
         try:
             return measured.state() if await came else None
         finally:
-            self.destroy_timer(timer)
+            self._looking.cancel()
 
     async def _designed(self, goal: Goal, plan: Plan) -> Following | str | None:
         """Return the feedback, the text of an error, or None if the goal had to end."""
