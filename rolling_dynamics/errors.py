@@ -35,3 +35,7 @@ class PlanningError(RollingError, RuntimeError):
 
 class CancelledError(RollingError):
     """The caller asked for the work to stop."""
+
+
+class ConformanceError(RollingError):
+    """A system does not keep the contract; the text has a line for each check that failed."""

@@ -38,6 +38,7 @@ from rolling_dynamics.contact.separation import separation
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
@@ -327,6 +328,31 @@ class ContactSystem:
         energy = energy_expression(e)
         spin = ca.dot(g.frame[:, 2], e.state.w_HO_H)
         return {'energy': self.function('energy', energy), 'spin': self.function('spin', spin)}
+
+    def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
+        """Return the invariants that are kept without control: energy while the hand rests."""
+        values = self.state.unpack(x)
+        rests = not (np.any(values['w_WH_H']) or np.any(values['v_WH_H']))
+        spin = ['spin'] if self.friction == 'pure_rolling' else []
+        return ['energy', *spin] if rests else spin
+
+    def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
+        """Return mass and inertia of the object."""
+        values = self.parameters.unpack(p)
+        xx, yy, zz, xy, xz, yz = values['inertia']
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass = float(values['mass'][0])
+        return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
+
+    def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return gravity in W [m/s^2]."""
+        return self.parameters.unpack(p)['gravity_W']
+
+    @cached_property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WCh``, the frame of the wrench."""
+        e = self.expressions
+        return ca.Function('contact_frame', [e.x, e.p], [self.pose(e.x, e.p)[2]])
 
     @cached_property
     def pose(self) -> ca.Function:

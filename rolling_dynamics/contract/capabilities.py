@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ def offers(system: object, capability: type[Capability]) -> Capability | None:
         A protocol of this module, or one of your own.
 
     """
-    if all(_has(system, name) for name in members(capability)):
+    if all(has(system, name) for name in members(capability)):
         return system  # type: ignore[return-value]
     return None
 
@@ -43,7 +44,8 @@ def members(capability: type) -> list[str]:
     return [n for n in (*declared, *declared.get('__annotations__', ())) if not n.startswith('_')]
 
 
-def _has(candidate: object, name: str) -> bool:
+def has(candidate: object, name: str) -> bool:
+    """Tell whether a system has an attribute, without evaluating it."""
     try:
         inspect.getattr_static(candidate, name)
     except AttributeError:  # a view of another system may hand its attributes on
@@ -234,6 +236,31 @@ class DefaultWeights(Protocol):
     @property
     def default_weights(self) -> RegulatorWeights:
         """Weights of a regulator where a user gives none."""
+        ...
+
+
+class RigidBodies(Protocol):
+    """Knows the masses of the bodies that contact and gravity move."""
+
+    def rigid_bodies(self, p: Array) -> Mapping[str, RigidBody]:
+        """Return mass, centre and inertia by the names that the outputs of ``pose`` have."""
+        ...
+
+    def gravity(self, p: Array) -> Array:
+        """Return gravity in W, shape (3,) [m/s^2]."""
+        ...
+
+    @property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WCh``, 4x4: the frame in which the wrench is expressed, at its point."""
+        ...
+
+
+class Conservation(Protocol):
+    """Has invariants that hold under conditions; those of other systems always hold."""
+
+    def conserved(self, p: Array, x: Array) -> Collection[str]:
+        """Return the names of the invariants that motion from a state without control keeps."""
         ...
 
 

@@ -283,6 +283,13 @@ class HybridContactSystem:
             ['hand', 'object'],
         )
 
+    def conserved(self, p: Array, x: Array) -> list[str]:
+        """Return ``energy`` where the plate rests and rolling meets no resistance."""
+        values = self.state.unpack(x)
+        rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
+        resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])
+        return ['energy'] if rests and not resisted else []
+
     @cached_property
     def retract(self) -> ca.Function:
         """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
@@ -127,6 +128,11 @@ class MassDrivenSystem(ABC):
     @abstractmethod
     def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
         """Return the modes."""
+
+    @property
+    @abstractmethod
+    def pose(self) -> ca.Function:
+        """``(x, p) -> 4x4 matrices`` of shell and masses in W."""
 
     def freed(self) -> MassDrivenSystem:
         """Return the same body as a unilateral system, which can slide and leave the plane."""
@@ -289,6 +295,48 @@ class MassDrivenSystem(ABC):
             'normal_force': self.function('normal_force', fz),
             'friction': self.function('friction', cone),
         }
+
+    def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
+        """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
+        rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
+        free = all(str(f) in ('0', '0.0') for f in self._force)
+        carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
+        return ['energy'] if free and carried and not np.any(rates) else []
+
+    def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
+        """Return masses and inertia of shell and masses."""
+        values = self.parameters.unpack(p)
+        centre = values['centre_of_mass']
+        shell = RigidBody(
+            mass=float(values['mass'][0]),
+            centre=centre if centre.size == 3 else np.array([centre[0], 0.0, centre[1]]),
+            inertia=self._shell_inertia(values),
+        )
+        points = {
+            f'mass_{k}': RigidBody(mass=float(m), centre=np.zeros(3), inertia=np.zeros((3, 3)))
+            for k, m in enumerate(values.get('masses', ()), 1)
+        }
+        return {'shell': shell, **points}
+
+    @staticmethod
+    def _shell_inertia(values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        if 'polar_inertia' in values:
+            return np.diag([0.0, float(values['polar_inertia'][0]), 0.0])
+        xx, yy, zz, xy, xz, yz = values['inertia']
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return gravity in W [m/s^2]."""
+        return self.parameters.unpack(p)['gravity_W']
+
+    @cached_property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WC``: axes of W at the lowest point of the shell."""
+        s = self.symbols
+        poses = self.pose(s.x, s.p)
+        centre = (poses[0] if isinstance(poses, tuple) else poses)[:3, 3]
+        low = centre - ca.vertcat(0, 0, s.params['radius'])
+        return ca.Function('contact_frame', [s.x, s.p], [homogeneous(ca.SX.eye(3), low)])
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""

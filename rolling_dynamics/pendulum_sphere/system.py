@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.equations import E, sphere_equations, SphereEquations
@@ -199,6 +200,41 @@ class PendulumSphere:
         e = self.expressions
         out = sphere_integrals(e.equations, e.values['contact'])
         return {name: self.function(name, value) for name, value in out.items()}
+
+    def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
+        """Return the invariants that are kept without torque."""
+        gx, gy, _ = self.gravity(p)
+        values = self.parameters.unpack(p)
+        if values['rolling_resistance'][0] or values['rolling_damping'][0]:
+            return ['pendulum_spin']
+        level = gx == 0 and gy == 0
+        return ['energy', 'pendulum_spin'] + (['vertical_momentum'] if level else [])
+
+    def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
+        """Return mass and inertia of shell and pendulum."""
+        v = {name: float(value[0]) for name, value in self.parameters.unpack(p).items()}
+        about = v['pendulum_inertia'] * np.eye(3)
+        about[2, 2] += v['pendulum_excess']
+        return {
+            'shell': RigidBody(
+                mass=v['shell_mass'], centre=np.zeros(3), inertia=v['shell_inertia'] * np.eye(3)
+            ),
+            'pendulum': RigidBody(
+                mass=v['pendulum_mass'],
+                centre=np.array([0.0, 0.0, -v['pendulum_length']]),
+                inertia=about,
+            ),
+        }
+
+    def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return gravity in W [m/s^2]."""
+        return self.parameters.unpack(p)['gravity_W']
+
+    @cached_property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WC``, the frame of the wrench."""
+        e = self.expressions
+        return ca.Function('contact_frame', [e.x, e.p], [self.pose(e.x, e.p)[2]])
 
     @cached_property
     def pose(self) -> ca.Function:

@@ -9,6 +9,7 @@ from rolling_robotics.commands import (
     animate,
     calibrate,
     check,
+    check_system,
     compile,  # noqa: A004  named as its command
     completion,
     controllability,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Command] = {
     'plot': plot,
     'animate': animate,
     'check': check,
+    'check-system': check_system,
     'compile': compile,
     'demo': demo,
     'view': view,

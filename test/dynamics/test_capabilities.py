@@ -8,12 +8,14 @@ from rolling_dynamics.contract import capabilities, default_weights, envelope, o
 from rolling_dynamics.contract.capabilities import (
     ChangesCharts,
     ChartView,
+    Conservation,
     DefaultWeights,
     Envelope,
     members,
     PlanSeeds,
     Projection,
     RestGoal,
+    RigidBodies,
     StateBounds,
     StateCheck,
 )
@@ -31,11 +33,12 @@ OFFERED = {
     'contact': (BALL, ALL),
     'point_mass_ball': (
         PointMassBall(),
-        {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds},
+        {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
+        | {Conservation, RigidBodies},
     ),
-    'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal}),
+    'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
-    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), set()),
+    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation}),
 }
 
 

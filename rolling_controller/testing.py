@@ -1,0 +1,122 @@
+"""Checks of planning and regulation, beside those of :mod:`rolling_dynamics.testing`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+import warnings
+
+import numpy as np
+from rolling_controller.lockstep import run_lockstep
+from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.time_varying_lqr import TimeVaryingLqr
+from rolling_dynamics.errors import PlanningError
+from rolling_dynamics.simulation import simulate
+from rolling_dynamics.testing import CHECKS, Failed, NotApplicable, Subject
+from rolling_dynamics.testing.subject import Array, Check, scales, values
+from rolling_planner import Plan, plan_rolling, PlanProblem
+
+NODES = 11
+PUSH = 0.02  # of the control of the known motion, over its scale
+ASIDE = 1e-3  # how far beside the plan a regulator begins, over the scales of the state
+TOLERANCE = 1e-3
+
+
+class _Known(NamedTuple):
+    """A motion that the system can do: the goal of the planning problem, and its first guess."""
+
+    problem: PlanProblem
+    plan: Plan
+
+
+def planning(s: Subject) -> None:
+    """Check that a plan is found to a state that a small control is known to reach."""
+    problem = _known(s).problem
+    try:
+        plan = plan_rolling(problem)
+    except PlanningError as e:
+        raise Failed(f'a plan is expected, found: {e}'.splitlines()[0]) from None
+    if not plan.report['goal_error'] <= TOLERANCE:
+        error = plan.report['goal_error']
+        raise Failed(f'a goal error of {TOLERANCE:g} at most is expected, found {error:.3g}')
+
+
+def regulation(s: Subject) -> None:
+    """Check that a regulator along a motion has a gain, and costs less than no feedback."""
+    system, p, plan = s.system, s.p, _known(s).plan
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # what it would say is the verdict below
+        law = TimeVaryingLqr(system, p, plan)
+    if not np.any(law.gains):
+        raise Failed(f'a gain is expected, found none: {law.warning}')
+    d = ASIDE * np.random.default_rng(s.seed).normal(size=system.tangent.size)
+    d *= scales(system.tangent)
+    start = values(system.retract, law.states[0], d)
+    with_feedback = _missed(s, law, start, feedback=True)
+    without = _missed(s, law, start, feedback=False)
+    if not with_feedback <= without * (1 + 1e-3):
+        raise Failed(
+            'less deviation with feedback than without is expected, found '
+            f'{with_feedback:.4g} and {without:.4g} (cost of the regulator)'
+        )
+
+
+def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) -> float:
+    """Return the cost of the deviation from the plan, with that of the feedback's controls."""
+    weights = LqrWeights().of(s.system)
+    Q = weights.tracking_diagonal(s.system.tangent)
+    P1 = weights.terminal_diagonal(s.system.tangent)
+    R = weights.control_diagonal(s.system.control)
+
+    def command(t: float, x: Array) -> Array:
+        return np.array(law.command(t, x) if feedback else law.nominal(t)[1])
+
+    run = run_lockstep(s.system, s.p, start, command, float(law.times[-1]))
+    cost, h = 0.0, float(np.diff(run.times).mean())
+    for t, x in zip(run.times, run.states, strict=True):
+        x_nom, u_nom = law.nominal(t)
+        d, e = values(s.system.difference, x, x_nom), command(t, x) - u_nom
+        cost += h * float(Q @ d**2 + R @ e**2)
+    return cost + float(P1 @ d**2)
+
+
+def _known(s: Subject) -> _Known:
+    system = s.system
+    if system.control.size == 0:
+        raise NotApplicable('the system has no control')
+    if s.mode.dynamics.jac_sparsity(0, 2).nnz() > 0:
+        raise NotApplicable('the equations depend on the time itself')
+    T = s.duration
+    times = np.linspace(0.0, T, NODES)
+    shape = np.sin(2 * np.pi * times / T)[:, None]
+    controls = PUSH * shape * scales(system.control)
+    motion = simulate(system, s.p, s.x, (times, controls), T, t_eval=times, switch_charts=False)
+    if len(motion.times) < NODES:
+        raise NotApplicable('the motion from this state ends too early to plan one')
+    plan = Plan(
+        system=system.name,
+        model_hash=system.model_hash,
+        state_names=tuple(system.state.names),
+        control_names=tuple(system.control.names),
+        times=times,
+        states=motion.states,
+        controls=controls,
+    )
+    goal = {e.name: motion.states[-1][system.state.slice(e.name)] for e in system.state.entries}
+    problem = PlanProblem(
+        system=system,
+        p=s.p,
+        x_start=s.x,
+        goal=goal,
+        horizon=T,
+        active_controls=system.control.names,
+        goal_tolerance=TOLERANCE,
+        segments=NODES - 1,
+        warm_start=plan,
+        normal_force_min=0.0,
+    )
+    return _Known(problem, plan)
+
+
+#: The checks of :mod:`rolling_dynamics.testing` and these.
+ALL_CHECKS: Mapping[str, Check] = {**CHECKS, 'planning': planning, 'regulation': regulation}

@@ -1,0 +1,14 @@
+"""A conformance check that any rolling system, the suite's or one's own, can be put to."""
+
+from rolling_dynamics.testing.check_system import check_system, CHECKS, inspect_system
+from rolling_dynamics.testing.subject import Failed, NotApplicable, Outcome, Subject
+
+__all__ = [
+    'CHECKS',
+    'Failed',
+    'NotApplicable',
+    'Outcome',
+    'Subject',
+    'check_system',
+    'inspect_system',
+]

@@ -1,0 +1,117 @@
+"""Putting a system to all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ConformanceError
+from rolling_dynamics.testing import differences, form, motion
+from rolling_dynamics.testing.newton_euler import newton_euler
+from rolling_dynamics.testing.subject import Check, Failed, NotApplicable, Outcome, Subject
+from rolling_dynamics.testing.units import units
+
+FIRST = ('contract', 'shapes')  # without these the others mean nothing
+CHECKS: Mapping[str, Check] = {
+    'contract': form.contract,
+    'shapes': form.shapes,
+    'finite': form.finite,
+    'capabilities': form.offered,
+    'derivatives': differences.derivatives,
+    'tangent space': differences.tangent_space,
+    'unit norms': differences.unit_norms,
+    'linearisation': differences.linearisation,
+    'units': units,
+    'newton-euler': newton_euler,
+    'guards': motion.guards,
+    'machine code': motion.machine_code,
+    'simulation': motion.simulation,
+    'invariants': motion.invariants,
+}
+
+
+def check_system(
+    system: RollingSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    duration: float = 0.5,
+    seed: int = 0,
+    checks: Mapping[str, Check] = CHECKS,
+) -> list[Outcome]:
+    """
+    Check that a system keeps the contract of rolling systems.
+
+    Parameters
+    ----------
+    system
+        Any rolling system.
+    p, x, u
+        Parameters, a state from which motion can start, and a control, zero if None, in the units
+        of the layouts; shapes (parameters.size,), (state.size,), (control.size,).
+    duration
+        Duration of the simulations, in seconds, or in units of the independent variable.
+    seed
+        Random seed of the states that are tried.
+    checks
+        The checks by name; those of :data:`CHECKS` by default.
+
+    Returns
+    -------
+    list of Outcome
+        What came of each check, in order; none has failed.
+
+    Raises
+    ------
+    ConformanceError
+        A check failed: one line for each, its name, what was expected and what was found.
+
+    """
+    outcomes = inspect_system(system, p, x, u, duration=duration, seed=seed, checks=checks)
+    failed = [f'{o.name}: {o.text}' for o in outcomes if o.verdict == 'failed']
+    if failed:
+        raise ConformanceError('\n'.join(failed))
+    return outcomes
+
+
+def inspect_system(
+    system: RollingSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    duration: float = 0.5,
+    seed: int = 0,
+    checks: Mapping[str, Check] = CHECKS,
+) -> list[Outcome]:
+    """Return what comes of each check, failures too; see :func:`check_system`."""
+    control = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
+    subject = Subject(
+        system, np.array(p, dtype=float), np.array(x, dtype=float), control, duration, seed
+    )
+    outcomes: list[Outcome] = []
+    broken = ''
+    for name, check in checks.items():
+        if broken:
+            outcomes.append(Outcome(name, 'skipped', f'{broken} failed'))
+            continue
+        outcomes.append(_outcome(name, check, subject))
+        if name in FIRST and outcomes[-1].verdict == 'failed':
+            broken = name
+    return outcomes
+
+
+def _outcome(name: str, check: Check, subject: Subject) -> Outcome:
+    try:
+        check(subject)
+    except Failed as e:
+        return Outcome(name, 'failed', str(e))
+    except NotApplicable as e:
+        return Outcome(name, 'skipped', str(e))
+    except Exception as e:  # noqa: BLE001  a system under test may do anything
+        line = (str(e).splitlines() or [''])[0]
+        return Outcome(name, 'failed', f'it ended with {type(e).__name__}: {line}')
+    return Outcome(name, 'passed')

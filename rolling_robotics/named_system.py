@@ -1,0 +1,81 @@
+"""A system with numbers, by a name that a user gives."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.text import quoted
+
+EXAMPLES = {  # a scenario of each kind of system
+    'contact': 'ball_on_plate_hard',
+    'point_mass_ball': 'point_mass_ball',
+    'point_mass_disk': 'point_mass_disk',
+    'pendulum_sphere': 'pendulum_start',
+    'spin_rolling_sphere': 'spin_rolling_ball',
+}
+
+
+class NamedSystem(NamedTuple):
+    """A system, its parameters, a state, and a control or None."""
+
+    system: RollingSystem
+    p: ArrayLike
+    x: ArrayLike
+    u: ArrayLike | None = None
+
+
+def named_system(name: str) -> NamedSystem:
+    """
+    Return a system by the name that a user gives.
+
+    Parameters
+    ----------
+    name
+        A scenario file, a kind of system, or ``module:factory``.
+
+    Raises
+    ------
+    ParameterError, ScenarioError
+        There is no such system, or it cannot be made; the text says what would do.
+
+    """
+    if ':' in name and not Path(name).exists():
+        return _made_by(name)
+    path = Path(name)
+    if name in EXAMPLES:
+        path = find_config(f'scenarios/{EXAMPLES[name]}.yaml')
+    elif path.suffix not in ('.yaml', '.yml'):
+        raise ParameterError(f'no kind of system {quoted(name)}{suggestion(name, list(EXAMPLES))}')
+    scenario = load_scenario(path)
+    return NamedSystem(scenario.system, scenario.p, scenario.x0)
+
+
+def _made_by(name: str) -> NamedSystem:
+    """Return what a Python function makes."""
+    module, _, factory = name.partition(':')
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` has it
+    try:
+        made = vars(import_module(module))[factory]()
+    except ImportError as e:
+        raise ParameterError(f'{name}: {e}') from None
+    except KeyError:
+        raise ParameterError(f'{name}: module {module!r} has no {factory!r}') from None
+    if not (isinstance(made, tuple) and len(made) in (3, 4)):
+        raise ParameterError(
+            f'{name}: (system, parameters, state) or (system, parameters, state, control) is '
+            f'expected, got {type(made).__name__}'
+        )
+    system, *numbers = made
+    return NamedSystem(system, *(np.asarray(v, dtype=float) for v in numbers))
