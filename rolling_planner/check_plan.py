@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_dynamics.simulation.control import Timed
+from rolling_dynamics.simulation.guards import joined
 from rolling_planner.arrays import Array
 from rolling_planner.hand_trajectory import hand_trajectory
 
@@ -113,7 +115,7 @@ def check_hand_trajectory(
             system,
             p,
             x,
-            hand.control,
+            Timed(hand.controls, hand.times),
             duration,
             start=begin,
             rtol=RTOL,
@@ -131,10 +133,10 @@ def check_hand_trajectory(
     points = np.append(points[points < end], end)
     margins = dict.fromkeys(at_start, math.inf)
     for charted, times_there in groupby(points, motion.system_at):  # its charts may change
-        group = list(times_there)
-        x_there = np.array([motion.state_at(t) for t in group])
-        u_there = np.array([hand.control(t) for t in group])
-        here = _margins(cast('ContactSystem', charted), p, x_there, u_there)
+        group = np.array(list(times_there))
+        here = _margins(
+            cast('ContactSystem', charted), p, motion.state_at(group), hand.controls(group)
+        )
         margins = {name: min(margins[name], here[name]) for name in margins}
     event = motion.terminal_event
     if event is not None:
@@ -148,10 +150,9 @@ def check_hand_trajectory(
 
 
 def _margins(system: ContactSystem, p: Array, x: Array, u: Array) -> dict[str, float]:
-    return {
-        name: float(np.array(guard.map(len(x))(x.T, u.T, 0, p)).min())
-        for name, guard in system.mode.guards.items()
-    }
+    guards = system.mode.guards
+    values = np.array(joined('margins', system, list(guards.values()))(x.T, u.T, 0, p))
+    return dict(zip(guards, values.min(axis=1).tolist(), strict=True))
 
 
 def _failed(

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.arrays import Array
-from transforms3d.axangles import axangle2mat
-from transforms3d.quaternions import qconjugate, qmult, quat2mat
+from transforms3d.quaternions import quat2mat
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 UNIT = 1e-3  # by how much the norm of a quaternion may differ from 1
 
@@ -33,14 +35,18 @@ class HandTrajectory:
         Of the samples [s], shape (k,).
     start
         Entries of the hand in the state at the first sample, by name.
-    control
-        ``t -> (alpha_WH_H, a_WH_H)``, 6 numbers.
+    controls
+        ``times (N,) -> (alpha_WH_H, a_WH_H)``, shape (N, 6).
 
     """
 
     times: Array
     start: dict[str, Array]
-    control: Callable[[float], Array]
+    controls: Callable[[Array], Array]
+
+    def control(self, t: float) -> Array:
+        """Return (alpha_WH_H, a_WH_H) at a time [s], 6 numbers."""
+        return np.asarray(self.controls(np.array([t]))[0])
 
 
 def hand_trajectory(
@@ -118,9 +124,9 @@ def _splined(t: Array, q: Array, p: Array) -> HandTrajectory:
     turn = RotationSpline(t, Rotation.from_quat(q[:, [1, 2, 3, 0]]))
     slide = CubicSpline(t, p)
 
-    def control(s: float) -> Array:
-        s = min(max(s, t[0]), t[-1])
-        return np.concatenate([turn(s, 2), turn(s).inv().apply(slide(s, 2))])
+    def controls(s: Array) -> Array:
+        s = np.clip(s, t[0], t[-1])
+        return np.hstack([turn(s, 2), turn(s).inv().apply(slide(s, 2))])
 
     R = quat2mat(q[0])
     start = {
@@ -129,7 +135,7 @@ def _splined(t: Array, q: Array, p: Array) -> HandTrajectory:
         'w_WH_H': turn(t[0], 1),
         'v_WH_H': R.T @ slide(t[0], 1),
     }
-    return HandTrajectory(t, start, control)
+    return HandTrajectory(t, start, controls)
 
 
 def _hermite(
@@ -139,51 +145,49 @@ def _hermite(
     velocities: tuple[Array, Array],
     accelerations: tuple[Array, Array] | None,
 ) -> HandTrajectory:
-    (w, v), R = velocities, np.array([quat2mat(qk) for qk in q])
-    pieces = []
-    for k in range(t.size - 1):
-        h = t[k + 1] - t[k]
-        r = rotation_vector(qmult(qconjugate(q[k]), q[k + 1]))
-        J = right_jacobian(r)
-        rate = np.linalg.solve(J, w[k + 1])
-        slide = [p[k], p[k + 1]], [R[k] @ v[k], R[k + 1] @ v[k + 1]]
-        turn = [np.zeros(3), r], [w[k], rate]
-        if accelerations is None:
-            pieces.append((_polynomial(h, *turn), _polynomial(h, *slide)))
-            continue
+    from scipy.spatial.transform import Rotation  # noqa: PLC0415
+
+    w, v = velocities
+    R = Rotation.from_quat(q[:, [1, 2, 3, 0]])
+    r = (R[:-1].inv() * R[1:]).as_rotvec()
+    J = right_jacobian(r)
+    rate = _solve(J, w[1:])
+    turn_ends = [(np.zeros_like(r), r), (w[:-1], rate)]
+    slide_ends = [(p[:-1], p[1:]), _ends(R.apply(v))]
+    if accelerations is not None:
         alpha, a = accelerations
         # w = J(r) r', so alpha = J r'' + (dJ/dt) r', and J = 1, dJ/dt r' = 0 at r = 0
-        bend = np.linalg.solve(J, alpha[k + 1] - _jacobian_rate(r, rate) @ rate)
-        pieces.append(
-            (
-                _polynomial(h, *turn, [alpha[k], bend]),
-                _polynomial(h, *slide, [R[k] @ a[k], R[k + 1] @ a[k + 1]]),
-            )
-        )
+        bend = _solve(J, alpha[1:] - _times(_jacobian_rate(r, rate), rate))
+        turn_ends.append((alpha[:-1], bend))
+        slide_ends.append(_ends(R.apply(a)))
+    turn, slide = _polynomials(t, turn_ends), _polynomials(t, slide_ends)
 
-    def control(s: float) -> Array:
-        k = int(np.clip(np.searchsorted(t, s, side='right') - 1, 0, t.size - 2))
-        turn, slide = pieces[k]
-        tau = min(max(s - t[k], 0.0), t[k + 1] - t[k])
-        r, rate, bend = (_value(turn, tau, order) for order in range(3))
-        alpha = right_jacobian(r) @ bend + _jacobian_rate(r, rate) @ rate
-        angle = float(np.linalg.norm(r))
-        R_WH = R[k] @ axangle2mat(r, angle) if angle > 0 else R[k]
-        return np.concatenate([alpha, R_WH.T @ _value(slide, tau, 2)])
+    def controls(s: Array) -> Array:
+        s = np.clip(s, t[0], t[-1])
+        k = np.clip(np.searchsorted(t, s, side='right') - 1, 0, t.size - 2)
+        r, rate, bend = (turn(s, order) for order in range(3))
+        alpha = _times(right_jacobian(r), bend) + _times(_jacobian_rate(r, rate), rate)
+        R_WH = R[k] * Rotation.from_rotvec(r)
+        return np.hstack([alpha, R_WH.inv().apply(slide(s, 2))])
 
     start = {'q_WH': q[0], 'p_WH': p[0], 'w_WH_H': w[0], 'v_WH_H': v[0]}
-    return HandTrajectory(t, start, control)
+    return HandTrajectory(t, start, controls)
 
 
-def _polynomial(h: float, *ends: list[Array]) -> Array:
-    """Return coefficients, shape (2 n, 3), that meet n derivatives at 0 and at h."""
-    n = len(ends)
-    rows, values = [], []
-    for s, side in ((0.0, 0), (h, 1)):
-        for order in range(n):
-            rows.append(_powers(s, order, 2 * n))
-            values.append(ends[order][side])
-    return np.asarray(np.linalg.solve(np.array(rows), np.array(values)))
+def _ends(values: Array) -> tuple[Array, Array]:
+    return values[:-1], values[1:]
+
+
+def _polynomials(t: Array, ends: list[tuple[Array, Array]]) -> PPoly:
+    """Return polynomials that meet n derivatives, shape (k - 1, 3), at both ends of each piece."""
+    from scipy.interpolate import PPoly  # noqa: PLC0415
+
+    n, h = len(ends), np.diff(t)[:, None]
+    rows = [_powers(s, order, 2 * n) for s in (0.0, 1.0) for order in range(n)]
+    values = [ends[order][side] * h**order for side in (0, 1) for order in range(n)]
+    unit = np.einsum('ij,jkc->ikc', np.linalg.inv(np.array(rows)), np.array(values))
+    coefficients = [unit[power] / h**power for power in reversed(range(2 * n))]
+    return PPoly(np.array(coefficients), t)
 
 
 def _powers(s: float, order: int, n: int) -> Array:
@@ -194,17 +198,23 @@ def _powers(s: float, order: int, n: int) -> Array:
     return out
 
 
-def _value(coefficients: Array, s: float, order: int) -> Array:
-    return _powers(s, order, len(coefficients)) @ coefficients
+def _times(A: Array, b: Array) -> Array:
+    return np.asarray(np.einsum('...ij,...j->...i', A, b))
+
+
+def _solve(A: Array, b: Array) -> Array:
+    return np.asarray(np.linalg.solve(A, b[..., None])[..., 0])
 
 
 def right_jacobian(r: Array) -> Array:
-    """Return J with w = J(r) dr/dt for the body's angular velocity of exp(r)."""
-    s, K = float(r @ r), _cross(r)
-    if s < 1e-8:
-        return np.asarray(np.eye(3) - K / 2 + K @ K / 6)
+    """Return J, shape (..., 3, 3), with w = J(r) dr/dt for the angular velocity of exp(r)."""
+    s, K = np.sum(r * r, axis=-1)[..., None, None], _cross(r)
+    small = s < 1e-8
+    s = np.where(small, 1.0, s)
     n = np.sqrt(s)
-    return np.asarray(np.eye(3) - (1 - np.cos(n)) / s * K + (n - np.sin(n)) / (s * n) * K @ K)
+    first = np.where(small, 0.5, (1 - np.cos(n)) / s)
+    second = np.where(small, 1 / 6, (n - np.sin(n)) / (s * n))
+    return np.asarray(np.eye(3) - first * K + second * (K @ K))
 
 
 def _jacobian_rate(r: Array, rate: Array, step: float = 1e-5) -> Array:
@@ -213,4 +223,6 @@ def _jacobian_rate(r: Array, rate: Array, step: float = 1e-5) -> Array:
 
 
 def _cross(v: Array) -> Array:
-    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    K = np.zeros((*v.shape, 3))
+    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    return np.asarray(K - np.swapaxes(K, -1, -2))

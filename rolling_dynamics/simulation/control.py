@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 import inspect
 from itertools import pairwise
+import math
 from typing import Protocol, TypeAlias
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.dormand_prince import INSTANTS
 from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.piece import Piece
 
@@ -109,6 +111,69 @@ class PiecewiseLinear:
         return out
 
 
+class Timed:
+    """Control given by a function of many times at once, smooth between borders."""
+
+    curved = True
+
+    def __init__(
+        self,
+        function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        borders: ArrayLike,
+    ) -> None:
+        """
+        Wrap a function.
+
+        Parameters
+        ----------
+        function
+            ``times (N,) -> controls (N, size)``; at a jump, the value after it.
+        borders
+            Times at which it jumps or bends [s], borders of steps, increasing.
+
+        """
+        self._function = function
+        self._borders: NDArray[np.float64] = np.array(borders, dtype=float).reshape(-1)
+        # of steps as long as a piece, worked out all at once
+        self._starts, self._times, self._values = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
+        self._first: dict[float, NDArray[np.float64]] = {}
+
+    def __call__(self, t: float, _x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the control at time t."""
+        return np.asarray(self._function(np.array([t]))[0])
+
+    def at(self, piece: Piece, t: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the control at a time within a piece; at its end, the value before a jump."""
+        if t == piece.start and t in self._first:
+            return self._first[t]
+        return self(min(t, math.nextafter(piece.end, -math.inf)))
+
+    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the controls at times, one after the other."""
+        k = int(np.searchsorted(self._starts, times[0], side='right')) - 1
+        if 0 <= k < len(self._starts) and np.array_equal(times, self._times[k]):
+            return np.asarray(self._values[k])  # the step is a whole piece
+        return self._function(times).reshape(-1)
+
+    def sample(
+        self, times: NDArray[np.float64], _states: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the controls at many times, shape (M, size)."""
+        return self._function(times)
+
+    def pieces(self, start: float, end: float) -> list[Piece]:
+        """Return the time between the borders; the function is added to what the pieces say."""
+        inner = self._borders[(self._borders > start) & (self._borders < end)]
+        zero = np.zeros(self(start).size)
+        cuts = np.array([start, *inner.tolist(), end])
+        lengths, last = np.diff(cuts)[:, None], np.nextafter(cuts[1:], -math.inf)[:, None]
+        self._times = np.minimum(cuts[:-1, None] + INSTANTS * lengths, last)
+        values = self._function(self._times.reshape(-1))
+        self._starts, self._values = cuts[:-1], values.reshape(len(lengths), -1)
+        self._first = dict(zip(self._starts.tolist(), self._function(self._starts), strict=True))
+        return [Piece(a, b, zero, zero) for a, b in pairwise(cuts.tolist())]
+
+
 class Feedback:
     """Control given by a function of time, or of time and state, checked at each call."""
 
@@ -144,7 +209,7 @@ class Feedback:
 
 def as_control(
     control: ControlLike, size: int, states: int
-) -> PiecewiseLinear | Formula | Feedback:
+) -> PiecewiseLinear | Formula | Timed | Feedback:
     """
     Return a control of any accepted kind in one of three forms.
 
@@ -152,7 +217,7 @@ def as_control(
     ----------
     control
         An array of shape (size,), held; ``(times, values)``, piecewise linear; a casadi.Function
-        ``(x, t) -> u``; a Python function of t or of (t, x); None for zero.
+        ``(x, t) -> u``; a :class:`Timed`; a Python function of t or of (t, x); None for zero.
     size, states
         Lengths of the control and of the state.
 
@@ -164,7 +229,7 @@ def as_control(
     """
     if isinstance(control, ca.Function):
         return Formula(control, states, size)
-    if isinstance(control, PiecewiseLinear | Formula):
+    if isinstance(control, PiecewiseLinear | Formula | Timed):
         return control
     if callable(control):
         return Feedback(control, size)

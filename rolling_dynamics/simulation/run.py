@@ -13,7 +13,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
-from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear
+from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear, Timed
 from rolling_dynamics.simulation.events import Event, GuardWatch
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.formula import Formula
@@ -55,7 +55,7 @@ class Run:
         self,
         system: RollingSystem,
         p: NDArray[np.float64],
-        control: PiecewiseLinear | Formula | Feedback,
+        control: PiecewiseLinear | Formula | Timed | Feedback,
         settings: Settings,
         t_eval: NDArray[np.float64] | None,
     ) -> None:
@@ -205,7 +205,7 @@ class Run:
         self._machine: Machine = machine_of(system, s.mode, s.extra, law)
         levels = self._levels(x)
         self._watch = GuardWatch(self._guard_function(), self._p, levels)
-        if isinstance(control, PiecewiseLinear | Formula):
+        if isinstance(control, PiecewiseLinear | Formula | Timed):
             self._solver: CompiledSolver | ScipySolver = CompiledSolver(
                 system,
                 self._machine.step,
