@@ -1,26 +1,79 @@
-"""Where the installed configuration lies: ament index, the environment's share, source tree."""
+"""Where the files that come with the suite lie, and its examples: scenarios found by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+import difflib
 import os
 from pathlib import Path
 import sys
 
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, ScenarioError
 
 PACKAGE = 'rolling_robotics'
+SUFFIX = '.yaml'  # of a scenario
 
 
 def share_folders() -> Iterator[Path]:
-    """Yield the folders that may hold ``config`` and ``launch``, the most specific first."""
+    """
+    Yield the folders that may hold ``config`` and ``launch``, the most specific first.
+
+    They are those of the ament index, the source tree, the places where pip puts data (beside
+    ``lib`` in an environment or a user's folder, or in the ``--target``), and the environment's.
+    """
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         if prefix and Path(prefix, 'share/ament_index/resource_index/packages', PACKAGE).exists():
             yield Path(prefix, 'share', PACKAGE)
     source = Path(__file__).resolve().parents[1]
     if (source / 'setup.py').exists():
         yield source
-    yield Path(sys.prefix, 'share', PACKAGE)
+    for folder in (*list(source.parents)[2:3], source, Path(sys.prefix)):
+        yield folder / 'share' / PACKAGE
+
+
+def examples() -> dict[str, Path]:
+    """Return the scenarios that come with the suite, sorted: file by name."""
+    found: dict[str, Path] = {}
+    for folder in share_folders():
+        for path in (folder / 'config' / 'scenarios').glob(f'*{SUFFIX}'):
+            found.setdefault(path.stem, path)
+    return dict(sorted(found.items()))
+
+
+def find_scenario(name: str | Path) -> Path:
+    """
+    Return the file of a scenario.
+
+    Parameters
+    ----------
+    name
+        A path, or the name of an example, with or without ``.yaml``.
+
+    Raises
+    ------
+    ScenarioError
+        There is neither; the text names the example whose name is nearest.
+
+    """
+    if not str(name):
+        raise ScenarioError('no file was named; give the path of a scenario, or an example')
+    given = Path(os.path.expanduser(name))  # noqa: PTH111  that of Path raises RuntimeError
+    if os.path.isfile(given):  # noqa: PTH113  that of Path raises where a folder is closed
+        return given
+    known = examples()
+    wanted = given.name.removesuffix(SUFFIX)
+    if given.name == str(name) and wanted in known:
+        return known[wanted]
+    if os.path.lexists(given):
+        return given  # whoever reads it says what is wrong with it
+    raise ScenarioError(f'no file {str(name)!r}, and no example of that name{hint(wanted)}')
+
+
+def hint(name: str) -> str:
+    """Return the end of an error: the example with the name nearest to this one."""
+    close = difflib.get_close_matches(name, examples(), n=1)
+    guess = f'did you mean {close[0]!r}? ' if close else ''
+    return f'; {guess}`rolling examples` lists them'
 
 
 def _in(folder: Path, name: str) -> tuple[Path, ...]:
@@ -32,7 +85,7 @@ def find_installed(name: str) -> Path | None:
     if name != Path(name).name or name in {'', '.', '..'} or '\0' in name:
         return None
     found = (path for folder in share_folders() for path in _in(folder, name) if path.is_file())
-    return next(found, None)
+    return next(found, None) or examples().get(name)
 
 
 def find_config(name: str) -> Path:

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
@@ -157,7 +156,7 @@ def _scenario(scenario_file: str | None) -> tuple[ContactSystem, Scenario]:
     """Return the contact system of a scenario, and that, or raise ParameterError."""
     if not scenario_file:
         raise ParameterError('--scenario: say which object it is, and where it rests')
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(f"--scenario: system must be 'contact', got {scenario.system.name!r}")
     return cast('ContactSystem', scenario.system), scenario

@@ -35,11 +35,11 @@ DESCRIPTION = """\
 Simulate, plan, run and look at things that roll: objects on a moving hand, balls and disks with
 masses inside, a sphere with a pendulum, a sphere that rolls and spins.
 
-A scenario file describes bodies, start and motion; docs/scenario.md tells how, and
-config/scenarios holds examples."""
+A scenario file describes bodies, start and motion; docs/scenario.md tells how. Examples come with
+the suite and are found by name; `rolling examples` lists them."""
 EPILOG = """\
 start here:
-  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling simulate spinning_plate --out plate.json
   rolling animate plate.json --out plate.gif
 
 `rolling COMMAND --help` shows the options of a command and an example.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.configuration import find_config
+from rolling_dynamics.configuration import examples
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
@@ -41,7 +41,7 @@ def named_system(name: str) -> NamedSystem:
     Parameters
     ----------
     name
-        A scenario file, a kind of system, or ``module:factory``.
+        A scenario file, a kind of system, an example, or ``module:factory``.
 
     Raises
     ------
@@ -51,12 +51,9 @@ def named_system(name: str) -> NamedSystem:
     """
     if ':' in name and not Path(name).exists():
         return _made_by(name)
-    path = Path(name)
-    if name in EXAMPLES:
-        path = find_config(f'scenarios/{EXAMPLES[name]}.yaml')
-    elif path.suffix not in ('.yaml', '.yml'):
+    if name not in (*EXAMPLES, *examples()) and Path(name).suffix not in ('.yaml', '.yml'):
         raise ParameterError(f'no kind of system {quoted(name)}{suggestion(name, list(EXAMPLES))}')
-    scenario = load_scenario(path)
+    scenario = load_scenario(EXAMPLES.get(name, name))
     return NamedSystem(scenario.system, scenario.p, scenario.x0)
 
 

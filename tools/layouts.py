@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.robots import robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.experiments import Experiment, EXPERIMENTS
@@ -66,7 +65,7 @@ def joints(topic: str, field: str, names: list[str]) -> list[Curve]:
 
 def panels(experiment: Experiment) -> dict[str, list[Curve]]:
     """Return the curves of each plot of an experiment by its title, those that are recorded."""
-    scenario = load_scenario(find_config(experiment.scenario_file))
+    scenario = load_scenario(experiment.scenario_file)
     control, inner = scenario.system.control.names, ARM_JOINTS
     if 'robot/state' in experiment.recorded:
         inner = list(robot_view(scenario.system, scenario.p).joints)

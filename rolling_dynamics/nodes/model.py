@@ -7,7 +7,6 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
@@ -61,7 +60,7 @@ def load_model(scenario_file: str) -> Model:
     Parameters
     ----------
     scenario_file
-        A path, or the name of a file in ``config``.
+        A path, or the name of an example.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def load_model(scenario_file: str) -> Model:
         There is no such file, or an entry is wrong.
 
     """
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(
             f'{scenario_file}: system is {scenario.system.name!r}; these nodes run {"contact"!r}'

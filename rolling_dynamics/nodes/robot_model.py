@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import robot_view, RobotView
 from rolling_dynamics.scenario import load_scenario, Scenario
@@ -62,7 +61,7 @@ def load_robot(scenario_file: str) -> RobotModel:
     Parameters
     ----------
     scenario_file
-        A path, or the name of a file in ``config``.
+        A path, or the name of an example.
 
     Raises
     ------
@@ -70,7 +69,7 @@ def load_robot(scenario_file: str) -> RobotModel:
         There is no such file, an entry is wrong, or the system is no robot.
 
     """
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     limits = scenario.control_limits
     return RobotModel(
         title=scenario.name,

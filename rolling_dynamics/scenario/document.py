@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.errors import ScenarioError
 import yaml
 
@@ -41,13 +42,18 @@ def read_document(path: str | Path) -> dict[str, Any]:
     """
     Return the mapping that a YAML file holds.
 
+    Parameters
+    ----------
+    path
+        A path, or the name of an example, see :func:`.find_scenario`.
+
     Raises
     ------
     ScenarioError
         There is no such file, or it is no YAML mapping.
 
     """
-    path = Path(path)
+    path = find_scenario(path)
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ScenarioError(f'{path}: a scenario has at most {MAX_BYTES} bytes')

@@ -68,7 +68,7 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     Parameters
     ----------
     source
-        Path of a file, or a mapping.
+        Path of a file, name of an example (``'spinning_plate'``), or a mapping.
     name
         Name of a mapping that gives none; a file's is its stem.
 

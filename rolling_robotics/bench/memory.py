@@ -17,7 +17,6 @@ import tempfile
 import time
 
 import numpy as np
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.scenario import read_problem
 from rolling_robotics.bench.row import Row
@@ -102,7 +101,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
     from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415  needs ROS
 
     experiment = find_experiment('ball_on_plate')
-    problem = read_problem(load_scenario(find_config(experiment.scenario_file)))
+    problem = read_problem(load_scenario(experiment.scenario_file))
     goal: dict[str, float] = {}
     for name, values in problem.goal.items():
         names = problem.system.state.entry(name).components if name in problem.system.state else ()

@@ -14,6 +14,7 @@ from rolling_robotics.commands import (
     completion,
     controllability,
     demo,
+    examples,
     plan,
     plot,
     record,
@@ -49,6 +50,7 @@ class Command(Protocol):
 
 
 COMMANDS: dict[str, Command] = {
+    'examples': examples,
     'simulate': simulate,
     'sweep': sweep,
     'plan': plan,

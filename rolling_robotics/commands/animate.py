@@ -12,7 +12,7 @@ bodies with their surfaces, contact frames, the contact's path on both surfaces,
 inside its friction cone, and margins below. A plan's end, or another plan's motion, is shown as a
 ghost."""
 EXAMPLE = """\
-  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling simulate spinning_plate --out plate.json
   rolling animate plate.json --out plate.gif --speed 2
   rolling animate plate.json --out plate.png --at 1.5"""
 

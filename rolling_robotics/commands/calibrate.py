@@ -23,8 +23,8 @@ it, and record robot_joint_states and vision/object_pose; --scenario says which 
 EXAMPLE = """\
   rolling calibrate recordings/arm camera --mount 0.02 0 0.03 0 0 0 1 --out camera.yaml
   rolling calibrate recordings/arm joints --params laboratory.yaml
-  rolling calibrate recordings/rocking object --scenario config/scenarios/laboratory_flat.yaml
-  rolling calibrate recordings/shaken sliding --scenario config/scenarios/laboratory_flat.yaml"""
+  rolling calibrate recordings/rocking object --scenario laboratory_flat
+  rolling calibrate recordings/shaken sliding --scenario laboratory_flat"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[0, 0, 0, 0, 0, 0, 1],
         help="pose of the markers' body in the hand; the hand itself by default",
     )
-    parser.add_argument('--scenario', metavar='FILE.yaml', help='scenario with the object')
+    parser.add_argument('--scenario', metavar='SCENARIO', help='scenario with the object')
     parser.add_argument('--out', metavar='FILE.yaml', type=Path, help='write the parameters')
 
 

@@ -10,12 +10,14 @@ DESCRIPTION = """\
 Read scenario files, with their sections `plan` and `sweep` if they are there, and say what is
 wrong: the path of the entry, what was given, and what would do. What may be and is hardly meant,
 such as a ball of 100 m, is asked and does not change the exit status."""
-EXAMPLE = '  rolling check config/scenarios/*.yaml'
+EXAMPLE = '  rolling check spinning_plate my_scenario.yaml'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenarios', metavar='SCENARIO.yaml', nargs='+', help='scenario files')
+    parser.add_argument(
+        'scenarios', metavar='SCENARIO', nargs='+', help='files, or examples by name'
+    )
 
 
 def run(args: Namespace) -> int:

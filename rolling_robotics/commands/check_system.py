@@ -15,7 +15,7 @@ A system is a scenario file, the name of a scenario or of a kind of system of th
 `module:factory`, a Python function that returns (system, parameters, state) or
 (system, parameters, state, control)."""
 EXAMPLE = """\
-  rolling check-system config/scenarios/spinning_plate.yaml
+  rolling check-system spinning_plate
   rolling check-system pendulum_sphere"""
 
 

@@ -14,13 +14,15 @@ The environment variable ROLLING_COMPILE chooses: `behind` (default), `now` (bef
 evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:
 ~/.cache/rolling_robotics)."""
 EXAMPLE = """\
-  rolling compile config/scenarios/ball_on_plate_hard.yaml"""
+  rolling compile ball_on_plate_hard"""
 LONGEST = 3600.0  # s
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument(
+        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
+    )
 
 
 def run(args: Namespace) -> int:

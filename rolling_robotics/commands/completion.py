@@ -34,7 +34,8 @@ def run(args: Namespace) -> int:
     parser = build_parser()
     for command in parser._subparsers._group_actions[0].choices.values():  # type: ignore[union-attr]  # noqa: SLF001
         for action in command._actions:  # noqa: SLF001
-            if str(action.metavar).partition('.')[2] in ('json', 'yaml') or action.dest == 'out':
+            metavar = str(action.metavar)
+            if metavar.endswith(('.json', '.yaml', 'SCENARIO')) or action.dest == 'out':
                 action.complete = shtab.FILE
     print(shtab.complete(parser, shell=args.shell))
     return 0

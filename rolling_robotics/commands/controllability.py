@@ -13,13 +13,15 @@ is lost without each input, and the sets of angles on which the rank breaks down
 
 Exit status 1 tells that the rank at the start is less than the dimension of the state."""
 EXAMPLE = """\
-  rolling controllability config/scenarios/spin_rolling_straight.yaml
-  rolling controllability config/scenarios/spin_rolling_published.yaml --json brackets.json"""
+  rolling controllability spin_rolling_straight
+  rolling controllability spin_rolling_published --json brackets.json"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument(
+        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
+    )
     parser.add_argument('--depth', type=int, default=5, help='greatest depth of brackets, 5')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the report')
 

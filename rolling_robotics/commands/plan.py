@@ -18,7 +18,7 @@ simulate it, and write the plan with named arrays as `rolling simulate` does.
 
 Exit status 1 tells that no plan was found; the text names what could not be met."""
 EXAMPLE = """\
-  rolling plan config/scenarios/ball_on_plate_hard.yaml --out plan.json
+  rolling plan ball_on_plate_hard --out plan.json
   rolling plot plan.json"""
 
 COMPARED = (
@@ -35,7 +35,9 @@ OWN_PLANNERS = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument(
+        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
+    )
     parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
     parser.add_argument(
         '--compare',

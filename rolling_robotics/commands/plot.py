@@ -20,7 +20,7 @@ margins, energy, phase portraits, and a plan beside its execution. A recording g
 these for everything that was executed in it. They are written beside the file unless --out names
 a folder."""
 EXAMPLE = """\
-  rolling simulate config/scenarios/ellipsoid_in_dish.yaml --out dish.json
+  rolling simulate ellipsoid_in_dish --out dish.json
   rolling plot dish.json
   rolling plot dish.json --only paths --format pdf --out figures"""
 FORMATS = ('png', 'pdf', 'svg')
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--out', metavar='FOLDER', type=Path, help='folder of the figures')
     parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan to draw beside it')
-    parser.add_argument('--scenario', metavar='FILE', type=Path, help=SCENARIO_HELP)
+    parser.add_argument('--scenario', metavar='SCENARIO', type=Path, help=SCENARIO_HELP)
     parser.add_argument('--format', choices=FORMATS, default='png', help='png by default')
 
 

@@ -28,7 +28,7 @@ EXAMPLE = """\
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', metavar='FOLDER', type=Path, help='folder of a recording')
-    parser.add_argument('--scenario', metavar='FILE', type=Path, help=SCENARIO_HELP)
+    parser.add_argument('--scenario', metavar='SCENARIO', type=Path, help=SCENARIO_HELP)
 
 
 def run(args: Namespace) -> int:

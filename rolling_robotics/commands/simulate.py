@@ -13,13 +13,15 @@ energy and events as named arrays with units.
 Exit status 1 tells that the contact left its envelope (slip, lift-off, edge of the hand) or that
 the hand's motion exceeds its limits; the file is written all the same."""
 EXAMPLE = """\
-  rolling simulate config/scenarios/spinning_plate.yaml --out plate.json
+  rolling simulate spinning_plate --out plate.json
   rolling plot plate.json"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument(
+        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
+    )
     parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
 
 

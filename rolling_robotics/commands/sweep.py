@@ -19,10 +19,10 @@ What is varied stands in the scenario's section `sweep` or in --vary. A point th
 row that tells why. A sweep that was stopped goes on where it was when the same command is given
 again. Exit status 1 tells that every point failed."""
 EXAMPLE = """\
-  rolling sweep config/scenarios/point_mass_disk_sweep.yaml --out disk.parquet
-  rolling sweep config/scenarios/pendulum_start.yaml --out start.parquet \\
+  rolling sweep point_mass_disk_sweep --out disk.parquet
+  rolling sweep pendulum_start --out start.parquet \\
       --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
-  rolling sweep config/scenarios/spinning_plate.yaml --out plate.parquet \\
+  rolling sweep spinning_plate --out plate.parquet \\
       --vary friction.mu=0.1:1 --samples 200 --scheduler tcp://127.0.0.1:8786"""
 BAR = 20  # characters
 INTERRUPTED = 130
@@ -30,7 +30,9 @@ INTERRUPTED = 130
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO.yaml', help='scenario file')
+    parser.add_argument(
+        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
+    )
     parser.add_argument('--out', metavar='FILE.parquet', type=Path, required=True, help='result')
     parser.add_argument(
         '--vary',

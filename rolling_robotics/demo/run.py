@@ -11,7 +11,6 @@ from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.text import printable
@@ -77,7 +76,7 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
 def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | None, Path]:
     """Start the nodes, plan, execute, stop them; return what was seen, and the recording."""
     experiment = find_experiment(demo.experiment)
-    scenario = load_scenario(find_config(experiment.scenario_file))
+    scenario = load_scenario(experiment.scenario_file)
     recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
     say(f'{experiment.text}')
     with private_domain() as (domain, environment):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.plan import Plan
@@ -48,7 +47,7 @@ def recorded_executions(recorded: Recorded) -> list[Execution]:
         if (found := source.take(topic, data)) is not None
     ]
     commands = [source.command(m) for _, _, m in recorded.messages([source.commands])]
-    system = load_scenario(find_config(settings[0]['scenario_file'])).system
+    system = load_scenario(settings[0]['scenario_file']).system
     out = []
     for (start, plan), values in zip(plans, settings, strict=True):
         motion: dict[str, tuple[np.ndarray, np.ndarray]] = {}

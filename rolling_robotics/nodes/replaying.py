@@ -22,7 +22,6 @@ from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.plan_fit import check_states_fit
 from rolling_controller.robot_laws import robot_kind
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.conversions import NANOSECONDS
 from rolling_dynamics.nodes.measurements import Measurements
@@ -276,7 +275,7 @@ def _answer(runs: list[_Run], stamp: int, x: Array, recorded: Array, limits: Arr
 
 def source_of(scenario_file: str) -> Source:
     """Return the reader of the states and commands of a scenario's system."""
-    kind = load_scenario(find_config(scenario_file)).system.name
+    kind = load_scenario(scenario_file).system.name
     return HandSource(scenario_file) if kind == 'contact' else RobotSource(scenario_file)
 
 

@@ -10,7 +10,6 @@ from typing import Any, cast, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -173,7 +172,7 @@ def planning_model(scenario_file: str) -> PlanningModel:
     Parameters
     ----------
     scenario_file
-        A path, or the name of a file in ``config``.
+        A path, or the name of an example.
 
     Raises
     ------
@@ -181,7 +180,7 @@ def planning_model(scenario_file: str) -> PlanningModel:
         There is no such file, an entry is wrong, or its system cannot be planned for.
 
     """
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     planner = planner_of(scenario.system.name)
     planner.check_scenario(scenario)
     return PlanningModel(scenario=scenario, planner=planner)
