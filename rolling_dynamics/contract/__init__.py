@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         ChangesCharts,
         ChartCoordinates,
         ChartView,
+        Conservation,
         default_weights,
         DefaultWeights,
         Envelope,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Projection,
         Rechart,
         RestGoal,
+        RigidBodies,
         Separation,
         StateBounds,
         StateCheck,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
     from rolling_dynamics.contract.mode import Mode
     from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+    from rolling_dynamics.contract.rigid_body import RigidBody
     from rolling_dynamics.contract.rolling_system import RollingSystem
     from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 
@@ -37,12 +40,14 @@ _PLACES = {
         'ChangesCharts',
         'ChartCoordinates',
         'ChartView',
+        'Conservation',
         'DefaultWeights',
         'Envelope',
         'PlanSeeds',
         'Projection',
         'Rechart',
         'RestGoal',
+        'RigidBodies',
         'Separation',
         'StateBounds',
         'StateCheck',
@@ -53,6 +58,7 @@ _PLACES = {
     'layout': ('Entry', 'Layout', 'quaternion_entry', 'vector_entry'),
     'mode': ('Mode',),
     'regulator_weights': ('RegulatorWeights',),
+    'rigid_body': ('RigidBody',),
     'rolling_system': ('RollingSystem',),
     'tangent_space': ('difference', 'retraction', 'tangent_layout'),
 }
@@ -62,6 +68,7 @@ __all__ = [
     'ChangesCharts',
     'ChartCoordinates',
     'ChartView',
+    'Conservation',
     'DefaultWeights',
     'Entry',
     'Envelope',
@@ -72,6 +79,8 @@ __all__ = [
     'Rechart',
     'RegulatorWeights',
     'RestGoal',
+    'RigidBodies',
+    'RigidBody',
     'RollingSystem',
     'Separation',
     'StateBounds',

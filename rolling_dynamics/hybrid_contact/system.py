@@ -14,6 +14,7 @@ from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.equations import (
@@ -289,6 +290,26 @@ class HybridContactSystem:
         rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
         resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])
         return ['energy'] if rests and not resisted else []
+
+    def rigid_bodies(self, p: Array) -> dict[str, RigidBody]:
+        """Return mass and inertia of the object."""
+        values = self.parameters.unpack(p)
+        xx, yy, zz, xy, xz, yz = values['inertia']
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass = float(values['mass'][0])
+        return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
+
+    def gravity(self, p: Array) -> Array:
+        """Return gravity in W [m/s^2]."""
+        return self.parameters.unpack(p)['gravity_W']
+
+    @cached_property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WCh``: axes of the plate at the contact point."""
+        e, b = self.expressions, self.scene.body
+        R = rotation_matrix(b.q_WH)
+        frame = homogeneous(R, b.p_WH + R @ self.scene.contact.p_HC)
+        return ca.Function('contact_frame', [e.x, e.p], [ca.densify(frame)])
 
     @cached_property
     def retract(self) -> ca.Function:

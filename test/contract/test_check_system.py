@@ -10,7 +10,9 @@ from rolling_controller.testing import ALL_CHECKS
 from rolling_dynamics import ContactSystem, Ellipsoid, Plane, Sphere
 from rolling_dynamics.contract import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import ConformanceError
+from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
+from rolling_dynamics.hybrid_contact.simulate import in_mode
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import check_system, CHECKS, inspect_system, motion
 
@@ -72,6 +74,20 @@ def test_an_ellipsoid_on_the_laboratory_plate_passes(planar):
             w_HO_Ch=[0.1, -0.2, 0.0],
         )
     check_system(system, p, x, duration=0.2)
+
+
+@pytest.mark.parametrize('planar', [True, False], ids=['planar', 'spatial'])
+def test_a_ball_that_may_slide_and_fly_passes(planar):
+    system = HybridContactSystem(Sphere(0.03), planar=planar)
+    p = system.pack_parameters(mass=0.05, inertia=0.4 * 0.05 * 0.03**2, mu=0.9)
+    rest = {
+        e.name: [1.0, 0, 0, 0] if e.kind == 'quaternion' else np.zeros(e.size)
+        for e in system.state.entries
+    }
+    rest['p_HO_H'][-1] = 0.03
+    rolling = in_mode(system, 'rolling')  # with the constraints of this mode
+    outcomes = check_system(rolling, p, system.state.pack(**rest), duration=0.1)
+    assert {o.verdict for o in outcomes} == {'passed'}
 
 
 @pytest.mark.parametrize(

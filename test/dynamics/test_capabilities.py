@@ -38,7 +38,7 @@ OFFERED = {
     ),
     'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
-    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation}),
+    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies}),
 }
 
 
