@@ -1,15 +1,45 @@
 """Installation of rolling_robotics, by pip with or without ROS and by colcon."""
 
 from pathlib import Path
+import re
+import sys
 
 from setuptools import find_packages, setup
 
 PACKAGE = 'rolling_robotics'
+HOME = 'https://rolling-robotics.invalid/rolling_robotics'  # set to where the repository lies
+COMMANDS = ['rolling = rolling_robotics.cli:main']
+NODES = [
+    'simulator_node = rolling_dynamics.nodes.simulator_node:main',
+    'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
+    'hybrid_simulator_node = rolling_dynamics.nodes.hybrid_simulator_node:main',
+    'planner_node = rolling_planner.nodes.planner_node:main',
+    'controller_node = rolling_controller.nodes.controller_node:main',
+    'robot_controller_node = rolling_controller.nodes.robot_controller_node:main',
+    'laboratory_controller_node = rolling_controller.nodes.laboratory_controller_node:main',
+    'motor_bridge_node = rolling_hw_interface.nodes.motor_bridge_node:main',
+    'vision_bridge_node = rolling_hw_interface.nodes.vision_bridge_node:main',
+    'estimator_node = rolling_hw_interface.nodes.estimator_node:main',
+    'emulated_motors_node = rolling_hw_interface.nodes.emulated_motors_node:main',
+    'emulated_camera_node = rolling_hw_interface.nodes.emulated_camera_node:main',
+    'recorder_node = rolling_robotics.nodes.recorder_node:main',
+]
+# colcon calls this file with `install` or `develop`, and setup.cfg has it put programs where
+# `ros2 run` looks for them. pip puts the programs of a wheel on everybody's PATH: no nodes there.
+BY_COLCON = not {'install', 'develop'}.isdisjoint(sys.argv)
 
 
 def files(folder: str, *suffixes: str) -> list[str]:
     """Return the files directly below a folder that end in one of the suffixes."""
     return sorted(str(path) for path in Path(folder).glob('*') if path.name.endswith(suffixes))
+
+
+def readme() -> str:
+    """Return README.md with links that lead somewhere on a page of its own."""
+    # colcon --symlink-install calls from a folder that holds a link to this file, not README.md
+    text = Path(__file__).resolve().with_name('README.md').read_text(encoding='utf-8')
+    text = re.sub(r'(!\[[^\]]*\]\()(?!https?:)', rf'\1{HOME}/raw/main/', text)
+    return re.sub(r'((?<!!)\[[^\]!]*\]\()(?!https?:|#)', rf'\1{HOME}/blob/main/', text)
 
 
 setup(
@@ -55,31 +85,33 @@ setup(
         'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
     },
     zip_safe=False,
+    author='Rolling Robotics maintainers',
+    author_email='maintainers@rolling-robotics.invalid',
     maintainer='Rolling Robotics maintainers',
     maintainer_email='maintainers@rolling-robotics.invalid',
-    description='Dynamics, planning and control of rolling contact, for ROS 2 and without.',
-    long_description=(
-        'One contract for rolling systems - a ball on a moving plate, spherical robots driven by '
-        'internal masses, a spinning sphere - and, written once against it: simulation, motion '
-        'planning, feedback control, ROS 2 nodes and plots.'
-    ),
-    license='Apache-2.0',
-    entry_points={
-        'console_scripts': [
-            'rolling = rolling_robotics.cli:main',
-            'simulator_node = rolling_dynamics.nodes.simulator_node:main',
-            'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
-            'hybrid_simulator_node = rolling_dynamics.nodes.hybrid_simulator_node:main',
-            'planner_node = rolling_planner.nodes.planner_node:main',
-            'controller_node = rolling_controller.nodes.controller_node:main',
-            'robot_controller_node = rolling_controller.nodes.robot_controller_node:main',
-            'laboratory_controller_node = rolling_controller.nodes.laboratory_controller_node:main',  # noqa: E501
-            'motor_bridge_node = rolling_hw_interface.nodes.motor_bridge_node:main',
-            'vision_bridge_node = rolling_hw_interface.nodes.vision_bridge_node:main',
-            'estimator_node = rolling_hw_interface.nodes.estimator_node:main',
-            'emulated_motors_node = rolling_hw_interface.nodes.emulated_motors_node:main',
-            'emulated_camera_node = rolling_hw_interface.nodes.emulated_camera_node:main',
-            'recorder_node = rolling_robotics.nodes.recorder_node:main',
-        ],
+    url=HOME,
+    project_urls={
+        'Source': HOME,
+        'Documentation': f'{HOME}/blob/main/docs/index.md',
+        'Changelog': f'{HOME}/blob/main/CHANGELOG.rst',
+        'Issues': f'{HOME}/issues',
     },
+    description='Dynamics, planning and control of rolling contact, for ROS 2 and without.',
+    long_description=readme(),
+    long_description_content_type='text/markdown',
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Environment :: Console',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        'Programming Language :: Python :: 3.10',
+        'Programming Language :: Python :: 3.11',
+        'Programming Language :: Python :: 3.12',
+        'Topic :: Scientific/Engineering :: Physics',
+        'Typing :: Typed',
+    ],
+    keywords=['rolling contact', 'robotics', 'manipulation', 'ROS 2', 'optimal control'],
+    license='Apache-2.0',
+    entry_points={'console_scripts': COMMANDS + (NODES if BY_COLCON else [])},
 )

@@ -1,7 +1,8 @@
-"""Ctrl-C while a node still imports its modules: an end without a traceback."""
+"""What may end a node while it still imports its modules, without a traceback: Ctrl-C, no ROS."""
 
 from __future__ import annotations
 
+from importlib import util
 import os
 from pathlib import PurePath
 import signal
@@ -9,6 +10,8 @@ import sys
 import threading
 
 SUFFIX = '_node'  # of the programs that are nodes
+ROS = ('rclpy', 'rolling_interfaces')
+BAD_INPUT = 2  # exit status
 
 
 def program() -> str:
@@ -19,16 +22,45 @@ def program() -> str:
     return PurePath(sys.argv[0]).stem if sys.argv and sys.argv[0] else ''
 
 
+def without_ros(name: str, *more: str) -> str:
+    """
+    Return what of ROS is missing here and how to get it, or an empty text.
+
+    Parameters
+    ----------
+    name
+        Of the program or command that needs it.
+    more
+        Modules that it needs besides rclpy and rolling_interfaces.
+
+    """
+    missing = [module for module in (*ROS, *more) if util.find_spec(module) is None]
+    if not missing:
+        return ''
+    return (
+        f'{name}: needs ROS 2, but {" and ".join(missing)} cannot be imported; run `make setup` '
+        'in the source tree, or source a ROS 2 workspace that holds rolling_interfaces and `pip '
+        'install rosbags`. `rolling simulate`, `plan`, `plot` and `animate` work without ROS'
+    )
+
+
 def quiet_start() -> None:
     """
     Have SIGINT end a node at once, until it takes care of its signals itself.
 
     Called where the import of a node begins, before rclpy: nothing is to be stopped or saved yet,
-    and the status is that of a clean stop. Any other program keeps its handlers.
+    and the status is that of a clean stop. Without ROS the node ends here, with a line. Any other
+    program keeps its handlers, and may import what needs no ROS.
     """
+    name = program()
+    if not name.endswith(SUFFIX):
+        return
+    fault = without_ros(name)
+    if fault:
+        print(fault, file=sys.stderr)  # noqa: T201
+        raise SystemExit(BAD_INPUT)
     if (
-        program().endswith(SUFFIX)
-        and threading.current_thread() is threading.main_thread()
+        threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ):
         signal.signal(signal.SIGINT, lambda *_: os._exit(0))

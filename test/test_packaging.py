@@ -29,13 +29,19 @@ def setup_arguments():
         if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup'
     )
     values = {keyword.arg: keyword.value for keyword in call.keywords}
-    wanted = ('entry_points', 'extras_require', 'install_requires', 'license', 'version')
+    wanted = ('extras_require', 'install_requires', 'license', 'version')
     return {name: ast.literal_eval(values[name]) for name in wanted}
 
 
 def entry_points():
-    """Return (command, module, function) of each console script."""
-    scripts = setup_arguments()['entry_points']['console_scripts']
+    """Return (command, module, function) of each program, those that colcon alone installs too."""
+    tree = ast.parse((ROOT / 'setup.py').read_text(encoding='utf-8'))
+    lists = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    scripts = ast.literal_eval(lists['COMMANDS']) + ast.literal_eval(lists['NODES'])
     return [tuple(re.split(r'\s*[=:]\s*', script)) for script in scripts]
 
 

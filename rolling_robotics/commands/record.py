@@ -29,19 +29,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def need_ros(command: str) -> None:
     """Raise ParameterError where ROS is missing."""
-    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.quiet_start import without_ros  # noqa: PLC0415
 
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-
-    names = ('rclpy', 'rolling_interfaces', 'rosbags')
-    missing = [name for name in names if find_spec(name) is None]
-    if missing:
-        raise ParameterError(
-            f'{command}: needs ROS 2, but {" and ".join(missing)} cannot be imported; run '
-            '`make setup` in the source tree, or source a ROS 2 workspace that holds '
-            'rolling_interfaces and `pip install rosbags`. `rolling simulate`, `plan`, `plot` and '
-            '`animate` work without ROS'
-        )
+    fault = without_ros(command, 'rosbags')
+    if fault:
+        raise ParameterError(fault)
 
 
 def run(args: Namespace) -> int:

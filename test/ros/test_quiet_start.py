@@ -9,6 +9,7 @@ import sys
 import pytest
 from rolling_robotics.experiments import EXPERIMENTS
 
+ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = {e.module: e for x in EXPERIMENTS.values() for e in x.nodes}
 WAITING = """\
 import sys
@@ -22,7 +23,7 @@ def environment(tmp_path):
     """An rclpy whose import goes on until the program's input is closed."""
     (tmp_path / 'rclpy').mkdir()
     (tmp_path / 'rclpy' / '__init__.py').write_text(WAITING)
-    return {**os.environ, 'PYTHONPATH': str(tmp_path)}
+    return {**os.environ, 'PYTHONPATH': f'{tmp_path}{os.pathsep}{ROOT}'}
 
 
 def interrupted(command, environment):
@@ -46,11 +47,16 @@ def test_started_as_a_module(module, environment):
     assert interrupted([sys.executable, '-m', module], environment) == (0, '')
 
 
-def test_started_as_a_program(environment):
-    program = Path(sys.executable).with_name('planner_node')
-    if not program.exists():
-        pytest.skip('the package is not installed')
-    assert interrupted([str(program)], environment) == (0, '')
+@pytest.fixture
+def program(tmp_path):
+    """A node as colcon installs it."""
+    path = tmp_path / 'planner_node'
+    path.write_text('from rolling_planner.nodes.planner_node import main\nmain()\n')
+    return [sys.executable, str(path)]
+
+
+def test_started_as_a_program(program, environment):
+    assert interrupted(program, environment) == (0, '')
 
 
 def test_another_program_keeps_its_handler(environment):
