@@ -20,6 +20,7 @@ LocalCluster: Any = distributed.LocalCluster
 as_completed: Any = distributed.as_completed
 AHEAD = 4  # parts that wait at each worker
 PATIENCE = 20  # s to reach a scheduler
+LOOPBACK = '127.0.0.1'
 PARTS, LONGEST = 64, 100  # a part is a 64th of the sweep, and 100 points at most
 # Dask has its workers give memory back all the time, which costs a tenth of a sweep
 WORKERS = {
@@ -67,7 +68,11 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         with (
             config.set(WORKERS),
             LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=':0'
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host=LOOPBACK,
+                dashboard_address=f'{LOOPBACK}:0',  # without a host it listens on every interface
             ) as local,
             Client(local) as client,
         ):

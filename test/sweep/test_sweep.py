@@ -6,6 +6,7 @@ from pathlib import Path
 
 from distributed import LocalCluster
 import numpy as np
+import psutil
 import pyarrow.parquet as pq
 import pytest
 from rolling_dynamics.scenario import load_scenario
@@ -116,6 +117,21 @@ def test_processes_of_its_own_keep_memory_and_one_thread(monkeypatch):
         (environment,) = client.run(lambda: dict(os.environ)).values()
     assert int(environment['MALLOC_TRIM_THRESHOLD_']) > 2**24
     assert environment['OMP_NUM_THREADS'] == '1'
+
+
+def listening():
+    """Return (address, port) of every port that this process and its children listen at."""
+    me = psutil.Process()
+    found = [c for p in (me, *me.children(recursive=True)) for c in p.net_connections('inet')]
+    return {(c.laddr.ip, c.laddr.port) for c in found if c.status == psutil.CONN_LISTEN}
+
+
+def test_processes_of_its_own_listen_to_this_machine_only():
+    before = listening()
+    with cluster(None, 1):
+        ports = listening() - before
+    assert len(ports) >= 3  # scheduler, its status page, worker
+    assert {address for address, _ in ports} == {'127.0.0.1'}
 
 
 def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
