@@ -18,6 +18,7 @@ import time
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental.events_executor import EventsExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.errors import RollingError
@@ -125,15 +126,20 @@ def run_node(
     Returns
     -------
     int
-        Exit status: 0 after a clean stop, 2 if the node could not be made.
+        Exit status: 0 after a clean stop, 2 if ROS could not be started or the node not be made.
 
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     request = StopRequest()
     request.listen(signal.SIGINT, signal.SIGTERM)
-    rclpy.init(
-        args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO
-    )
+    try:
+        rclpy.init(
+            args=None if args is None else list(args),
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+    except rclpy_implementation.RCLError as error:  # as without the keys of its enclave
+        print(f'ROS cannot be started: {printable(error)}', file=sys.stderr)  # noqa: T201
+        return 2
     try:
         try:
             node = factory()

@@ -9,6 +9,7 @@ after the controller has, where one is at work.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 import time
@@ -36,6 +37,7 @@ from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
+from rolling_hw_interface.network_security import security_gap
 from rolling_hw_interface.nodes.arm_frames import arm_frames
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
@@ -117,6 +119,9 @@ class MotorBridgeNode(LoopNode):
         self._lock = threading.Lock()
         self._refused = ''
         self._position: NDArray[np.float64] | None = None
+        gap = security_gap(os.environ)
+        if gap:
+            self.get_logger().warning(gap)
 
     def set_up(self) -> None:
         """Make the bridge and its topics."""
