@@ -61,6 +61,7 @@ setup(
         (f'share/{PACKAGE}', ['package.xml']),
         (f'share/{PACKAGE}/launch', files('launch', '.launch.py')),
         (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json', '.xml')),
+        (f'share/{PACKAGE}/config/security', files('config/security', '.xml')),
         (f'share/{PACKAGE}/config/scenarios', files('config/scenarios', '.yaml')),
     ],
     python_requires='>=3.10',

@@ -134,6 +134,7 @@ def node_command(
     namespace: str = '',
     use_sim_time: bool = False,
     overrides: Mapping[str, object] | None = None,
+    enclave: str = '',
 ) -> list[str]:
     """
     Return the command that runs a node.
@@ -150,6 +151,8 @@ def node_command(
         Whether it takes its time from ``/clock``.
     overrides
         Parameters that go over those of the file.
+    enclave
+        Its SROS2 enclave; empty for that of the environment.
 
     """
     command = [
@@ -164,6 +167,8 @@ def node_command(
     ]
     if namespace:
         command += ['-r', f'__ns:=/{namespace.strip("/")}']
+    if enclave:
+        command += ['--enclave', enclave]
     for old, new in {**OWN_CLOCK, **entry.remaps}.items():
         command += ['-r', f'{old}:={new}']
     values = {'use_sim_time': use_sim_time, **(overrides or {})}
@@ -259,6 +264,7 @@ class Bringup:
                 namespace=self.namespace,
                 use_sim_time=self.use_sim_time,
                 overrides=overrides.get(entry.name),
+                enclave=self.experiment.enclave(entry.name),
             )
             for entry in entries
         }

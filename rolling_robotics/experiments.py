@@ -83,6 +83,12 @@ class Experiment:
         kinds = self.hardware.values() or (self.nodes,)
         return tuple({entry.name: entry for nodes in kinds for entry in nodes}.values())
 
+    def enclave(self, node: str) -> str:
+        """Return the SROS2 enclave of a node, which the policy in ``config/security`` names."""
+        return f'/{self.name}/{node}'
+
+
+OPERATOR = 'operator'  # enclave of the tools by which a person looks and commands
 
 # A simulator is the clock of its namespace, so that two robots can be simulated side by side.
 OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}

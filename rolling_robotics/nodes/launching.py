@@ -74,13 +74,16 @@ def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
     ]
 
 
-def _node(entry: NodeEntry, extra: Sequence[Mapping[str, object]] = ()) -> Node:
+def _node(
+    experiment: Experiment, entry: NodeEntry, extra: Sequence[Mapping[str, object]] = ()
+) -> Node:
     return Node(
         package=PACKAGE,
         executable=entry.executable,
         name=entry.name,
         namespace=LaunchConfiguration('namespace'),
         output='screen',
+        arguments=['--ros-args', '--enclave', experiment.enclave(entry.name)],
         remappings=list({**OWN_CLOCK, **entry.remaps}.items()),
         parameters=[
             LaunchConfiguration('params_file'),
@@ -94,7 +97,7 @@ def _recorder(context: LaunchContext, experiment: Experiment) -> list[Node]:
     folder = LaunchConfiguration('record').perform(context)
     if not folder:
         return []
-    return [_node(RECORDER, [{'folder': folder, 'topics': list(experiment.recorded)}])]
+    return [_node(experiment, RECORDER, [{'folder': folder, 'topics': list(experiment.recorded)}])]
 
 
 def _prefix(context: LaunchContext) -> str:
@@ -153,7 +156,7 @@ def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | Regist
     entries = experiment.nodes_on(chosen)
     prefix = _prefix(context)
     named = [{'frame_prefix': ParameterValue(prefix, value_type=str)}] if prefix else []
-    nodes = [_node(entry, named) for entry in entries]
+    nodes = [_node(experiment, entry, named) for entry in entries]
     ends = [
         RegisterEventHandler(
             OnProcessExit(

@@ -143,16 +143,18 @@ def test_unknown_experiment_names_those_that_exist():
         find_experiment('ball_on_moon')
 
 
-def test_command_carries_namespace_time_and_overrides():
+def test_command_carries_namespace_time_overrides_and_enclave():
     command = node_command(
         SLEEPER,
         Path('p.yaml'),
         namespace='/robot/',
         use_sim_time=True,
         overrides={'folder': 'x', 'topics': ['a', 'b'], 'rate': 5.0},
+        enclave='/test/sleeper',
     )
     text = ' '.join(command)
     assert '-r __ns:=/robot' in text
+    assert '--enclave /test/sleeper' in text
     assert '-p use_sim_time:=true' in text
     assert '-p folder:="x" -p topics:=["a", "b"] -p rate:=5.0' in text
 
