@@ -1,7 +1,6 @@
 """Real ROS in tests: a private domain for each, nodes as processes, bounded waits."""
 
 import contextlib
-import itertools
 import os
 from pathlib import Path
 import signal
@@ -22,18 +21,19 @@ with warnings.catch_warnings():
 
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+from rolling_robotics.bringup import free_domain  # noqa: E402
 
 InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-_domains = itertools.count(os.getpid())
 AGAIN = 8.0  # after which a goal without an answer is sent again [s]
 
 
 @pytest.fixture(scope='module')
 def domain():
-    """A domain of the module's own, on this machine only."""
-    return 40 + next(_domains) % 60
+    """A domain of the module's own, on this machine only, also beside other runs of the tests."""
+    with free_domain() as found:
+        yield found
 
 
 @pytest.fixture(scope='module')
