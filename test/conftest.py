@@ -17,8 +17,9 @@ _DYNAMICS = str(Path(__file__).parent / 'dynamics')
 if _DYNAMICS not in sys.path:
     sys.path.insert(0, _DYNAMICS)
 
-# Tests leave no compiler behind, and measure nothing against one that runs beside them.
-os.environ.setdefault('ROLLING_COMPILE', 'now')
+# The virtual machine gives the same bits and needs no compiler; a test that compiles says so.
+_BY_DEFAULT = 'ROLLING_COMPILE' not in os.environ
+os.environ.setdefault('ROLLING_COMPILE', 'never')
 
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.
@@ -26,6 +27,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
+
+
+@pytest.fixture(autouse=True, scope='module')
+def _compiled_for_nodes(request):
+    """Nodes keep time: what they evaluate is compiled before."""
+    nodes = any(folder in request.path.parents for folder in _WITH_NODES)
+    if nodes and _BY_DEFAULT:
+        os.environ['ROLLING_COMPILE'] = 'now'
+    yield
+    if _BY_DEFAULT:
+        os.environ['ROLLING_COMPILE'] = 'never'
 
 
 def pytest_collection_modifyitems(items):
