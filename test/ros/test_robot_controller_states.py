@@ -47,6 +47,7 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
         (b'', 'too short'),
         (b'\x00\x00' + bytes(60), 'big-endian'),
     ],
+    ids=['other name', 'too few', 'numbers', 'cut', 'empty', 'order of bytes'],  # not of padding
 )
 def test_other_messages_are_refused(data, text):
     decoder = JointStateDecoder(NAMES)
