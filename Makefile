@@ -34,7 +34,7 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .PHONY: help setup test test-all demo bench docs lint lock clean check-distro
 
 help:
-	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces'
+	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 3 to 4 minutes'
 	@echo 'make test      run the tests but the slow ones'
 	@echo 'make test-all  run every test'
 	@echo 'make demo      plan and execute a ball on a plate, with the nodes as processes'
@@ -60,7 +60,8 @@ $(STAMP_PYTHON): $(LOCK)
 	    echo 'make: Python 3.11 is needed, "$(PYTHON)" is missing or another version.' \
 	        'Give the path of one: make PYTHON=/path/to/python3.11' >&2; exit 2; }
 	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf $(VENV) $(BUILD); fi
-	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV), about a minute ...'
+	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV): 3 to 4 minutes the' \
+	    'first time (on two cores), less when pip has them in its cache ...'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $(VENV)/COLCON_IGNORE
 	@$(PIP) install --no-deps $(shell grep -E '^(setuptools|wheel)==' $(LOCK))

@@ -27,8 +27,10 @@ def share_folders() -> Iterator[Path]:
     source = Path(__file__).resolve().parents[1]
     if (source / 'setup.py').exists():
         yield source
-    for folder in (*list(source.parents)[2:3], source, Path(sys.prefix)):
-        yield folder / 'share' / PACKAGE
+    else:
+        for folder in (*list(source.parents)[2:3], source):
+            yield folder / 'share' / PACKAGE
+    yield Path(sys.prefix, 'share', PACKAGE)
 
 
 def examples() -> dict[str, Path]:
@@ -112,5 +114,5 @@ def find_config(name: str) -> Path:
     for path in tried:
         if path.is_file():
             return path
-    places = ', '.join(str(path.parent) for path in tried)
+    places = ', '.join(str(path.parent) for path in tried if path.parent.is_dir())
     raise ParameterError(f'no file {name!r}, neither as a path nor in {places}')

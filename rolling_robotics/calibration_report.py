@@ -22,6 +22,7 @@ from rolling_hw_interface.calibration.sliding import calibrate_sliding
 from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_pose
+from rolling_robotics.files import written_beside
 from rolling_robotics.hardware_parameters import camera_from, model_from, read_parameters
 from rolling_robotics.recorded_topics import read_joints, read_poses, RecordedPoses
 from transforms3d.quaternions import mat2quat, qmult
@@ -165,7 +166,8 @@ def _scenario(scenario_file: str | None) -> tuple[ContactSystem, Scenario]:
 def write_parameters(path: Path, sections: dict[str, dict[str, Any]]) -> None:
     """Write a parameter file of nodes."""
     document = {f'/**/{node}': {'ros__parameters': v} for node, v in sections.items()}
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding='utf-8')
+    with written_beside(path) as scratch:
+        scratch.write_text(yaml.safe_dump(document, sort_keys=False), encoding='utf-8')
 
 
 def _numbers(values: Any) -> str:  # noqa: ANN401  any array

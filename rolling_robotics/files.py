@@ -8,6 +8,7 @@ import json
 import math
 import os
 from pathlib import Path
+import sys
 import tempfile
 from typing import Any
 
@@ -18,37 +19,62 @@ from rolling_dynamics.text import printable, quoted
 from rolling_robotics.result_checks import check_result
 
 MOST_BYTES = 1_000_000_000  # of a result
+STDOUT = Path('-')  # given for a file: standard output
 
 
 def checked_output(path: Path, suffix: str) -> Path:
     """
     Return the path of a file that can be written, before any work is done.
 
+    Its folder is made when it is written. A result (``.json``) may go to standard output, ``-``.
+
     Raises
     ------
     ParameterError
-        It is a folder, its folder does not exist or is not writable, or its suffix is another.
+        It is a folder, its folder cannot be made or written to, or its suffix is another.
 
     """
+    if path == STDOUT and suffix == '.json':
+        return path
     if path.suffix != suffix:
         raise ParameterError(f'--out: a file *{suffix} is needed, got {str(path)!r}')
     if path.is_dir():
         raise ParameterError(f'--out: {str(path)!r} is a folder; name a file in it')
-    folder = path.parent
-    if not folder.is_dir():
-        raise ParameterError(f'--out: there is no folder {str(folder)!r}; make it first')
-    if not os.access(folder, os.W_OK):
-        raise ParameterError(f'--out: the folder {str(folder)!r} is not writable')
+    checked_folder(path.parent)
     return path
+
+
+def checked_folder(folder: Path) -> Path:
+    """Return a folder that can be made and written to, or raise ParameterError."""
+    there = folder
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise ParameterError(f'--out: {str(there)!r} is no folder')
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ParameterError(f'--out: the folder {str(there)!r} is not writable')
+    return folder
+
+
+def say_written(out: Path | None, *lines: str) -> None:
+    """Print what a command has to say, beside a result on standard output on stderr."""
+    for line in lines:
+        print(line, file=sys.stderr if out == STDOUT else sys.stdout)
+    if out not in (None, STDOUT):
+        print(f'written to {out}')
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """
     Write a result: one line for each entry, so that a person can look into it.
 
-    The file appears complete or not at all.
+    The file appears complete or not at all; ``-`` is standard output.
     """
     text = _lines(document)
+    if path == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()  # a reader that has gone is noticed here
+        return
     with written_beside(path) as scratch:
         scratch.write_text(text, encoding='utf-8')
 
@@ -58,8 +84,9 @@ def written_beside(path: Path) -> Iterator[Path]:
     """
     Yield a new file in the folder of another, whose place it takes at the end.
 
-    Its name cannot be foreseen, and it is removed where writing fails.
+    Its name cannot be foreseen, and it is removed where writing fails. The folder is made.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.stem}.', suffix=path.suffix)
     os.close(handle)
     scratch = Path(name)

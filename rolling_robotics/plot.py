@@ -69,6 +69,7 @@ def write_figure(name: str, make: Callable[[], Figure | None], path: Path) -> bo
         if figure is None:
             return False
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(path)
         except OSError as e:
             raise ParameterError(f'{path}: cannot be written: {e.strerror}') from None

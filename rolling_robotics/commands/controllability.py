@@ -34,14 +34,13 @@ def run(args: Namespace) -> int:
         controllability_report,
         report_text,
     )
-    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
 
     if not 1 <= args.depth <= 8:
         raise ParameterError(f'--depth: must lie between 1 and 8, got {args.depth}')
     out = checked_output(args.json, '.json') if args.json else None
     report = controllability_report(load_scenario(args.scenario), args.depth)
-    print(report_text(report))
     if out is not None:
         write_json(out, report)
-        print(f'written to {out}')
+    say_written(out, report_text(report))
     return 0 if report['rank_at_start'] == report['dimension'] else 1

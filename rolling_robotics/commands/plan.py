@@ -38,7 +38,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
     )
-    parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
+    parser.add_argument(
+        '--out',
+        metavar='FILE.json',
+        type=Path,
+        required=True,
+        help='result; - writes it to stdout',
+    )
     parser.add_argument(
         '--compare',
         action='store_true',
@@ -58,7 +64,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_planner import Iteration  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
     from rolling_robotics.interrupt import InterruptFlag  # noqa: PLC0415
     from rolling_robotics.plans.planned import plan_result, plan_summary  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
@@ -87,10 +93,8 @@ def run(args: Namespace) -> int:
             progress.say('planning by collocation')
             result['comparison'] = planner.compare(scenario)
         write_json(out, result)
-    print(plan_summary(result, planned.lines))
-    for row in result.get('comparison', []):
-        print(COMPARED.format(**row))
-    print(f'written to {out}')
+    compared = [COMPARED.format(**row) for row in result.get('comparison', [])]
+    say_written(out, plan_summary(result, planned.lines), *compared)
     if not result['reached']:
         say(
             f'goal: the error {result["goal_error"]:.3g} exceeds the tolerance '

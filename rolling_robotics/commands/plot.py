@@ -40,15 +40,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Draw."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.files import checked_folder  # noqa: PLC0415
     from rolling_robotics.plot import FIGURES  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     for name in args.only or []:
         if name not in FIGURES:
             raise ParameterError(f'--only: no figure {name!r}; there are: {", ".join(FIGURES)}')
-    folder = args.out or args.file.parent
-    if not folder.is_dir():
-        raise ParameterError(f'--out: there is no folder {str(folder)!r}; make it first')
+    folder = checked_folder(args.out or args.file.parent)
     recording = is_recording(args.file)
     with Progress(f'drawing {args.file.name}') as progress:
         for path in (_of_recording if recording else _of_result)(args, folder, progress):

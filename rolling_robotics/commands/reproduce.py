@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
     """Compute, print and write."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
     from rolling_robotics.reproduce.row import NOT_MET, table  # noqa: PLC0415
 
     if args.name not in REPRODUCTIONS:
@@ -44,12 +44,9 @@ def run(args: Namespace) -> int:
     module = importlib.import_module(REPRODUCTIONS[args.name])
     rows = module.rows()
     stated = module.stated(rows)
-    print(table(rows))
-    for line in stated:
-        print(f'  {line}')
     if out is not None:
         write_json(out, {'name': args.name, 'stated': stated, 'rows': [r.to_dict() for r in rows]})
-        print(f'written to {out}')
+    say_written(out, table(rows), *(f'  {line}' for line in stated))
     if args.figures is not None:
         for path in module.figures(args.figures):
             print(path)

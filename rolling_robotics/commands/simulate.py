@@ -22,14 +22,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
     )
-    parser.add_argument('--out', metavar='FILE.json', type=Path, required=True, help='result')
+    parser.add_argument(
+        '--out',
+        metavar='FILE.json',
+        type=Path,
+        required=True,
+        help='result; - writes it to stdout',
+    )
 
 
 def run(args: Namespace) -> int:
     """Simulate."""
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
     from rolling_robotics.friction_report import needs_friction  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.result import simulation_result, summary, violations  # noqa: PLC0415
@@ -42,8 +48,7 @@ def run(args: Namespace) -> int:
         progress.say('writing')
         result = simulation_result(scenario, trajectory)
         write_json(out, result)
-    print(summary(result))
-    print(f'written to {out}')
+    say_written(out, summary(result))
     broken = violations(result)
     if broken:
         say('\n'.join(broken))

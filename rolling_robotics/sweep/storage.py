@@ -69,7 +69,7 @@ class Store:
 
     def write(self, part: int, rows: Sequence[Row]) -> None:
         """Write the rows of a part; it appears complete or not at all."""
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         table = _table(self._sweep, rows, self._hash).replace_schema_metadata(self._metadata())
         _written(table, self.folder / f'part-{part:06d}.parquet')
         self.done.add(part)
