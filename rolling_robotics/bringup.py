@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import IO
@@ -185,6 +186,22 @@ def _as_yaml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Put Ctrl-C off until the end, so that one more does not leave processes behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed and callable(before):
+            before(signal.SIGINT, None)
+
+
 def _die_with_parent() -> None:
     """Have the system stop this process if the one that started it is killed."""
     with contextlib.suppress(OSError, AttributeError):
@@ -301,7 +318,15 @@ class Bringup:
         return ': ' + text.splitlines()[-1] if text else ''
 
     def stop(self) -> dict[str, int]:
-        """Ask every process to stop, controller first, and see it end; return their statuses."""
+        """
+        Ask every process to stop, controller first, and see it end; return their statuses.
+
+        Ctrl-C meanwhile is put off until they have ended.
+        """
+        with _interrupted_later():
+            return self._stop()
+
+    def _stop(self) -> dict[str, int]:
         order: Sequence[str] = list(reversed(self.processes))
         for name in order:
             with contextlib.suppress(ProcessLookupError):

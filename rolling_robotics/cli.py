@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Sequence
 import difflib
 import os
+import signal
 import sys
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from rolling_dynamics.errors import (
     SimulationError,
 )
 from rolling_dynamics.one_thread import one_thread
+from rolling_dynamics.quiet_end import quiet_end
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.console import say
 from rolling_robotics.version import version
@@ -110,6 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except (KeyboardInterrupt, CancelledError):
+        if arguments is None:  # as a process of its own
+            quiet_end(signal.SIGINT)
         say('stopped by Ctrl-C; nothing was written')
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away

@@ -22,6 +22,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.quiet_end import quiet_end
 from rolling_dynamics.text import printable
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
@@ -148,6 +149,7 @@ def run_node(
             return 2
         _spin_and_stop(node, make_executor(), request)
     finally:
+        quiet_end(signal.SIGINT, signal.SIGTERM)
         rclpy.try_shutdown()
     return 0
 

@@ -39,7 +39,7 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'params_file',
             default_value=str(find_config(experiment.params_file)),
-            description='parameters of the nodes',
+            description='parameters of the nodes: a path, or the name of a file in config',
         ),
         DeclareLaunchArgument(
             'frame_prefix',
@@ -93,6 +93,12 @@ def _node(
     )
 
 
+def _find_parameters(context: LaunchContext) -> None:
+    """Find ``params_file``, a path or a name; launch ends with one error if there is none."""
+    given = LaunchConfiguration('params_file').perform(context)
+    context.launch_configurations['params_file'] = str(find_config(given))
+
+
 def _recorder(context: LaunchContext, experiment: Experiment) -> list[Node]:
     folder = LaunchConfiguration('record').perform(context)
     if not folder:
@@ -140,6 +146,7 @@ def launch_description(name: str) -> LaunchDescription:
     return LaunchDescription(
         [
             *_arguments(experiment),
+            OpaqueFunction(function=_find_parameters),
             OpaqueFunction(function=lambda context: _recorder(context, experiment)),
             OpaqueFunction(function=lambda context: _nodes(context, experiment)),
             OpaqueFunction(

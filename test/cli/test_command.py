@@ -72,8 +72,13 @@ def test_version(rolling):
             ['simulate', 'none.yaml', '--out', 'x.txt'],
             r'--out: a file \*.json is needed',
         ),
-        (['simulate', 'none.yaml', '--out', 'no/x.json'], "--out: there is no folder 'no'"),
-        (['plan', 'none.yaml', '--out', 'no/x.json'], "--out: there is no folder 'no'"),
+        (
+            ['simulate', 'none.yaml', '--out', '/dev/null/x/y.json'],
+            "--out: '/dev/null' is no folder",
+        ),
+        (['plan', 'none.yaml', '--out', 'no/x.json'], "no file 'none.yaml'"),
+        (['plot', 'none.json', '--out', '/dev/null'], "--out: '/dev/null' is no folder"),
+        (['animate', 'none.json', '--out', '-'], r"--out: a file \*.gif is needed, got '-'"),
         (['plot', 'none.json'], 'none.json: cannot be read'),
         (['check', 'none.yaml'], "no file 'none.yaml', and no example"),
     ],
@@ -229,3 +234,29 @@ def test_interrupted_at_work(tmp_path, scenarios, command):
     assert 'Traceback' not in said
     assert 'Interrupt' not in said
     assert sorted(p.name for p in tmp_path.iterdir()) == ['long.yaml', 'stderr']
+
+
+TWICE = """
+import os, signal, sys
+from rolling_robotics import cli
+from rolling_robotics.commands import check
+
+class Again:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)  # the interpreter has taken its handlers away by now
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+again, check.run = Again(), interrupted
+sys.argv = ['rolling', 'check', 'x']
+sys.exit(cli.main())
+"""
+
+
+def test_one_more_interrupt_at_the_end_changes_nothing():
+    done = subprocess.run(
+        [sys.executable, '-c', TWICE], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == 'rolling: stopped by Ctrl-C; nothing was written\n'

@@ -5,10 +5,12 @@ import importlib
 import importlib.util
 import os
 from pathlib import Path
+import signal
 
 import pytest
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics import bringup
 from rolling_robotics.bringup import (
     Bringup,
     BringupError,
@@ -185,3 +187,19 @@ def test_everything_is_gone_after_an_exception(tmp_path):
     with pytest.raises(KeyboardInterrupt), bringup:
         raise KeyboardInterrupt
     assert all(p.returncode is not None for p in bringup.processes.values())
+
+
+def test_one_more_interrupt_does_not_leave_processes_behind():
+    """It is put off until everything was stopped, and counts then."""
+    done = []
+
+    def stop():
+        with bringup._interrupted_later():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,5 +1,10 @@
 """The end of a node's process."""
 
+import os
+from pathlib import Path
+import subprocess
+import sys
+
 import pytest
 from rolling_dynamics.nodes import process
 
@@ -48,3 +53,38 @@ def test_node_is_destroyed_only_after_everything_was_given_back(answer, destroye
     assert node.destroyed == destroyed
     if isinstance(answer, Exception):
         assert 'the loop still runs' in node.told
+
+
+TWICE = """
+import os, signal, sys
+from rclpy.node import Node
+from rolling_dynamics.nodes.process import run_node
+
+def interrupt(kill=os.kill, pid=os.getpid(), number=getattr(signal, sys.argv[1])):
+    kill(pid, number)
+
+class Again:
+    def __del__(self, interrupt=interrupt):
+        interrupt()  # the interpreter has taken its handlers away by now
+
+class Probe(Node):
+    start = make_safe = release = lambda self: interrupt()
+
+again = Again()
+sys.exit(run_node(lambda: Probe('probe')))
+"""
+
+
+@pytest.mark.parametrize('name', ['SIGINT', 'SIGTERM'])
+def test_one_more_signal_during_the_end_changes_nothing(name):
+    """While it stops, and when the interpreter goes down."""
+    done = subprocess.run(
+        [sys.executable, '-c', TWICE, name],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF'},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, '')
