@@ -12,6 +12,8 @@ from rolling_dynamics.errors import ParameterError, ScenarioError
 
 PACKAGE = 'rolling_robotics'
 SUFFIX = '.yaml'  # of a scenario
+# What may stand before the name of an example: nothing, or where it lies in the source tree.
+WITHIN = {Path(), Path('scenarios'), Path('config/scenarios')}
 
 
 def share_folders() -> Iterator[Path]:
@@ -49,7 +51,7 @@ def find_scenario(name: str | Path) -> Path:
     Parameters
     ----------
     name
-        A path, or the name of an example, with or without ``.yaml``.
+        A path, or the name of an example, with or without ``.yaml`` and ``config/scenarios/``.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def find_scenario(name: str | Path) -> Path:
         return given
     known = examples()
     wanted = given.name.removesuffix(SUFFIX)
-    if given.name == str(name) and wanted in known:
+    if given.parent in WITHIN and wanted in known:
         return known[wanted]
     if os.path.lexists(given):
         return given  # whoever reads it says what is wrong with it

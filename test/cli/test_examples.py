@@ -79,7 +79,12 @@ def test_a_file_goes_before_an_example_and_a_folder_does_not(elsewhere):
     assert find_scenario('spinning_plate').resolve() == elsewhere / 'spinning_plate'
 
 
-def test_a_path_is_never_an_example():
+@pytest.mark.parametrize('folder', ['scenarios', 'config/scenarios'])
+def test_an_example_is_found_by_its_path_in_the_source_tree(folder):
+    assert find_scenario(f'{folder}/spinning_plate.yaml') == examples()['spinning_plate']
+
+
+def test_another_path_is_never_an_example():
     with pytest.raises(ScenarioError, match=r"no file 'of/spinning.* 'spinning_plate'"):
         find_scenario('of/spinning_plate.yaml')
 
