@@ -72,13 +72,16 @@ def when() -> str:
 
 def compiler() -> str | None:
     """Return the C compiler: $CC, else the first of cc, gcc, clang; None if there is none."""
-    if when() == NEVER:
-        return None
     for name in (os.environ.get('CC'), 'cc', 'gcc', 'clang'):
         found = shutil.which(name) if name else None
         if found:
             return found
     return None
+
+
+def compiles() -> bool:
+    """Return whether there is a compiler, and functions are compiled at all."""
+    return when() != NEVER and compiler() is not None
 
 
 def cache_folder() -> Path:

@@ -17,7 +17,7 @@ from weakref import WeakSet
 import casadi as ca
 from rolling_dynamics.compiled import jobs
 from rolling_dynamics.compiled.library import Library
-from rolling_dynamics.compiled.policy import compiler, NOW, Target, USUAL, when
+from rolling_dynamics.compiled.policy import compiler, compiles, NOW, Target, USUAL, when
 
 POLL_PERIOD = 0.05  # between two looks for what is being compiled [s]
 
@@ -71,7 +71,7 @@ def compiled(*functions: ca.Function, target: Target = USUAL) -> tuple[ca.Functi
         As given, too, where there is no compiler or it fails.
 
     """
-    content = ''.join(f.serialize() for f in functions) if compiler() else ''
+    content = ''.join(f.serialize() for f in functions) if compiles() else ''
     names = [f.name() for f in functions]
     return compiled_once(content, names, lambda: functions, target, awaited=True)
 
@@ -109,7 +109,7 @@ def compiled_once(
 
     """
     cc = compiler()
-    if cc is None:
+    if cc is None or not compiles():
         return build()
     library = Library.of(names[0], content, cc, target)
     found = library.load(names)

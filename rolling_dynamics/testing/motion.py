@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.compiled import compiled, compiler, newest, wait
+from rolling_dynamics.compiled import compiled, compiles, newest, wait
 from rolling_dynamics.contract.capabilities import Conservation, offers
 from rolling_dynamics.simulation.projection import projection
 from rolling_dynamics.suggestion import suggestion
@@ -97,7 +97,7 @@ def _least(s: Subject, guard: ca.Function, here: float) -> float:
 
 def machine_code(s: Subject) -> None:
     """Check that machine code gives what CasADi's virtual machine gives."""
-    if compiler() is None:
+    if not compiles():
         raise NotApplicable('there is no compiler, or it is switched off')
     functions = {'dynamics': s.mode.dynamics}
     if s.mode.wrench is not None:

@@ -7,7 +7,7 @@ from functools import partial
 import timeit
 
 import numpy as np
-from rolling_dynamics.compiled import compiled, compiler, FastFunction
+from rolling_dynamics.compiled import compiled, compiles, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
 from rolling_robotics.bench.row import Row
@@ -35,9 +35,9 @@ def rows() -> Iterator[Row]:
         plain = min(timeit.repeat(plain_call, number=500, repeat=3)) / 500
         yield Row(
             name=f'one evaluation of the dynamics, {name}',
-            value=1e6 * best if compiler() else None,
+            value=1e6 * best if compiles() else None,
             unit='us',
             goal='at most 1',
             reference=f'the same through a plain CasADi call: {1e6 * plain:.3g} us'
-            + ('' if compiler() else '; needs a C compiler'),
+            + ('' if compiles() else '; needs a C compiler'),
         )

@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     """Compile."""
     from rolling_dynamics.compiled import (  # noqa: PLC0415  (--help stays fast)
         cache_folder,
-        compiler,
+        compiles,
         forget_failures,
         pending,
         wait,
@@ -41,7 +41,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
 
-    if compiler() is None:
+    if not compiles():
         raise ParameterError(
             'there is no C compiler, or ROLLING_COMPILE is "never"; install gcc or clang, or name '
             'one by the environment variable CC'

@@ -60,6 +60,7 @@ def test_integrator_loads_no_scipy_before_it_is_needed():
 @pytest.mark.skipif(compiler() is None, reason='without a compiler there is nothing to keep')
 def test_cached_step_is_not_written_out_again(monkeypatch, tmp_path):
     monkeypatch.setenv('ROLLING_CACHE_DIR', str(tmp_path))
+    monkeypatch.setenv('ROLLING_COMPILE', 'now')
     first = simulate(pendulum(), [], [1, 0], None, 1.0)
 
     def refuse(*_):
