@@ -12,17 +12,9 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.configuration import examples
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import plugin_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import quoted
-
-EXAMPLES = {  # a scenario of each kind of system
-    'contact': 'ball_on_plate_hard',
-    'point_mass_ball': 'point_mass_ball',
-    'point_mass_disk': 'point_mass_disk',
-    'pendulum_sphere': 'pendulum_start',
-    'spin_rolling_sphere': 'spin_rolling_ball',
-}
 
 
 class NamedSystem(NamedTuple):
@@ -51,9 +43,12 @@ def named_system(name: str) -> NamedSystem:
     """
     if ':' in name and not Path(name).exists():
         return _made_by(name)
-    if name not in (*EXAMPLES, *examples()) and Path(name).suffix not in ('.yaml', '.yml'):
-        raise ParameterError(f'no kind of system {quoted(name)}{suggestion(name, list(EXAMPLES))}')
-    scenario = load_scenario(EXAMPLES.get(name, name))
+    if name not in examples() and Path(name).suffix not in ('.yaml', '.yml'):
+        plugin = plugin_of(name)
+        if plugin.example is None:
+            raise ParameterError(f'the plug-in of {quoted(name)} names no example; give a file')
+        name = plugin.example
+    scenario = load_scenario(name)
     return NamedSystem(scenario.system, scenario.p, scenario.x0)
 
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import common_arrays, layout_series
 from rolling_robotics.friction_report import friction_lines, friction_need
 from rolling_robotics.version import version
-
-VIEWS = {  # kind of system -> where the arrays are made that only it has
-    'contact': 'contact_arrays',
-    'point_mass_ball': 'mass_arrays',
-    'point_mass_disk': 'mass_arrays',
-    'pendulum_sphere': 'pendulum_arrays',
-}
 
 
 def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
@@ -90,11 +83,11 @@ def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
     view_of_mode = scenario.runner is not None
     system: Any = trajectory.system if view_of_mode else scenario.system
     series = common_arrays(system, trajectory)
-    name = VIEWS.get(system.name)
-    if name is None:
+    own_arrays = role_of(system.name, 'arrays')
+    if own_arrays is None:
         series |= layout_series(system.state, trajectory.states)
     else:
-        series |= getattr(import_module(f'rolling_robotics.{name}'), name)(system, trajectory)
+        series |= own_arrays(system, trajectory)
     return {name: s.to_dict() for name, s in series.items()}
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 from typing import Any
 
-from rolling_dynamics.scenario.registry import READERS
+from rolling_dynamics.plugin import roles
 from rolling_planner.scenario import plan_schema
 from rolling_robotics.sweep.points import sweep_schema
 
@@ -23,8 +23,9 @@ MARK = re.compile(r'(<!-- table: (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 def tables() -> dict[str, str]:
     """Return each table of the document by name: one for each system, surfaces, plan, sweep."""
-    out = {name: _table(reader.schema(), '') for name, reader in READERS.items()}
-    contact = READERS['contact'].schema()
+    readers = dict(roles('reader'))
+    out = {name: _table(reader.schema(), '') for name, reader in readers.items()}
+    contact = readers['contact'].schema()
     out['surface'] = _surface_table(contact['properties']['hand']['properties']['surface'])
     out['plan'] = _table(plan_schema(), 'plan')
     out['sweep'] = _table(sweep_schema(), 'sweep')

@@ -264,6 +264,67 @@ def test_question_is_found(source):
     assert questions(source) == [source]
 
 
+# Only its own folders and its plug-in name a system.
+
+NAMES = {path.stem for path in (ROOT / 'rolling_robotics' / 'plugins').glob('[a-z]*.py')}
+NAMED_STILL = {
+    'rolling_robotics.bench.registry': 'benchmarks by topic',
+    'rolling_robotics.experiments': 'an experiment has the name of a system',
+    'rolling_robotics.figures.paths': 'a figure of the contact system alone',
+    'rolling_robotics.friction_report': 'a report of mass-driven bodies alone',
+    'rolling_robotics.nodes.replaying': 'hands are recorded by other topics than robots',
+    'rolling_robotics.result': 'meanings of margins',
+}
+
+
+def systems_named(source):
+    """Return the names of systems that something is compared with, or that stand in a table."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names = NAMES
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+            asked = {getattr(p, 'id', getattr(p, 'attr', '')) for p in parts}
+            asked |= {
+                p.slice.value
+                for p in parts
+                if isinstance(p, ast.Subscript) and isinstance(p.slice, ast.Constant)
+            }
+            parts = parts if asked & {'name', 'system', 'kind'} else []
+        elif isinstance(node, ast.Dict):
+            parts = [k for k in node.keys if k is not None]
+            names = NAMES - {'contact'}  # an entry, a frame and a topic have this name too
+        elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            parts, names = node.elts, NAMES - {'contact'}
+        else:
+            continue
+        found += [p.value for p in parts if isinstance(p, ast.Constant) and p.value in names]
+    return found
+
+
+@pytest.mark.parametrize(
+    'path',
+    [p for p in FILES if not module_name(p).startswith('rolling_robotics.plugins.')],
+    ids=module_name,
+)
+def test_no_module_names_a_system(path):
+    found = systems_named(path.read_text(encoding='utf-8'))
+    assert bool(found) == (module_name(path) in NAMED_STILL), found
+
+
+@pytest.mark.parametrize(
+    'source',
+    [
+        "if scenario.system.name == 'contact': pass",
+        "result['system'] != 'contact'",
+        "TABLE = {'pendulum_sphere': 1}",
+        "SYSTEMS = ('point_mass_ball', 'point_mass_disk')",
+    ],
+)
+def test_name_of_a_system_is_found(source):
+    assert systems_named(source)
+
+
 # The rules themselves, on sources that break them.
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.design import option_parameter
-from rolling_controller.robot_laws import KINDS
+from rolling_controller.robot_laws import robot_kinds
 from rolling_dynamics.nodes.parameters import Parameter
 
 _OPTIONS = {
     f'{kind.group}.{option.name}': option_parameter(option, kind.group)
-    for kind in KINDS.values()
+    for kind in robot_kinds().values()
     for option in kind.options
 }
 

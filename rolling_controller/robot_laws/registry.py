@@ -1,4 +1,4 @@
-"""The robots that have laws, by the name of their system; each is imported where it is used."""
+"""The laws of robots, found by the plug-ins of their systems."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from rolling_controller.option import Option
-from rolling_controller.robot_laws.options import PENDULUM, POINT_MASS, SPIN_ROLLING
 from rolling_controller.robot_laws.robot import Robot
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import needed_role, register_role, roles
 from rolling_dynamics.scenario import Scenario
-
-_HERE = 'rolling_controller.robot_laws'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,32 +54,17 @@ class RobotKind:
         return robot
 
 
-_POINT_MASS = RobotKind(
-    group='point_mass', options=POINT_MASS, laws=f'{_HERE}.point_mass:PointMassRobot'
-)
-KINDS: dict[str, RobotKind] = {
-    'point_mass_ball': _POINT_MASS,
-    'point_mass_disk': _POINT_MASS,
-    'pendulum_sphere': RobotKind(
-        group='pendulum', options=PENDULUM, laws=f'{_HERE}.pendulum_sphere:PendulumRobot'
-    ),
-    'spin_rolling_sphere': RobotKind(
-        group='spin_rolling',
-        options=SPIN_ROLLING,
-        laws=f'{_HERE}.spin_rolling_sphere:SpinRollingRobot',
-    ),
-}
-
-
 def register_robot(system: str, kind: RobotKind) -> None:
-    """Let another kind of robot be controlled."""
-    KINDS[system] = kind
+    """Let another kind of robot be controlled; deprecated, see plug-ins."""
+    register_role(system, law=kind)
 
 
 def robot_kind(system: str) -> RobotKind:
     """Return the kind of a system, or raise ParameterError naming those that there are."""
-    try:
-        return KINDS[system]
-    except KeyError:
-        known = ', '.join(KINDS)
-        raise ParameterError(f'system {system!r} has no laws here; there are: {known}') from None
+    kind: RobotKind = needed_role(system, 'law', 'laws here')
+    return kind
+
+
+def robot_kinds() -> dict[str, RobotKind]:
+    """Return the kinds of all systems that have laws."""
+    return dict(roles('law'))

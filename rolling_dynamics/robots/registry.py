@@ -1,25 +1,17 @@
-"""Which module knows the view of which kind of robot."""
+"""The view of a robot, found by the plug-in of its system."""
 
 from __future__ import annotations
-
-from importlib import import_module
 
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import needed_role, register_role
 from rolling_dynamics.robots.view import RobotView
-
-VIEWS: dict[str, str] = {
-    'point_mass_ball': 'rolling_dynamics.internal_masses.robot_view',
-    'point_mass_disk': 'rolling_dynamics.internal_masses.robot_view',
-    'pendulum_sphere': 'rolling_dynamics.pendulum_sphere.robot_view',
-    'spin_rolling_sphere': 'rolling_dynamics.spin_rolling_sphere.robot_view',
-}
 
 
 def register_view(system: str, module: str) -> None:
-    """Let ``robot_view`` show another kind of robot: a module with ``view(system, p)``."""
-    VIEWS[system] = module
+    """Let a module with ``view(system, p)`` show another robot; deprecated, see plug-ins."""
+    register_role(system, robot_view=f'{module}:view')
 
 
 def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
@@ -39,13 +31,11 @@ def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
         The system is no robot, or cannot be driven over time.
 
     """
-    if system.name not in VIEWS:
-        known = ', '.join(VIEWS)
-        raise ParameterError(f'system {system.name!r} is no rolling robot; these are: {known}')
+    view_of = needed_role(system.name, 'robot_view', 'view as a rolling robot')
     if system.independent_variable != 'time':
         raise ParameterError(
             f'system {system.name!r} is driven over the {system.independent_variable}; a robot '
             "needs the rolling rate too: give the input 'delta', or 'angular_velocity'"
         )
-    view: RobotView = import_module(VIEWS[system.name]).view(system, p)
+    view: RobotView = view_of(system, p)
     return view

@@ -20,6 +20,7 @@ from rolling_dynamics.scenario.placement import (
     placed_by_coordinates,
     Placement,
 )
+from rolling_dynamics.scenario.registry import ScenarioReader
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -312,3 +313,6 @@ def _control_limits(top: Section, system: ContactSystem) -> NDArray[np.float64]:
         np.broadcast_to(section.numbers(e.name, np.inf), (e.size,)) for e in system.control.entries
     ]
     return np.concatenate(parts)
+
+
+READER = ScenarioReader(schema=contact_schema, read=read_contact)

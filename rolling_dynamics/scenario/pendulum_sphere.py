@@ -19,6 +19,7 @@ from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_f
 from rolling_dynamics.pendulum_sphere.torque_expression import swing_torque
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
+from rolling_dynamics.scenario.registry import ScenarioReader
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -195,3 +196,6 @@ def _velocity_change(
     along = gait.number('direction', math.atan2(V[1], V[0]) if speed > 0 else 0.0)
     change = gait.number('speed_change') * motion.scales.unit('velocity')
     return change * np.array([math.cos(along), math.sin(along)])
+
+
+READER = ScenarioReader(schema=pendulum_sphere_schema, read=read_pendulum_sphere)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from rolling_dynamics.scenario.attitude import read_attitude
 from rolling_dynamics.scenario.point_mass_drive import read_drives
 from rolling_dynamics.scenario.point_mass_hybrid import check_hybrid, hybrid_runner, hybrid_start
 from rolling_dynamics.scenario.point_mass_rails import read_mass
+from rolling_dynamics.scenario.registry import ScenarioReader
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -85,26 +86,6 @@ def _disk_start(_top: Section, initial: Section) -> dict[str, Any]:
 
 BALL = Body('ball', PointMassBall, 'inertia', 3, _ball_start)
 DISK = Body('disk', PointMassDisk, 'polar_inertia', 2, _disk_start)
-
-
-def ball_schema() -> dict[str, Any]:
-    """Return the schema of a scenario with ``system: point_mass_ball``."""
-    return BALL.schema()
-
-
-def disk_schema() -> dict[str, Any]:
-    """Return the schema of a scenario with ``system: point_mass_disk``."""
-    return DISK.schema()
-
-
-def read_ball(document: dict[str, Any], name: str) -> Scenario:
-    """Return the scenario of a plain document with ``system: point_mass_ball``."""
-    return _scenario(document, name, BALL)
-
-
-def read_disk(document: dict[str, Any], name: str) -> Scenario:
-    """Return the scenario of a plain document with ``system: point_mass_disk``."""
-    return _scenario(document, name, DISK)
 
 
 def _scenario(document: dict[str, Any], name: str, body: Body) -> Scenario:
@@ -228,3 +209,7 @@ def _limits(top: Section, system: System) -> Array:
             f'takes one number or {system.control.size}, got {given.size}',
         )
     return np.array(np.broadcast_to(given.reshape(-1), (system.control.size,)))
+
+
+BALL_READER = ScenarioReader(schema=BALL.schema, read=partial(_scenario, body=BALL))
+DISK_READER = ScenarioReader(schema=DISK.schema, read=partial(_scenario, body=DISK))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.plugin import others, plugins, register_role, role_of
 from rolling_dynamics.scenario.document import plain, read_document
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.scenario.validation import check
@@ -34,31 +33,9 @@ class ScenarioReader:
     read: Callable[[dict[str, Any], str], Scenario]
 
 
-def _reader_of(module: str, schema: str, read: str) -> ScenarioReader:
-    """Return a reader whose module is loaded when its first scenario comes."""
-
-    def call(name: str, *given: Any) -> Any:  # noqa: ANN401  schema and reader differ
-        return getattr(import_module(f'rolling_dynamics.scenario.{module}'), name)(*given)
-
-    return ScenarioReader(partial(call, schema), partial(call, read))
-
-
-READERS: dict[str, ScenarioReader] = {
-    'contact': _reader_of('contact', 'contact_schema', 'read_contact'),
-    'point_mass_ball': _reader_of('point_mass', 'ball_schema', 'read_ball'),
-    'point_mass_disk': _reader_of('point_mass', 'disk_schema', 'read_disk'),
-    'pendulum_sphere': _reader_of(
-        'pendulum_sphere', 'pendulum_sphere_schema', 'read_pendulum_sphere'
-    ),
-    'spin_rolling_sphere': _reader_of(
-        'spin_rolling_sphere', 'spin_rolling_schema', 'read_spin_rolling'
-    ),
-}
-
-
 def register_reader(system: str, reader: ScenarioReader) -> None:
-    """Let ``load_scenario`` read the scenarios of another system."""
-    READERS[system] = reader
+    """Let ``load_scenario`` read the scenarios of another system; deprecated, see plug-ins."""
+    register_role(system, reader=reader)
 
 
 def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario') -> Scenario:
@@ -107,10 +84,13 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reader(document: Mapping[str, Any]) -> ScenarioReader:
-    known = list(READERS)
     if 'system' not in document:
-        raise ScenarioError(f'system: is missing (kind of rolling system{suggestion("", known)})')
+        known = suggestion('', list(plugins()))
+        raise ScenarioError(f'system: is missing (kind of rolling system{known})')
     system = document['system']
-    if not isinstance(system, str) or system not in READERS:
-        raise ScenarioError(f'system: got {system!r}{suggestion(str(system), known)}')
-    return READERS[system]
+    reader: ScenarioReader | None = None
+    if isinstance(system, str):
+        reader = role_of(system, 'reader')
+    if reader is None:
+        raise ScenarioError(f'system: got {system!r}{others(str(system))}')
+    return reader

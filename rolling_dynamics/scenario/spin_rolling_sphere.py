@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
 from rolling_dynamics.scenario.plane_path import check_plane_path
+from rolling_dynamics.scenario.registry import ScenarioReader
 from rolling_dynamics.scenario.scenario import (
     read_events,
     read_output_times,
@@ -138,3 +139,6 @@ def _check_limits(
             raise top.fail(
                 'inputs', f'{name} = {u[k]:g} at t = {t:g} exceeds its limit {limits[k]:g}'
             )
+
+
+READER = ScenarioReader(schema=spin_rolling_schema, read=read_spin_rolling)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-import importlib
 
 HELP = 'check scenario files without running them'
 DESCRIPTION = """\
@@ -25,7 +24,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_dynamics.scenario.doubts import doubts  # noqa: PLC0415
-    from rolling_robotics.commands.plan import COLLOCATION, OWN_PLANNERS  # noqa: PLC0415
+    from rolling_robotics.commands.plan import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
     from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
@@ -35,8 +34,7 @@ def run(args: Namespace) -> int:
         try:
             scenario = load_scenario(path)
             if 'plan' in scenario.raw:
-                name = OWN_PLANNERS.get(scenario.system.name, COLLOCATION)
-                importlib.import_module(name).check(scenario)
+                planner_of(scenario).check(scenario)
             for line in doubts(scenario.raw):
                 say(f'{path}: {line}')
             if 'sweep' in scenario.raw:

@@ -25,12 +25,6 @@ COMPARED = (
     '  {way:<16} {time:.4g} s, {energy:.4g} J, peak torque {peak_torque:.4g} N m, friction needed '
     '{friction:.4g}'
 )
-# kinds of planners, see rolling_robotics.plans; systems with one of their own
-COLLOCATION = 'rolling_robotics.plans.collocation'
-OWN_PLANNERS = {
-    'pendulum_sphere': 'rolling_robotics.plans.gaits',
-    'spin_rolling_sphere': 'rolling_robotics.plans.spin_rolling',
-}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,7 +49,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def planner_of(scenario: Scenario) -> ModuleType:
     """Return the module of :mod:`rolling_robotics.plans` that plans for a scenario's system."""
-    return importlib.import_module(OWN_PLANNERS.get(scenario.system.name, COLLOCATION))
+    from rolling_dynamics.plugin import role_of  # noqa: PLC0415  (--help stays fast)
+
+    own: ModuleType | None = role_of(scenario.system.name, 'planner')
+    return own or importlib.import_module('rolling_robotics.plans.collocation')
 
 
 def run(args: Namespace) -> int:

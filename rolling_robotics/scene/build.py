@@ -1,36 +1,18 @@
-"""From a result file to a scene: which builder draws which system."""
+"""From a result file to a scene, which the plug-in of its system builds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.plugin import needed_role
+from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.damaged import damage_told
 from rolling_robotics.result_arrays import Arrays
-from rolling_robotics.scene.contact import contact_scene
-from rolling_robotics.scene.internal_masses import mass_scene
 from rolling_robotics.scene.parts import error_strips
-from rolling_robotics.scene.pendulum_sphere import pendulum_scene
-from rolling_robotics.scene.scene import (
-    Body,
-    GROUND,
-    resample,
-    resample_attitude,
-    Scene,
-)
-from rolling_robotics.scene.spin_rolling_sphere import spin_rolling_scene
-
-BUILDERS: dict[str, Callable[[Scenario, Arrays], Scene]] = {
-    'contact': contact_scene,
-    'point_mass_ball': mass_scene,
-    'point_mass_disk': mass_scene,
-    'pendulum_sphere': pendulum_scene,
-    'spin_rolling_sphere': spin_rolling_scene,
-}
+from rolling_robotics.scene.scene import Body, GROUND, resample, resample_attitude, Scene
 
 
 def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scene:
@@ -52,8 +34,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
 
     """
     name = result.get('system')
-    if name not in BUILDERS:
-        raise ParameterError(f'no scene of a system {name!r}; there are: {", ".join(BUILDERS)}')
+    build = needed_role(str(name), 'scene', 'scene')
     if plan is not None and plan.get('system') != name:
         raise ParameterError(
             f'--plan: is of the system {plan.get("system")!r}, the file of {name!r}; give a plan '
@@ -62,7 +43,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
     with damage_told('the result'):
         scenario = load_scenario(result['scenario'])
         scenario = replace(scenario, name=result.get('name', scenario.name))
-        scene = BUILDERS[name](scenario, Arrays(result))
+        scene: Scene = build(scenario, Arrays(result))
         ghosts = _ghosts(scene, result, plan)
         errors = error_strips(scene.bodies, ghosts) if plan is not None else ()
         return replace(scene, ghosts=ghosts, strips=(*scene.strips, *errors))

@@ -1,8 +1,9 @@
 """The command that puts a system to the checks of the contract."""
 
 import pytest
+from rolling_dynamics.plugin import plugins
 from rolling_robotics.cli import main
-from rolling_robotics.named_system import EXAMPLES, named_system
+from rolling_robotics.named_system import named_system
 
 MODULE = """
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_what_is_no_system_is_one_line(module, capsys, name, text):
     assert error.count('\n') == 1
 
 
-@pytest.mark.parametrize('name', EXAMPLES)
+@pytest.mark.parametrize('name', plugins())
 def test_every_kind_has_an_example(name):
     given = named_system(name)
     assert given.system.name == name

@@ -13,7 +13,7 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.mass_driven_velocity import VelocityGains
 from rolling_controller.nodes.tracker import Tracker
 from rolling_controller.plan_fit import check_plan_fits
-from rolling_controller.robot_laws import KINDS, robot_kind
+from rolling_controller.robot_laws import robot_kind, robot_kinds
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.robots import robot_view
 from rolling_planner.gait_planner import plan_gaits
@@ -190,14 +190,13 @@ def test_scenario_over_the_arc_length_is_refused(tmp_path):
 
 
 def test_unknown_robot_is_refused():
-    with pytest.raises(ParameterError, match='there are: point_mass_ball'):
+    with pytest.raises(ParameterError, match='no laws here; there are: pendulum_sphere'):
         robot_kind('contact')
 
 
 def test_options_have_the_defaults_of_the_laws():
-    defaults = {
-        f'{kind.group}.{o.name}': o.default for kind in KINDS.values() for o in kind.options
-    }
+    kinds = robot_kinds().values()
+    defaults = {f'{kind.group}.{o.name}': o.default for kind in kinds for o in kind.options}
     assert defaults['pendulum.position_gain'] == LeanGains.position
     assert defaults['pendulum.velocity_gain'] == LeanGains.velocity
     assert defaults['point_mass.velocity_gain'] == VelocityGains.velocity

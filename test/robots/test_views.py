@@ -7,9 +7,10 @@ import types
 import numpy as np
 import pytest
 from robot_plants import DT, make_plant
+from rolling_dynamics import plugin
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots import Curve, register_view, registry, robot_view
+from rolling_dynamics.robots import Curve, register_view, robot_view
 from rolling_dynamics.scenario import load_scenario
 from transforms3d.axangles import axangle2mat
 
@@ -166,7 +167,7 @@ class TestReset:
 class TestRegistry:
     def test_an_object_on_a_hand_is_no_robot(self):
         scenario = load_scenario(find_config('spinning_plate.yaml'))
-        with pytest.raises(ParameterError, match=r'no rolling robot; these are: point_mass_ball'):
+        with pytest.raises(ParameterError, match='as a rolling robot; there are: pendulum_sphere'):
             robot_view(scenario.system, scenario.p)
 
     def test_a_robot_needs_a_rate(self):
@@ -175,10 +176,11 @@ class TestRegistry:
             robot_view(scenario.system, scenario.p)
 
     def test_another_robot_is_found_in_its_module(self, monkeypatch):
-        monkeypatch.setattr(registry, 'VIEWS', dict(registry.VIEWS))
+        monkeypatch.setattr(plugin, '_KNOWN', {})
         module = types.ModuleType('of_a_test')
         module.view = lambda system, p: (system.name, p)
         monkeypatch.setitem(sys.modules, 'of_a_test', module)
-        register_view('rolling_cube', 'of_a_test')
+        with pytest.warns(DeprecationWarning, match='by its plug-in'):
+            register_view('rolling_cube', 'of_a_test')
         cube = types.SimpleNamespace(name='rolling_cube', independent_variable='time')
         assert robot_view(cube, [1.0]) == ('rolling_cube', [1.0])

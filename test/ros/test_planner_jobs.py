@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.plugin import plugins
 from rolling_planner.errors import InfeasibleError, PlanningTimeoutError
-from rolling_planner.nodes.jobs.system_planner import planner_of, PLANNERS, planning_model
+from rolling_planner.nodes.jobs.system_planner import planner_of, planning_model
 from rolling_planner.nodes.planning_job import work
 from transforms3d.quaternions import quat2mat
 
@@ -160,7 +161,7 @@ def test_no_is_an_answer_to_progress(scenario, goal, horizon):
 
 
 def test_every_system_has_a_planner():
-    for name in PLANNERS:
+    for name in plugins():
         assert planner_of(name).methods
     with pytest.raises(
         ParameterError, match="system 'unicycle' has no planner; there are: contact"

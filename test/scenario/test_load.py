@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from rolling_dynamics import plugin
 from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner.scenario import read_problem
-from rolling_robotics.commands.plan import OWN_PLANNERS
 from rolling_robotics.scenario_reference import updated
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat
@@ -41,7 +42,7 @@ def test_examples_load(path):
     assert scenario.name == path.stem
     assert scenario.description
     assert scenario.x0.shape == (scenario.system.state.size,)
-    if 'plan' in scenario.raw and scenario.system.name not in OWN_PLANNERS:
+    if 'plan' in scenario.raw and role_of(scenario.system.name, 'planner') is None:
         assert read_problem(scenario).horizon == scenario.duration
 
 
@@ -244,15 +245,14 @@ def test_mapping_of_arrays_is_read_too():
     assert scenario.system.parameters.unpack(scenario.p)['gravity_W'].tolist() == [0, 0, -1.5]
 
 
-def test_a_new_system_needs_no_change_here():
+def test_a_new_system_needs_no_change_here(monkeypatch):
     from rolling_dynamics.scenario import registry
 
     schema = {'type': 'object', 'properties': {'system': {}}, 'additionalProperties': False}
     reader = registry.ScenarioReader(lambda: schema, lambda document, _: document['system'])
-    registry.register_reader('toy', reader)
-    try:
-        assert load_scenario({'system': 'toy'}) == 'toy'
-        with pytest.raises(ScenarioError, match=r"'toi'.*did you mean 'toy'"):
-            load_scenario({'system': 'toi'})
-    finally:
-        del registry.READERS['toy']
+    monkeypatch.setattr(plugin, '_KNOWN', {})
+    with pytest.warns(DeprecationWarning, match='by its plug-in'):
+        registry.register_reader('toy', reader)
+    assert load_scenario({'system': 'toy'}) == 'toy'
+    with pytest.raises(ScenarioError, match=r"'toi'.*did you mean 'toy'.*with a plug-in"):
+        load_scenario({'system': 'toi'})

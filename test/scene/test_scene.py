@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import plugins
 from rolling_robotics.files import read_result
 from rolling_robotics.result_arrays import Arrays
-from rolling_robotics.scene.build import BUILDERS, scene_of
+from rolling_robotics.scene.build import scene_of
 from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
 from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.scene import (
@@ -28,7 +29,7 @@ def in_world(scene, trace):
 
 def test_every_system_is_shown(results):
     shown = {read_result(path)['system'] for path in results.values()}
-    assert shown == set(BUILDERS)
+    assert shown == set(plugins())
 
 
 def test_contact_lies_on_both_bodies_and_at_the_contact_frame(scene):
@@ -143,7 +144,7 @@ def test_a_plan_has_its_end_as_ghost(results):
 
 def test_what_cannot_be_shown_is_refused(results):
     result = read_result(results['pendulum_torque'])
-    with pytest.raises(ParameterError, match='no scene of a system'):
+    with pytest.raises(ParameterError, match='has no scene; there are: contact'):
         scene_of(result | {'system': 'unicycle'})
     with pytest.raises(ParameterError, match='give a plan of the same system'):
         scene_of(result, result | {'system': 'contact'})

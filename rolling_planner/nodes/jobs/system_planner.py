@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from typing import Any, cast, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import needed_role
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.watch import Iteration
@@ -21,15 +20,6 @@ Array = NDArray[np.float64]
 Report = Callable[[Mapping[str, Any]], bool]
 Bodies = dict[str, dict[str, Array]]
 ODOMETRY, ROBOT_STATE = 'odometry', 'robot_state'
-
-# module of the planner of each system, with its planner as PLANNER
-PLANNERS: dict[str, str] = {
-    'contact': 'rolling_planner.nodes.jobs.contact',
-    'point_mass_ball': 'rolling_planner.nodes.jobs.mass_driven',
-    'point_mass_disk': 'rolling_planner.nodes.jobs.mass_driven',
-    'pendulum_sphere': 'rolling_planner.nodes.jobs.pendulum_sphere',
-    'spin_rolling_sphere': 'rolling_planner.nodes.jobs.spin_rolling_sphere',
-}
 
 
 class SystemPlanner(Protocol):
@@ -156,12 +146,8 @@ def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> 
 
 def planner_of(system: str) -> SystemPlanner:
     """Return the planner of a kind of system; raise ParameterError if there is none."""
-    try:
-        module = PLANNERS[system]
-    except KeyError:
-        known = ', '.join(PLANNERS)
-        raise ParameterError(f'system {system!r} has no planner; there are: {known}') from None
-    return cast('SystemPlanner', import_module(module).PLANNER)
+    planner: SystemPlanner = needed_role(system, 'job', 'planner')
+    return planner
 
 
 @lru_cache(maxsize=2)

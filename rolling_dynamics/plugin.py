@@ -1,0 +1,211 @@
+"""
+Plug-ins: one object for each system tells every command and node what the system brings.
+
+The plug-ins of the suite are the modules of ``rolling_robotics.plugins``. A package of its own
+adds a system by an entry point of the group ``rolling_robotics.systems``, see docs/extending.md.
+Entry points are scanned only for a name that the suite does not have, and to list all systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+import logging
+from pkgutil import iter_modules
+from typing import Any, TYPE_CHECKING
+import warnings
+
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.text import printable, quoted
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+PROTOCOL = 1  # of plug-ins; another one means that fields have another meaning
+GROUP = 'rolling_robotics.systems'
+SHIPPED = 'rolling_robotics.plugins'
+LOG = logging.getLogger(__name__)
+
+_KNOWN: dict[str, SystemPlugin] = {}
+_REFUSED: set[EntryPoint] = set()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemPlugin:
+    """
+    What a system brings beside its equations.
+
+    Each role is a reference ``'module:attribute'``, imported when it is first needed, or the
+    object itself. A role that is None is one that the system does not have.
+
+    Attributes
+    ----------
+    name
+        The system's ``name``, and the value of ``system`` in its scenario files.
+    protocol
+        Version of this class that the plug-in is written for: 1.
+    reader
+        :class:`rolling_dynamics.scenario.ScenarioReader` of its scenario files.
+    robot_view
+        ``(system, p) -> RobotView``: what a simulator node shows of it.
+    law
+        :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
+    planner
+        Module with ``check`` and ``plan``, see :mod:`rolling_robotics.plans`, for `rolling plan`;
+        None stands for collocation.
+    job
+        :class:`rolling_planner.nodes.jobs.system_planner.SystemPlanner` of the planner node.
+    arrays
+        ``(system, trajectory) -> dict`` of :class:`rolling_robotics.result_arrays.Series`: the
+        arrays of a result file; None stands for the entries of the state.
+    scene
+        ``(scenario, arrays) -> Scene`` that is animated and viewed.
+    example
+        Name or path of a scenario that shows it.
+
+    """
+
+    name: str
+    protocol: int
+    reader: Any = None
+    robot_view: Any = None
+    law: Any = None
+    planner: Any = None
+    job: Any = None
+    arrays: Any = None
+    scene: Any = None
+    example: str | None = None
+
+    def load(self, role: str) -> Any:  # noqa: ANN401  as the role has it
+        """Return what fills a role, or None; raise ParameterError if it cannot be imported."""
+        given = getattr(self, role)
+        if not isinstance(given, str):
+            return given
+        module, _, attribute = given.partition(':')
+        try:
+            found = import_module(module)
+            return getattr(found, attribute) if attribute else found
+        except (ImportError, AttributeError) as e:
+            raise ParameterError(
+                f'plug-in of the system {self.name!r}: {role} {given!r} cannot be imported: {e}'
+            ) from e
+
+
+def plugin_of(name: str) -> SystemPlugin:
+    """Return the plug-in of a system; raise ParameterError, with those that are there, if none."""
+    plugin = _KNOWN.get(name) or _shipped(name) or _installed(name)
+    if plugin is None:
+        raise ParameterError(f'system {quoted(name)} is not installed{others(name)}')
+    return plugin
+
+
+def plugins() -> dict[str, SystemPlugin]:
+    """Return all plug-ins by the name of their system: those of the suite first."""
+    installed = {entry.name for entry in _entries()}
+    names = dict.fromkeys((*_shipped_names(), *sorted(installed), *_KNOWN))
+    found = ((n, _KNOWN.get(n) or _shipped(n) or _installed(n)) for n in names)
+    return {name: plugin for name, plugin in found if plugin is not None}
+
+
+def role_of(system: str, role: str) -> Any:  # noqa: ANN401  as the role has it
+    """Return what fills a role of a system, None if nothing does or it has no plug-in."""
+    try:
+        plugin = plugin_of(system)
+    except ParameterError:
+        return None
+    return plugin.load(role)
+
+
+def needed_role(system: str, role: str, what: str) -> Any:  # noqa: ANN401  as the role has it
+    """Return what fills a role of a system; raise ParameterError naming those that have it."""
+    found = role_of(system, role)
+    if found is None:
+        having = [name for name, p in plugins().items() if getattr(p, role) is not None]
+        raise ParameterError(f'system {quoted(system)} has no {what}{suggestion(system, having)}')
+    return found
+
+
+def roles(role: str) -> Iterator[tuple[str, Any]]:
+    """Yield systems and what fills a role; one that cannot be imported is a line in the log."""
+    for name, plugin in plugins().items():
+        try:
+            found = plugin.load(role)
+        except ParameterError as e:
+            LOG.warning('%s; it is left out', printable(e))
+            continue
+        if found is not None:
+            yield name, found
+
+
+def others(name: str) -> str:
+    """Return the end of an error: the systems that are installed, and how another one comes."""
+    return f'{suggestion(name, list(plugins()))}; a package with a plug-in ({GROUP}) adds another'
+
+
+def register_plugin(plugin: SystemPlugin) -> None:
+    """Add a plug-in for this process: of a notebook or a test, where nothing is installed."""
+    _KNOWN[plugin.name] = plugin
+
+
+def register_role(system: str, **role: object) -> None:
+    """Fill a role of a system for this process; warns that its caller is deprecated."""
+    warnings.warn(
+        'a system is registered by its plug-in: rolling_dynamics.plugin.register_plugin, or an '
+        f'entry point of the group {GROUP}',
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    try:
+        plugin = plugin_of(system)
+    except ParameterError:
+        plugin = SystemPlugin(name=system, protocol=PROTOCOL)
+    register_plugin(replace(plugin, **role))  # type: ignore[arg-type]
+
+
+def _entries() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415  20 ms that few need
+
+    return entry_points(group=GROUP)
+
+
+@lru_cache(maxsize=1)
+def _shipped_names() -> tuple[str, ...]:
+    return tuple(sorted(m.name for m in iter_modules(import_module(SHIPPED).__path__)))
+
+
+def _shipped(name: str) -> SystemPlugin | None:
+    if name not in _shipped_names():
+        return None
+    plugin: SystemPlugin = import_module(f'{SHIPPED}.{name}').PLUGIN
+    return _KNOWN.setdefault(name, plugin)
+
+
+def _installed(name: str) -> SystemPlugin | None:
+    """Return the first good plug-in among the entry points of a name."""
+    for entry in _entries():
+        if entry.name != name or entry in _REFUSED:
+            continue
+        try:
+            plugin = entry.load()
+            _check(plugin, name)
+        except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
+            _REFUSED.add(entry)
+            text = printable(f'{type(e).__name__}: {e}')
+            LOG.warning('plug-in %s (%s) is left out: %s', entry.name, entry.value, text)
+        else:
+            return _KNOWN.setdefault(name, plugin)
+    return None
+
+
+def _check(plugin: object, name: str) -> None:
+    if not isinstance(plugin, SystemPlugin):
+        raise ParameterError(f'a SystemPlugin is expected, got {type(plugin).__name__}')
+    if plugin.protocol != PROTOCOL:
+        raise ParameterError(
+            f'it is written for protocol {plugin.protocol} of plug-ins, here it is {PROTOCOL}'
+        )
+    if plugin.name != name:
+        raise ParameterError(f'it is of the system {plugin.name!r}')

@@ -1,0 +1,13 @@
+"""An object that rolls on a hand."""
+
+from rolling_dynamics.plugin import SystemPlugin
+
+PLUGIN = SystemPlugin(
+    name='contact',
+    protocol=1,
+    reader='rolling_dynamics.scenario.contact:READER',
+    job='rolling_planner.nodes.jobs.contact:PLANNER',
+    arrays='rolling_robotics.contact_arrays:contact_arrays',
+    scene='rolling_robotics.scene.contact:contact_scene',
+    example='ball_on_plate_hard',
+)

@@ -1,0 +1,16 @@
+"""A sphere that a pendulum inside drives."""
+
+from rolling_dynamics.plugin import SystemPlugin
+
+PLUGIN = SystemPlugin(
+    name='pendulum_sphere',
+    protocol=1,
+    reader='rolling_dynamics.scenario.pendulum_sphere:READER',
+    robot_view='rolling_dynamics.pendulum_sphere.robot_view:view',
+    law='rolling_controller.robot_laws.kinds:PENDULUM_KIND',
+    planner='rolling_robotics.plans.gaits',
+    job='rolling_planner.nodes.jobs.pendulum_sphere:PLANNER',
+    arrays='rolling_robotics.pendulum_arrays:pendulum_arrays',
+    scene='rolling_robotics.scene.pendulum_sphere:pendulum_scene',
+    example='pendulum_start',
+)

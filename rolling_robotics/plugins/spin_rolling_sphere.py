@@ -1,0 +1,15 @@
+"""A sphere that rolls and spins on a plane or a sphere."""
+
+from rolling_dynamics.plugin import SystemPlugin
+
+PLUGIN = SystemPlugin(
+    name='spin_rolling_sphere',
+    protocol=1,
+    reader='rolling_dynamics.scenario.spin_rolling_sphere:READER',
+    robot_view='rolling_dynamics.spin_rolling_sphere.robot_view:view',
+    law='rolling_controller.robot_laws.kinds:SPIN_ROLLING_KIND',
+    planner='rolling_robotics.plans.spin_rolling',
+    job='rolling_planner.nodes.jobs.spin_rolling_sphere:PLANNER',
+    scene='rolling_robotics.scene.spin_rolling_sphere:spin_rolling_scene',
+    example='spin_rolling_ball',
+)

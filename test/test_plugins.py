@@ -1,0 +1,123 @@
+"""Plug-ins: the suite's are complete, others are found by entry points, bad ones are left out."""
+
+from dataclasses import fields, replace
+import logging
+import sys
+
+import pytest
+from rolling_dynamics import plugin
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import (
+    needed_role,
+    plugin_of,
+    plugins,
+    register_plugin,
+    role_of,
+    roles,
+    SystemPlugin,
+)
+
+SUITE = [
+    'contact',
+    'pendulum_sphere',
+    'point_mass_ball',
+    'point_mass_disk',
+    'spin_rolling_sphere',
+]
+ROLES = [f.name for f in fields(SystemPlugin) if f.name not in ('name', 'protocol', 'example')]
+GOOD = """\
+from rolling_dynamics.plugin import SystemPlugin
+PLUGIN = SystemPlugin(name='unicycle', protocol=1, scene='unicycle:PLUGIN', law='json:no_law')
+"""
+
+
+@pytest.fixture(autouse=True)
+def afresh(monkeypatch):
+    """Forget what was found before."""
+    monkeypatch.setattr(plugin, '_KNOWN', {})
+    monkeypatch.setattr(plugin, '_REFUSED', set())
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that installs a package with a plug-in, as far as Python knows."""
+
+    def put(name, source, number=1):
+        (tmp_path / f'{name}.py').write_text(source)
+        info = tmp_path / f'{name}-{number}.dist-info'
+        info.mkdir()
+        (info / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n')
+        (info / 'entry_points.txt').write_text(f'[{plugin.GROUP}]\n{name} = {name}:PLUGIN\n')
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    return put
+
+
+@pytest.mark.parametrize('name', SUITE)
+def test_every_role_of_the_suite_can_be_imported(name):
+    found = plugin_of(name)
+    assert found.name == name
+    for role in ROLES:
+        given, loaded = getattr(found, role), found.load(role)
+        assert (loaded is None) == (given is None), role
+
+
+def test_a_system_of_the_suite_asks_for_no_entry_points(monkeypatch):
+    monkeypatch.setattr(plugin, '_entries', lambda: pytest.fail('entry points are scanned'))
+    assert plugin_of('contact').name == 'contact'
+
+
+def test_an_installed_plugin_is_found(install):
+    install('unicycle', GOOD)
+    assert list(plugins()) == [*SUITE, 'unicycle']
+    assert role_of('unicycle', 'scene').name == 'unicycle'
+    assert role_of('unicycle', 'arrays') is None
+
+
+def test_a_role_that_cannot_be_imported_is_told_or_left_out(install, caplog):
+    install('unicycle', GOOD)
+    with pytest.raises(ParameterError, match=r"'unicycle': law 'json:no_law' cannot be imported"):
+        role_of('unicycle', 'law')
+    assert 'unicycle' not in dict(roles('law'))
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ('source', 'text'),
+    [
+        ('import no_such_module', "No module named 'no_such_module'"),
+        ('PLUGIN = 1 / 0', 'ZeroDivisionError'),
+        ('PLUGIN = {}', 'SystemPlugin is expected, got dict'),
+        (GOOD.replace('protocol=1', 'protocol=2'), 'protocol 2 of plug-ins, here it is 1'),
+        (GOOD.replace("name='unicycle'", "name='bicycle'"), "the system 'bicycle'"),
+        (GOOD.replace('law=', 'magic='), 'magic'),
+    ],
+)
+def test_a_bad_plugin_is_one_line_and_left_out(install, caplog, source, text):
+    install('unicycle', source)
+    with caplog.at_level(logging.WARNING):
+        assert list(plugins()) == SUITE
+        assert list(plugins()) == SUITE
+    assert len(caplog.records) == 1
+    line = caplog.records[0].getMessage()
+    assert text in line
+    assert 'unicycle' in line
+    assert '\n' not in line
+
+
+def test_no_installed_plugin_takes_the_place_of_one_of_the_suite(install):
+    install('contact', GOOD.replace('unicycle', 'contact'))
+    assert plugin_of('contact').example == 'ball_on_plate_hard'
+
+
+def test_an_unknown_system_is_told_what_would_do():
+    with pytest.raises(ParameterError, match=r"you mean 'pendulum_sphere'\?.*rolling_robotics"):
+        plugin_of('pendulum_spher')
+    with pytest.raises(ParameterError, match="'contact' has no laws; there are: pendulum_sphere"):
+        needed_role('contact', 'law', 'laws')
+
+
+def test_a_plugin_of_this_process_goes_first():
+    register_plugin(replace(plugin_of('contact'), example='elsewhere'))
+    assert plugin_of('contact').example == 'elsewhere'
