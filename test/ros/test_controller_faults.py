@@ -29,7 +29,7 @@ from fake_states import hand_and_object, PERIOD, Source, still
 
 CODES = ExecutePlan.Result
 TIMEOUT, TOLERANCE = 0.3, 0.5  # state_timeout and stamp_tolerance [s]
-SLACK = 1.0  # what a busy machine may add to the time of the stop [s]
+SLACK = 3.0  # what a busy machine may add to the time of the stop [s]
 LONG = 60.0
 SECOND = 1_000_000_000
 SETTINGS = {
