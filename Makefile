@@ -27,7 +27,7 @@ STAMP_DOCS := $(VENV)/.stamp-docs-$(PLACE)
 
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
-    rolling_robotics tools setup.py
+    rolling_robotics rolling_node_kit tools setup.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

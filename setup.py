@@ -51,6 +51,7 @@ setup(
             'rolling_planner*',
             'rolling_controller*',
             'rolling_hw_interface*',
+            'rolling_node_kit*',
             'rolling_robotics*',
         ],
         exclude=['test', 'test.*'],

@@ -22,7 +22,7 @@ from rolling_dynamics.errors import (
     SimulationError,
 )
 from rolling_dynamics.one_thread import one_thread
-from rolling_dynamics.quiet_end import quiet_end
+from rolling_node_kit.signals import quiet_end
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.console import say
 from rolling_robotics.version import version

@@ -22,19 +22,26 @@ ROS_SUFFIXES = ('_msgs', '_interfaces', '_srvs')
 
 # Each package and the packages that it may import.
 LAYERS = {
-    'rolling_dynamics': set(),
-    'rolling_planner': {'rolling_dynamics'},
-    'rolling_controller': {'rolling_dynamics', 'rolling_planner'},
-    'rolling_hw_interface': {'rolling_dynamics', 'rolling_planner'},
+    'rolling_node_kit': {'rolling_dynamics'},
+    'rolling_dynamics': {'rolling_node_kit'},
+    'rolling_planner': {'rolling_node_kit', 'rolling_dynamics'},
+    'rolling_controller': {'rolling_node_kit', 'rolling_dynamics', 'rolling_planner'},
+    'rolling_hw_interface': {'rolling_node_kit', 'rolling_dynamics', 'rolling_planner'},
     'rolling_robotics': {
+        'rolling_node_kit',
         'rolling_dynamics',
         'rolling_planner',
         'rolling_controller',
         'rolling_hw_interface',
     },
 }
+# The kit stands between the helpers of the mathematics, which are all that it imports of the
+# suite, and the nodes of every package.
+KIT = 'rolling_node_kit'
+HELPERS = {f'rolling_dynamics.{name}' for name in ('errors', 'quaternions', 'text')}
+WITHOUT_ROS = f'{KIT}.signals'  # the command line ends like a node
 FILES = [path for package in LAYERS for path in sorted((ROOT / package).rglob('*.py'))]
-MATHEMATICS = [path for path in FILES if 'nodes' not in path.relative_to(ROOT).parts]
+MATHEMATICS = [p for p in FILES if not {'nodes', KIT} & set(p.relative_to(ROOT).parts)]
 
 
 def module_name(path):
@@ -107,7 +114,13 @@ def ros_packages(names):
 
 
 def nodes_modules(names):
-    return sorted(n for n in names if n.startswith('rolling_') and 'nodes' in n.split('.'))
+    """Return the names that lie below a `nodes` folder or in the kit."""
+    return sorted(
+        n
+        for n in names
+        if n.startswith('rolling_') and {'nodes', KIT} & set(n.split('.'))
+        if not n.startswith(WITHOUT_ROS)
+    )
 
 
 def import_graph():
@@ -155,7 +168,9 @@ def find_circle(graph):
     return None
 
 
-@pytest.mark.parametrize('path', MATHEMATICS, ids=module_name)
+@pytest.mark.parametrize(
+    'path', [*MATHEMATICS, MODULES[KIT], MODULES[WITHOUT_ROS]], ids=module_name
+)
 def test_module_outside_nodes_imports_no_ros(path):
     assert ros_packages(imports_of(path)) == []
 
@@ -172,6 +187,23 @@ def test_imports_point_down(path):
     package = module_name(path).partition('.')[0]
     suite = {name for name in top_levels(imports_of(path)) if name in LAYERS}
     assert suite <= LAYERS[package] | {package}
+
+
+@pytest.mark.parametrize('path', sorted((ROOT / KIT).glob('*.py')), ids=module_name)
+def test_kit_knows_no_system(path):
+    """It imports helpers that import nothing else of the suite."""
+    assert from_suite(imports_of(path)) <= HELPERS
+
+
+@pytest.mark.parametrize('name', sorted(HELPERS))
+def test_helper_of_the_kit_knows_no_system(name):
+    assert from_suite(imports_of(MODULES[name])) <= HELPERS
+
+
+def from_suite(names):
+    """Return the modules of the suite's other packages among the names."""
+    modules = {n if n in MODULES else n.rpartition('.')[0] for n in names}
+    return {m for m in modules if m.startswith('rolling_') and not m.startswith(KIT)}
 
 
 def test_no_module_imports_itself_through_others():

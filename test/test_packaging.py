@@ -157,7 +157,7 @@ def test_package_is_marked_as_typed(package):
 def message_packages_imported():
     """Return the message packages that the nodes import."""
     names = set()
-    for path in ROOT.glob('rolling_*/nodes/**/*.py'):
+    for path in (*ROOT.glob('rolling_*/nodes/**/*.py'), *ROOT.glob('rolling_node_kit/*.py')):
         for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.add(node.module.partition('.')[0])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rolling_dynamics.nodes.parameters import Parameter
+    from rolling_node_kit.parameters import Parameter
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = '<!-- parameters, written by tools/node_pages.py -->'
@@ -39,7 +39,7 @@ def page_of(name: str) -> Path:
 
 def table_of(module: str) -> str:
     """Return the table of the parameters that a node declares."""
-    from rolling_dynamics.nodes.suite_node import COMMON  # noqa: PLC0415  (needs rclpy)
+    from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
     entries = (*COMMON, *import_module(module).TABLE)
     return '\n'.join([HEAD, *map(_row, entries)])

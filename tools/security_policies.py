@@ -36,7 +36,7 @@ from rolling_robotics.experiments import (
 
 if TYPE_CHECKING:
     from rclpy.node import Node
-    from rolling_dynamics.nodes.suite_node import SuiteNode
+    from rolling_node_kit.suite_node import SuiteNode
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'config' / 'security'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rolling_controller.nodes.design import WEIGHTS
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import OVERRUN
+from rolling_node_kit.common_parameters import OVERRUN
+from rolling_node_kit.parameters import Parameter
 
 EXECUTION = (
     Parameter(

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.robot_laws import Drive
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_node_kit.periodic_loop import PeriodicLoop
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array, Machine
 from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.tracker import Tracker, TrackingStep
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.overruns import Overruns
-from rolling_dynamics.nodes.parameters import ParameterTable
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.single_goal_server import Goal, resolve
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.single_goal_server import Goal, resolve
 from rolling_planner.plan import Plan
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]

@@ -19,15 +19,16 @@ from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.priority import drop_priority
-from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable
-from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.priority import drop_priority
+from rolling_node_kit.qos import EVENT, LATCHED, overridable
+from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
+from rolling_node_kit.suite_node import Health, OK, WARN
 from rolling_planner.plan import Plan
 from std_msgs.msg import String
 
@@ -35,7 +36,7 @@ COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
-class ExecutionNode(SuiteNode):
+class ExecutionNode(CompilingNode):
     """
     Checks a goal, designs its feedback in a thread, and follows it in another.
 
@@ -110,9 +111,10 @@ class ExecutionNode(SuiteNode):
         self._preparation.start()
 
     @property
-    def preparing(self) -> bool:
-        """Whether what the loop needs is still being written out, to be compiled behind."""
-        return when() == BEHIND and self._preparation is not None and self._preparation.is_alive()
+    def preparing(self) -> str:
+        """What the loop needs and is still being written out or compiled, in words."""
+        busy = self._preparation is not None and self._preparation.is_alive()
+        return super().preparing or ('preparing' if busy and when() == BEHIND else '')
 
     def _warm_up(self) -> None:
         drop_priority()

@@ -10,11 +10,11 @@ from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array, stamp_check
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements, Source
-from rolling_dynamics.nodes.parameters import ParameterTable
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED
-from rolling_dynamics.nodes.stamped_codec import ACCEL, accel_values, StampedEncoder
-from rolling_dynamics.nodes.suite_node import SuiteNode
+from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
+from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_node_kit.suite_node import SuiteNode
 
 
 class Hand:

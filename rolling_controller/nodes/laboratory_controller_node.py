@@ -24,15 +24,16 @@ from rolling_controller.nodes.run_log import RunLog
 from rolling_controller.nodes.trial import Trial, TrialState
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.plant_parameters import OVERRUN
-from rolling_dynamics.nodes.priority import drop_priority
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import EVENT, JOURNAL, LATCHED, overridable
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.common_parameters import OVERRUN
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.priority import drop_priority
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import EVENT, JOURNAL, LATCHED, overridable
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from std_msgs.msg import Int64MultiArray, String
 from std_srvs.srv import Trigger
 
@@ -87,7 +88,7 @@ class LaboratoryHand(Hand):
         super().send(self.subject.widened(u), stamp)
 
 
-class LaboratoryControllerNode(SuiteNode):
+class LaboratoryControllerNode(CompilingNode):
     """Lifecycle node that runs an experiment at ``~/start``."""
 
     def __init__(self) -> None:

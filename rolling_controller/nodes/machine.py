@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
-from rolling_dynamics.nodes.newest_state import StampCheck
-from rolling_dynamics.nodes.parameters import ParameterTable
+from rolling_node_kit.newest_state import StampCheck
+from rolling_node_kit.parameters import ParameterTable
 
 Array = NDArray[np.float64]
 

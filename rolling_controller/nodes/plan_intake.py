@@ -8,9 +8,9 @@ from typing import Any
 from rolling_controller.plan_fit import check_plan_fits
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.parameters import ParameterTable
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.parameters import ParameterTable
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 

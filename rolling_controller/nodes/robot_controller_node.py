@@ -19,15 +19,15 @@ from rolling_controller.nodes.tracker import Tracker
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import finite
-from rolling_dynamics.nodes.parameters import ParameterTable
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import COMMAND, overridable
 from rolling_dynamics.nodes.robot_model import load_robot, RobotModel
-from rolling_dynamics.nodes.suite_node import Health, WARN
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import finite
+from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import COMMAND, overridable
+from rolling_node_kit.suite_node import Health, WARN
 from rolling_planner.plan import Plan
 
 

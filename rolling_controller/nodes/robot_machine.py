@@ -10,14 +10,14 @@ from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array, stamp_check
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.parameters import ParameterTable
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import COMMAND, overridable, STREAM_POLLED, STREAM_READER
 from rolling_dynamics.nodes.robot_model import RobotModel
-from rolling_dynamics.nodes.suite_node import SuiteNode
 from rolling_dynamics.robots import Observer
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.odometry_codec import decode_odometry
+from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import COMMAND, overridable, STREAM_POLLED, STREAM_READER
+from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 
 

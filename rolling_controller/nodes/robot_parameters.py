@@ -5,7 +5,7 @@ from __future__ import annotations
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.design import option_parameter
 from rolling_controller.robot_laws import robot_kinds
-from rolling_dynamics.nodes.parameters import Parameter
+from rolling_node_kit.parameters import Parameter
 
 _OPTIONS = {
     f'{kind.group}.{option.name}': option_parameter(option, kind.group)

@@ -7,8 +7,8 @@ import math
 from rolling_controller.nodes.machine import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.joint_state_codec import JointStateDecoder
-from rolling_dynamics.nodes.newest_state import NewestState, StampCheck
+from rolling_node_kit.joint_state_codec import JointStateDecoder
+from rolling_node_kit.newest_state import NewestState, StampCheck
 
 
 class RobotStates(NewestState[Array]):

@@ -18,8 +18,8 @@ from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.run_log import NO_STATE, RunLog, SAFE, TOUCHING
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop, Punctuality
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.periodic_loop import PeriodicLoop, Punctuality
 
 HELD = 2  # answers after which plant and controller surely take turns, in simulated time
 

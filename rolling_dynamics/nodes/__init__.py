@@ -1,5 +1,5 @@
-"""ROS nodes of the dynamics, and the plumbing that all nodes of the suite share."""
+"""ROS nodes of the dynamics."""
 
-from rolling_dynamics.quiet_start import quiet_start
+from rolling_node_kit.signals import quiet_start
 
 quiet_start()

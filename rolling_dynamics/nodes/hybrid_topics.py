@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
-from rolling_dynamics.nodes.conversions import array_to_wrench
 from rolling_dynamics.nodes.plant import Observation
 from rolling_dynamics.nodes.plant_topics import body_matrix, PlantTopics, ratio
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import array_to_wrench
 
 HAND = slice(VIEW.slice('q_WH').start, VIEW.slice('v_WH_H').stop)
 OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)

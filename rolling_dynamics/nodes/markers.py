@@ -10,9 +10,9 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.nodes.conversions import list_to_point, vector_to_list
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
+from rolling_node_kit.conversions import list_to_point, vector_to_list
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.newest_state import NewestState, StampCheck
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
+from rolling_node_kit.newest_state import NewestState, StampCheck
+from rolling_node_kit.odometry_codec import decode_odometry
 
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1

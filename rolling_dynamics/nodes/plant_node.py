@@ -16,14 +16,15 @@ from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import RollingError, SimulationError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_dynamics.nodes.overruns import Overruns
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import COMMAND, STREAM_WRITER
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
-from rolling_dynamics.nodes.turn_taking import TurnTaking
+from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import COMMAND, STREAM_WRITER
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
+from rolling_node_kit.turn_taking import TurnTaking
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
@@ -82,7 +83,7 @@ class Loaded(NamedTuple):
     topics: PublishedTopics
 
 
-class PlantNode(SuiteNode):
+class PlantNode(CompilingNode):
     """
     Lifecycle node that steps a plant.
 

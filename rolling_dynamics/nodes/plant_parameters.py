@@ -1,18 +1,15 @@
-"""Parameters that every simulator node has, and some that other nodes share with it."""
+"""Parameters that every simulator node has."""
 
 from __future__ import annotations
 
-from rolling_dynamics.nodes.parameters import Parameter
-
-TF_RATE = Parameter(
-    name='tf_rate',
-    default=50.0,
-    low=1.0,
-    high=100.0,
-    unit='Hz',
-    read_only=True,
-    text='messages a second of the frames',
+from rolling_node_kit.common_parameters import (
+    LOCKSTEP_TIMEOUT,
+    OVERRUN,
+    RATE_FACTOR,
+    TF_RATE,
 )
+from rolling_node_kit.parameters import Parameter
+
 SLIP_SHARE = Parameter(
     name='slip_share',
     default=0.8,
@@ -29,53 +26,6 @@ ROLLING_RESISTANCE = Parameter(
     unit='m s/rad',
     read_only=True,
     text='torque against rolling over normal force and rate',
-)
-RATE_FACTOR = Parameter(
-    name='rate_factor',
-    default=1.0,
-    low=0.01,
-    high=100.0,
-    text='simulated seconds in a second; only with use_sim_time',
-)
-LOCKSTEP_TIMEOUT = Parameter(
-    name='lockstep_timeout',
-    default=1.0,
-    low=0.01,
-    high=60.0,
-    unit='s',
-    text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
-)
-OVERRUN = (
-    Parameter(
-        name='overrun_window',
-        default=1.0,
-        low=0.1,
-        high=60.0,
-        unit='s',
-        text='time over which missed deadlines of the loop are counted; not with use_sim_time',
-    ),
-    Parameter(
-        name='overrun_warn',
-        default=0.25,
-        low=0.0,
-        high=1.0,
-        text='share of missed deadlines above which diagnostics warn; 1 = never',
-    ),
-    Parameter(
-        name='overrun_error',
-        default=0.5,
-        low=0.0,
-        high=1.0,
-        text='share of missed deadlines above which diagnostics report an error; 1 = never',
-    ),
-    Parameter(
-        name='overrun_abort',
-        default=1.0,
-        low=0.0,
-        high=1.0,
-        text='share of missed deadlines above which the work is ended safely, as by a stop; '
-        '1 = never',
-    ),
 )
 
 

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.nodes.contact_view import ContactView, NAMES
-from rolling_dynamics.nodes.conversions import (
-    array_to_wrench,
-    matrix_to_transform,
-    time_to_nanoseconds,
-)
 from rolling_dynamics.nodes.markers import (
     ContactMarkers,
     HAND_COLOURS,
     OBJECT_COLOURS,
     surface_marker,
 )
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.plant import Observation
-from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable, STREAM_WRITER
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import (
+    array_to_wrench,
+    matrix_to_transform,
+    time_to_nanoseconds,
+)
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.qos import EVENT, LATCHED, overridable, STREAM_WRITER
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray

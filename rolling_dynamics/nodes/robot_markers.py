@@ -7,7 +7,6 @@ from collections.abc import Callable
 from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.nodes.conversions import list_to_point, matrix_to_pose
 from rolling_dynamics.nodes.markers import (
     colour,
     ContactMarkers,
@@ -17,6 +16,7 @@ from rolling_dynamics.nodes.markers import (
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
 from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
 from rolling_dynamics.surfaces import Plane, Sphere
+from rolling_node_kit.conversions import list_to_point, matrix_to_pose
 from visualization_msgs.msg import Marker, MarkerArray
 
 SHELL_CHEQUER = ((0.90, 0.45, 0.15, 0.45), (0.98, 0.85, 0.60, 0.25))  # what is inside is seen

@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rolling_dynamics.nodes.conversions import (
-    array_to_wrench,
-    matrix_to_transform,
-    nanoseconds_to_time,
-)
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.plant_topics import ratio
-from rolling_dynamics.nodes.qos import EVENT, LATCHED, overridable, STREAM_WRITER
 from rolling_dynamics.nodes.robot_markers import RobotMarkers
 from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import (
+    array_to_wrench,
+    matrix_to_transform,
+    nanoseconds_to_time,
+)
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.qos import EVENT, LATCHED, overridable, STREAM_WRITER
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage

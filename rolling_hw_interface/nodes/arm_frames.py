@@ -8,9 +8,9 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.nodes.conversions import list_to_vector, wxyz_to_quaternion
 from rolling_hw_interface.arm import MOUNT
 from rolling_hw_interface.arm_model import ArmModel
+from rolling_node_kit.conversions import list_to_vector, wxyz_to_quaternion
 from tf2_msgs.msg import TFMessage
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.parameters import Parameter
 from rolling_hw_interface.emulated_camera import MARKERS
 from rolling_hw_interface.vision import camera_pose
+from rolling_node_kit.parameters import Parameter
 
 CAMERA_POSE = (
     Parameter(

@@ -12,7 +12,7 @@ from geometry_msgs.msg import Pose
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import (
+from rolling_node_kit.conversions import (
     nanoseconds_to_time,
     quaternion_to_wxyz,
     vector_to_list,

@@ -10,19 +10,19 @@ import sys
 
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.plant_topics import body_matrix
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import SENSOR_DATA, STREAM_POLLED
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, Image
 from rolling_hw_interface.faults import CAMERA_FAULTS
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import markers_to_cloud
 from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import CAMERA_TABLE, model_of
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.odometry_codec import decode_odometry
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import SENSOR_DATA, STREAM_POLLED
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import PointCloud2
 
 TABLE = (

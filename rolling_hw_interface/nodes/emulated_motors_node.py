@@ -18,21 +18,8 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.joint_state_codec import JointReader, JointReading, JointStateEncoder
 from rolling_dynamics.nodes.model import load_model, Model
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import (
-    LOCKSTEP_TIMEOUT,
-    RATE_FACTOR,
-    ROLLING_RESISTANCE,
-    SLIP_SHARE,
-)
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_WRITER
-from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
+from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import JointStates
@@ -50,6 +37,15 @@ from rolling_hw_interface.nodes.model_parameters import (
     WORLD_FRAME,
 )
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import ACCEL, decode_stamped
+from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, RATE_FACTOR
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.joint_state_codec import JointReader, JointReading, JointStateEncoder
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger

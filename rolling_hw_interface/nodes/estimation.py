@@ -13,9 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.joint_state_codec import JointReading
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.stamped_codec import hand_control, Stamped
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
@@ -26,6 +24,8 @@ from rolling_hw_interface.nodes.model_parameters import model_of
 from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
+from rolling_node_kit.cdr import hand_control, Stamped
+from rolling_node_kit.joint_state_codec import JointReading
 
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]

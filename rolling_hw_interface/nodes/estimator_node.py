@@ -17,25 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.contact_view import ContactView, NAMES
-from rolling_dynamics.nodes.conversions import matrix_to_transform, nanoseconds_to_time
-from rolling_dynamics.nodes.joint_state_codec import JointReader, JointReading
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import TF_RATE
 from rolling_dynamics.nodes.plant_topics import body_matrix
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import (
-    COMMAND,
-    EVENT,
-    LATCHED,
-    LOG,
-    SENSOR_DATA,
-    STREAM_POLLED,
-    STREAM_WRITER,
-)
-from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE, Stamped
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
@@ -51,6 +33,24 @@ from rolling_hw_interface.nodes.model_parameters import (
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, step_of
 from rolling_hw_interface.object_estimator import Estimate, VISION_TIMEOUT
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE, Stamped
+from rolling_node_kit.common_parameters import TF_RATE
+from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
+from rolling_node_kit.joint_state_codec import JointReader, JointReading
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import (
+    COMMAND,
+    EVENT,
+    LATCHED,
+    LOG,
+    SENSOR_DATA,
+    STREAM_POLLED,
+    STREAM_WRITER,
+)
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Int64MultiArray, String
 from tf2_msgs.msg import TFMessage

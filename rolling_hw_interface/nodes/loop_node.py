@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.nodes.overruns import Overruns
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.plant_parameters import OVERRUN
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import overridable
-from rolling_dynamics.nodes.suite_node import SuiteNode
-from rolling_dynamics.nodes.turn_taking import TurnTaking
+from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_node_kit.common_parameters import OVERRUN
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import overridable
+from rolling_node_kit.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.5  # for the loop to end [s]
@@ -30,7 +30,7 @@ RATE = Parameter(
 LOOP_TABLE = (RATE, *OVERRUN)
 
 
-class LoopNode(SuiteNode):
+class LoopNode(CompilingNode):
     """
     Lifecycle node with a loop.
 
@@ -51,7 +51,7 @@ class LoopNode(SuiteNode):
     """
 
     def __init__(self, name: str, table: Sequence[Parameter], **options: Any) -> None:
-        """Declare the parameters; ``options`` go to :class:`SuiteNode`."""
+        """Declare the parameters; ``options`` go to :class:`CompilingNode`."""
         super().__init__(name, table, **options)
         self._loop: PeriodicLoop | None = None
         self._made: list[tuple[Any, Any]] = []

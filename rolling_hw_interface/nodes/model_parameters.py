@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from rolling_dynamics.nodes.parameters import Parameter
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.pose_filter import FilterModel
+from rolling_node_kit.parameters import Parameter
 
 T = TypeVar('T')
 

@@ -18,19 +18,6 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.joint_state_codec import JointReader, JointStateEncoder
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.plant_parameters import LOCKSTEP_TIMEOUT, TF_RATE
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
-from rolling_dynamics.nodes.stamped_codec import (
-    ACCEL,
-    decode_stamped,
-    hand_control,
-    Stamped,
-)
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, WARN
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
@@ -51,6 +38,19 @@ from rolling_hw_interface.nodes.model_parameters import (
     STATE_TOPIC,
     WORLD_FRAME,
 )
+from rolling_node_kit.cdr import (
+    ACCEL,
+    decode_stamped,
+    hand_control,
+    Stamped,
+)
+from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, TF_RATE
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage

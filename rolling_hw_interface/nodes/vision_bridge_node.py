@@ -13,12 +13,6 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import matrix_to_transform, time_to_nanoseconds
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.process import events_executor, run_node
-from rolling_dynamics.nodes.qos import overridable, SENSOR_DATA, STREAM_WRITER
-from rolling_dynamics.nodes.stamped_codec import POSE, StampedEncoder
-from rolling_dynamics.nodes.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
@@ -26,6 +20,12 @@ from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arr
 from rolling_hw_interface.nodes.model_parameters import FRAME_PREFIX, WORLD_FRAME
 from rolling_hw_interface.vision import PoseMeasurement, Vision
 from rolling_hw_interface.watchdog import Watchdog
+from rolling_node_kit.cdr import POSE, StampedEncoder
+from rolling_node_kit.conversions import matrix_to_transform, time_to_nanoseconds
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.process import events_executor, run_node
+from rolling_node_kit.qos import overridable, SENSOR_DATA, STREAM_WRITER
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import PointCloud2
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage

@@ -1,5 +1,5 @@
 """ROS nodes of the planner."""
 
-from rolling_dynamics.quiet_start import quiet_start
+from rolling_node_kit.signals import quiet_start
 
 quiet_start()

@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import (
+from rolling_dynamics.quaternions import matrix_to_wxyz
+from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.text import quoted
+from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.conversions import (
     array_to_wrench,
     list_to_vector,
     matrix_to_pose,
@@ -22,10 +26,6 @@ from rolling_dynamics.nodes.conversions import (
     wrench_to_array,
     wxyz_to_quaternion,
 )
-from rolling_dynamics.quaternions import matrix_to_wxyz
-from rolling_dynamics.suggestion import check_names
-from rolling_dynamics.text import quoted
-from rolling_interfaces.msg import RollingPlan
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import check_sizes, Sizes
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint

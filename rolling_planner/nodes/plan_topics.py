@@ -8,7 +8,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Path
 from rclpy.node import Node
-from rolling_dynamics.nodes.qos import LATCHED, overridable
+from rolling_node_kit.qos import LATCHED, overridable
 from rolling_planner.nodes.conversions import path_message, trajectory_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 

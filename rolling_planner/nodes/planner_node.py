@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.nodes.process import run_node
-from rolling_dynamics.nodes.qos import REQUESTS
-from rolling_dynamics.nodes.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import REQUESTS
+from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
+from rolling_node_kit.suite_node import Health, OK, SuiteNode
 from rolling_planner.nodes.conversions import named_values, start_vector, trajectory_to_arrays
 from rolling_planner.nodes.goal_request import check_system, goal_job
 from rolling_planner.nodes.jobs.system_planner import planning_model, PlanningModel

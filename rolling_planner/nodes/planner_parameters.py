@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_planner.collocation import METHODS
 
 WORK = 'rolling_planner.nodes.planning_job:work'

@@ -13,10 +13,10 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.qos import STREAM_POLLED, STREAM_READER
-from rolling_dynamics.nodes.single_goal_server import Goal, resolve
-from rolling_dynamics.nodes.state_source import StateSource
+from rolling_node_kit.qos import STREAM_POLLED, STREAM_READER
+from rolling_node_kit.single_goal_server import Goal, resolve
 from rolling_planner.nodes.jobs.system_planner import ODOMETRY, PlanningModel, ROBOT_STATE
 from sensor_msgs.msg import JointState
 

@@ -144,7 +144,7 @@ class _Meeting(NamedTuple):
 
     def begin(self) -> bool:
         """Ask for the priority, wait for the others, and tell whether it was given."""
-        from rolling_dynamics.nodes.priority import take_priority  # noqa: PLC0415  needs no ROS
+        from rolling_node_kit.priority import take_priority  # noqa: PLC0415  needs no ROS
 
         given = take_priority(PRIORITY)
         self.started.wait(PATIENCE)
@@ -193,7 +193,7 @@ def _get(shared: Array, out: Array) -> bool:
 
 def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
     """Call a function of time at 1 kHz in the suite's loop."""
-    from rolling_dynamics.nodes.periodic_loop import PeriodicLoop  # noqa: PLC0415  needs no ROS
+    from rolling_node_kit.periodic_loop import PeriodicLoop  # noqa: PLC0415  needs no ROS
 
     seconds, monotonic = meeting.seconds, time.monotonic
     record = _Record(seconds)

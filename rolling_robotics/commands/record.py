@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def need_ros(command: str) -> None:
     """Raise ParameterError where ROS is missing."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.quiet_start import without_ros  # noqa: PLC0415
+    from rolling_node_kit.signals import without_ros  # noqa: PLC0415
 
     fault = without_ros(command, 'rosbags')
     if fault:

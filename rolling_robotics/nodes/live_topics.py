@@ -7,9 +7,9 @@ from typing import Any
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.newest_frames import NewestFrames
 from rolling_robotics.scene.scene import Line, Mesh

@@ -15,8 +15,8 @@ import rclpy
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rolling_dynamics.nodes.process import events_executor
 from rolling_dynamics.text import LONGEST_NAME, printable
+from rolling_node_kit.process import events_executor
 from rolling_robotics.nodes.live_seen import CONTACT_FRAMES, seen, standing_scene
 from rolling_robotics.nodes.live_topics import LiveTopics
 from rolling_robotics.nodes.recorded_scene import SURFACES

@@ -19,14 +19,14 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.nodes.overruns import Overruns
-from rolling_dynamics.nodes.parameters import Parameter
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.plant_parameters import OVERRUN
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.process import events_executor, run_node
-from rolling_dynamics.nodes.suite_node import Health, OK, SuiteNode, WARN
 from rolling_dynamics.text import printable, quoted
+from rolling_node_kit.common_parameters import OVERRUN
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.process import events_executor, run_node
+from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
 from rolling_robotics.nodes.interface_types import message_class
 from rolling_robotics.nodes.recording import Recording, Topic
 

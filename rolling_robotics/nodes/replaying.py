@@ -22,14 +22,14 @@ from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.plan_fit import check_states_fit
 from rolling_controller.robot_laws import robot_kind
+from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import NANOSECONDS
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.parameters import Parameter
 from rolling_dynamics.nodes.robot_model import load_robot
-from rolling_dynamics.nodes.state_source import StateSource
 from rolling_dynamics.scenario import load_scenario
+from rolling_node_kit.conversions import NANOSECONDS
+from rolling_node_kit.parameters import Parameter
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from rolling_robotics.nodes.recorded import Recorded

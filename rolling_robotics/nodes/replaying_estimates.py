@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.joint_state_codec import JointReader
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, POSE
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
+from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
+from rolling_node_kit.joint_state_codec import JointReader
+from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
 
 Array = NDArray[np.float64]

@@ -32,8 +32,8 @@ from rolling_controller.nodes.run_log import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.stamped_codec import ACCEL, decode_stamped, hand_control
+from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
+from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
 
 Array = NDArray[np.float64]

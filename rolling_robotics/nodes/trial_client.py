@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.priority import take_priority
-from rolling_dynamics.nodes.qos import EVENT, LATCHED
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.priority import take_priority
+from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiments import RECORDER

@@ -10,10 +10,10 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.odometry_codec import decode_odometry
-from rolling_dynamics.nodes.polled_subscription import PolledSubscription
-from rolling_dynamics.nodes.qos import STREAM_READER
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.odometry_codec import decode_odometry
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.qos import STREAM_READER
 from sensor_msgs.msg import JointState
 
 _Read = Callable[[bytes], tuple[int, Sequence[float]]]

@@ -5,8 +5,8 @@ import threading
 import time
 
 import pytest
-from rolling_dynamics.nodes.overruns import Overruns
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.periodic_loop import PeriodicLoop
 
 STARTS, GARBAGE = 300, 20
 PERIOD = 0.01

@@ -61,7 +61,7 @@ class TestEveryExperiment:
 
     def test_parameters_are_those_that_the_nodes_take(self, name):
         pytest.importorskip('rclpy')
-        from rolling_dynamics.nodes.suite_node import COMMON
+        from rolling_node_kit.suite_node import COMMON
 
         sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
         for entry in EXPERIMENTS[name].every_node:

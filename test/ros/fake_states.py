@@ -5,12 +5,12 @@ import math
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 import numpy as np
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
 from rolling_dynamics.nodes.plant import Plant
-from rolling_dynamics.nodes.qos import STREAM_WRITER
 from rolling_dynamics.simulation import Stepper
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.qos import STREAM_WRITER
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan
 from sensor_msgs.msg import JointState

@@ -6,13 +6,7 @@ from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import (
-    accel_command,
-    accel_to_control,
-    nanoseconds_to_time,
-)
-from rolling_dynamics.nodes.joint_state_codec import FIELDS, JointReader, JointStateEncoder
-from rolling_dynamics.nodes.stamped_codec import (
+from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
     decode_stamped,
@@ -20,6 +14,12 @@ from rolling_dynamics.nodes.stamped_codec import (
     POSE,
     StampedEncoder,
 )
+from rolling_node_kit.conversions import (
+    accel_command,
+    accel_to_control,
+    nanoseconds_to_time,
+)
+from rolling_node_kit.joint_state_codec import FIELDS, JointReader, JointStateEncoder
 from sensor_msgs.msg import JointState
 
 STAMP = 12_345_678_901

@@ -5,7 +5,7 @@ from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
 from rolling_dynamics.compiled import compiler
-from rolling_dynamics.nodes.qos import EVENT
+from rolling_node_kit.qos import EVENT
 
 SCENARIO = 'ball_on_plate_hard.yaml'
 LONG = 60.0  # for what compiles [s]

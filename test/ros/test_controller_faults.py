@@ -14,10 +14,10 @@ import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_interfaces.action import ExecutePlan
+from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String

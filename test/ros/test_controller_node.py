@@ -14,9 +14,9 @@ from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.qos import EVENT
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
+from rolling_node_kit.qos import EVENT
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan

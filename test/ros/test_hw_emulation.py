@@ -10,7 +10,7 @@ from nav_msgs.msg import Odometry
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from std_srvs.srv import SetBool, Trigger
 
 pytestmark = [

@@ -9,8 +9,11 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
-from rolling_dynamics.nodes.qos import (
+from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, steps_in
+from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import POSE, StampedEncoder
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.qos import (
     EVENT,
     LATCHED,
     LOG,
@@ -18,9 +21,6 @@ from rolling_dynamics.nodes.qos import (
     STREAM_READER,
     STREAM_WRITER,
 )
-from rolling_dynamics.nodes.stamped_codec import POSE, StampedEncoder
-from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, steps_in
-from rolling_interfaces.msg import RollingContact
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Int64MultiArray, String
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 import pytest
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger

@@ -4,9 +4,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 import pytest
-from rolling_dynamics.nodes.qos import EVENT, SENSOR_DATA, STREAM_READER
 from rolling_hw_interface.emulated_camera import MARKERS
 from rolling_hw_interface.nodes.conversions import cloud_to_markers, markers_to_cloud
+from rolling_node_kit.qos import EVENT, SENSOR_DATA, STREAM_READER
 from sensor_msgs.msg import PointCloud2, PointField
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage

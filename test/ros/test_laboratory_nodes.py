@@ -10,8 +10,8 @@ from nav_msgs.msg import Odometry
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 

@@ -10,9 +10,9 @@ import threading
 from geometry_msgs.msg import TransformStamped
 import pytest
 from rolling_dynamics.nodes.markers import HAND_COLOURS, OBJECT_COLOURS, surface_marker
-from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 

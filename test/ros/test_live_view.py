@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import rclpy
 from rolling_dynamics.nodes.markers import OBJECT_COLOURS, surface_marker
-from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_dynamics.surfaces import Sphere
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
-from rolling_dynamics.nodes import newest_state
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.newest_state import NewestState, StampCheck
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
+from rolling_node_kit import newest_state
+from rolling_node_kit.newest_state import NewestState, StampCheck
+from rolling_node_kit.odometry_codec import OdometryEncoder
 
 SECOND = 1_000_000_000
 TOLERANCE = 0.5

@@ -3,7 +3,7 @@
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 import pytest
-from rolling_dynamics.nodes.qos import EVENT, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, STREAM_WRITER
 
 pytestmark = pytest.mark.ros
 HOSTILE = '\x1b[2J\u202e\n' + 'frame' * 20_000

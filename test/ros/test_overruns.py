@@ -5,7 +5,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import pytest
-from rolling_dynamics.nodes.qos import EVENT
+from rolling_node_kit.qos import EVENT
 from std_srvs.srv import SetBool
 
 STANDSTILL = 1.0  # [s]

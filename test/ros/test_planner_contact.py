@@ -5,8 +5,8 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
-from rolling_dynamics.nodes.qos import LATCHED
 from rolling_interfaces.action import PlanRolling
+from rolling_node_kit.qos import LATCHED
 from rolling_planner.nodes.conversions import message_to_plan
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from rclpy.action import ActionClient
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
+from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.rollout import RolloutSimulator
 from sensor_msgs.msg import JointState

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from rolling_dynamics.nodes import process
+from rolling_node_kit import process
 
 
 class Executor:
@@ -58,7 +58,7 @@ def test_node_is_destroyed_only_after_everything_was_given_back(answer, destroye
 TWICE = """
 import os, signal, sys
 from rclpy.node import Node
-from rolling_dynamics.nodes.process import run_node
+from rolling_node_kit.process import run_node
 
 def interrupt(kill=os.kill, pid=os.getpid(), number=getattr(signal, sys.argv[1])):
     kill(pid, number)

@@ -9,7 +9,7 @@ import time
 
 from nav_msgs.msg import Odometry
 import pytest
-from rolling_dynamics.nodes.qos import STREAM_WRITER
+from rolling_node_kit.qos import STREAM_WRITER
 from rolling_robotics.nodes.recorded import Recorded
 
 pytestmark = pytest.mark.ros

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import nanoseconds_to_time
 from rolling_dynamics.nodes.markers import OBJECT_COLOURS, surface_marker
 from rolling_dynamics.surfaces import Sphere
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene

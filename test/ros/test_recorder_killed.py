@@ -5,7 +5,7 @@ import signal
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 import pytest
-from rolling_dynamics.nodes.qos import EVENT, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, STREAM_WRITER
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
 

@@ -6,8 +6,8 @@ import time
 
 from nav_msgs.msg import Odometry
 import pytest
-from rolling_dynamics.nodes.qos import LATCHED, STREAM_WRITER
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from rolling_robotics.nodes.recording import typestore_with
 from rosbags.highlevel import AnyReader
 

@@ -6,7 +6,7 @@ from nav_msgs.msg import Odometry
 import pytest
 import rclpy
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.qos import STREAM_WRITER
+from rolling_node_kit.qos import STREAM_WRITER
 from rolling_robotics.nodes.interface_types import message_class
 from rolling_robotics.nodes.recorder_node import RecorderNode
 from rosbags.highlevel import AnyReader

@@ -10,13 +10,13 @@ import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law
+from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.conversions import accel_command, nanoseconds_to_time
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.state_source import StateSource
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.conversions import accel_command, nanoseconds_to_time
+from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.cli import main

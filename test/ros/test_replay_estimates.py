@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.joint_state_codec import JointReader, JointStateEncoder
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.stamped_codec import (
+from rolling_hw_interface.nodes.estimation import Estimation, Inputs
+from rolling_hw_interface.nodes.estimator_node import TABLE
+from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
+from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
     decode_stamped,
     POSE,
     StampedEncoder,
 )
-from rolling_hw_interface.nodes.estimation import Estimation, Inputs
-from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
+from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
+from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_robotics.cli import main
 from rolling_robotics.nodes import replaying_estimates
 from rolling_robotics.nodes.recorded import Recorded

@@ -21,10 +21,10 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.odometry_codec import OdometryEncoder
-from rolling_dynamics.nodes.periodic_loop import Punctuality
-from rolling_dynamics.nodes.stamped_codec import ACCEL, accel_values, StampedEncoder
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
+from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
 from rolling_robotics.nodes import replaying_runs
 from rolling_robotics.nodes.lockstep_trials import HAND, OBJECT, parameters_of

@@ -17,9 +17,9 @@ import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.qos import COMMAND, EVENT
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import COMMAND, EVENT
 from rolling_planner.nodes.conversions import plan_to_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger

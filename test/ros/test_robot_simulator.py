@@ -6,9 +6,9 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger

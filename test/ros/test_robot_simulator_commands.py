@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.conversions import time_to_nanoseconds
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, STREAM_READER
 from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.simulation import Stepper
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage

@@ -10,8 +10,8 @@ from nav_msgs.msg import Odometry
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage

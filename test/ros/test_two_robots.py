@@ -82,7 +82,7 @@ def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
 
 def test_frames_of_two_robots_differ(tmp_path, monkeypatch):
     from rclpy.executors import SingleThreadedExecutor
-    from rolling_dynamics.nodes.qos import STREAM_READER
+    from rolling_node_kit.qos import STREAM_READER
     from tf2_msgs.msg import TFMessage
 
     experiment = find_experiment('ball_on_plate')

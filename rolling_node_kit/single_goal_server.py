@@ -21,8 +21,8 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
-from rolling_dynamics.nodes.qos import REQUESTS
 from rolling_dynamics.text import printable
+from rolling_node_kit.qos import REQUESTS
 
 CANCELLED = 'cancelled'
 SUPERSEDED = 'superseded'

@@ -7,7 +7,7 @@ from typing import Any
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rolling_dynamics.nodes.qos import overridable
+from rolling_node_kit.qos import overridable
 
 
 class PolledSubscription:

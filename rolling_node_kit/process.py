@@ -22,8 +22,8 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.quiet_end import quiet_end
 from rolling_dynamics.text import printable
+from rolling_node_kit.signals import quiet_end
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
 JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]

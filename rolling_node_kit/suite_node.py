@@ -1,4 +1,4 @@
-"""Base of the suite's lifecycle nodes: parameters, autostart, diagnostics, safe stop."""
+"""Base of lifecycle nodes: parameters, autostart, diagnostics, safe stop."""
 
 from __future__ import annotations
 
@@ -12,44 +12,18 @@ from lifecycle_msgs.msg import State as StateMessage
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
-from rolling_dynamics import compiled
 from rolling_dynamics.errors import RollingError, SimulationError
-from rolling_dynamics.nodes.parameters import Parameter, ParameterTable
-from rolling_dynamics.nodes.periodic_loop import PeriodicLoop
-from rolling_dynamics.nodes.priority import take_priority
-from rolling_dynamics.nodes.qos import EVENT, overridable
 from rolling_dynamics.text import printable
+from rolling_node_kit.common_parameters import COMMON
+from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.priority import take_priority
+from rolling_node_kit.qos import EVENT, overridable
 
-COMPILE_LIMIT = 120.0  # longest wait for machine code in a transition asked for by others [s]
-READY_PERIOD = 0.1  # between two looks whether everything is compiled [s]
+READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
+READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
-
-COMMON = (
-    Parameter(
-        name='autostart',
-        default=True,
-        read_only=True,
-        text='configure and activate without a lifecycle manager',
-    ),
-    Parameter(
-        name='realtime_priority',
-        default=0,
-        low=0,
-        high=90,
-        read_only=True,
-        text='priority among real-time threads (SCHED_FIFO); 0 = ordinary; needs the right to it',
-    ),
-    Parameter(
-        name='diagnostics_period',
-        default=1.0,
-        low=0.05,
-        high=60.0,
-        unit='s',
-        read_only=True,
-        text='time between two messages on /diagnostics',
-    ),
-)
 
 
 class SuiteNode(LifecycleNode):
@@ -134,9 +108,12 @@ class SuiteNode(LifecycleNode):
         return None
 
     @property
-    def preparing(self) -> bool:
-        """Whether something is still being got ready for :meth:`activate`, in another thread."""
-        return False
+    def preparing(self) -> str:
+        """What is still being got ready for :meth:`activate`, in words; empty once all is."""
+        return ''
+
+    def renew(self) -> None:
+        """Take up what was got ready, before :meth:`activate`."""
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -167,8 +144,8 @@ class SuiteNode(LifecycleNode):
             self._activate_if_ready()
 
     def _activate_if_ready(self) -> None:
-        """Activate once what the loop evaluates is machine code, unless somebody else did."""
-        if self.compiling and self.state_label == 'inactive':
+        """Activate once everything is ready, unless somebody else did."""
+        if self.preparing and self.state_label == 'inactive':
             return
         if self._activation is not None:
             self.destroy_timer(self._activation)
@@ -176,24 +153,15 @@ class SuiteNode(LifecycleNode):
             if self.state_label == 'inactive':
                 self._succeeds(self.trigger_activate)
 
-    @property
-    def compiling(self) -> str:
-        """Return what is being compiled or prepared, in words; empty if everything is there."""
-        names = compiled.pending(awaited=True)
-        if names:
-            return f'compiling {", ".join(names)}'
-        return 'preparing' if self.preparing else ''
-
-    def _await_machine_code(self) -> None:
+    def _get_ready(self) -> None:
         """Wait, telling so, until the loop can keep its time."""
-        end = time.monotonic() + COMPILE_LIMIT
-        while text := self.compiling:
+        end = time.monotonic() + READY_LIMIT
+        while text := self.preparing:
             if time.monotonic() > end:
-                raise SimulationError(f'after {COMPILE_LIMIT:g} s it is still {text}')
+                raise SimulationError(f'after {READY_LIMIT:g} s it is still {text}')
             self.report_health()
-            compiled.wait(self.values['diagnostics_period'], awaited=True)
             time.sleep(READY_PERIOD)
-        compiled.renew()
+        self.renew()
 
     def make_safe(self) -> None:
         """Stop whatever runs, before the process ends."""
@@ -215,7 +183,7 @@ class SuiteNode(LifecycleNode):
 
     def on_activate(self, _state: State) -> TransitionCallbackReturn:
         """Activate; on failure stay inactive."""
-        ready = self._attempt('activate', self._await_machine_code)
+        ready = self._attempt('activate', self._get_ready)
         if ready and self._attempt('activate', self.activate):
             return TransitionCallbackReturn.SUCCESS
         self._attempt('deactivate', self.deactivate)
@@ -270,7 +238,7 @@ class SuiteNode(LifecycleNode):
         if self.alarm:
             level, message = ERROR, f'{self.alarm}; {message}'
         if not self.active:
-            doing = self.compiling or message
+            doing = self.preparing or message
             level, message = max(level, WARN), f'{self.state_label}; {doing}'
         status = DiagnosticStatus(
             level=level,

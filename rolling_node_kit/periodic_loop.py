@@ -9,7 +9,7 @@ import gc
 import threading
 import time
 
-from rolling_dynamics.nodes.overruns import Overruns
+from rolling_node_kit.overruns import Overruns
 
 
 @dataclass(slots=True)

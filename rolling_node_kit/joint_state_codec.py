@@ -15,7 +15,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.cdr import (
+from rolling_dynamics.text import printable
+from rolling_node_kit.cdr import (
     aligned,
     ENCAPSULATION,
     HEAD,
@@ -23,7 +24,6 @@ from rolling_dynamics.nodes.cdr import (
     read_stamp,
     write_stamp,
 )
-from rolling_dynamics.text import printable
 
 T = TypeVar('T')
 

@@ -1,7 +1,8 @@
-"""What may end a node while it still imports its modules, without a traceback: Ctrl-C, no ROS."""
+"""How a program ends without a traceback: Ctrl-C while it starts or ends, and no ROS."""
 
 from __future__ import annotations
 
+import atexit
 from importlib import util
 import os
 from pathlib import PurePath
@@ -64,3 +65,15 @@ def quiet_start() -> None:
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ):
         signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+
+
+def quiet_end(*signals: int) -> None:
+    """
+    Have signals change nothing from now on; called from the main thread of a process that ends.
+
+    A handler of Python serves until the interpreter goes down and takes it away; from there on
+    the signals are ignored, which before would be inherited by programs that are started.
+    """
+    for number in signals:
+        signal.signal(number, lambda *_: None)
+        atexit.register(signal.signal, number, signal.SIG_IGN)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.cdr import aligned, ENCAPSULATION, LENGTH, read_stamp, write_stamp
+from rolling_node_kit.cdr import aligned, ENCAPSULATION, LENGTH, read_stamp, write_stamp
 
 POSE_SIZE = (3 + 4 + 36) * 8
 

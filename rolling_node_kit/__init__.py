@@ -1,0 +1,1 @@
+"""General kit for ROS nodes: parameters, life cycle, loops, topics; it knows no system."""
