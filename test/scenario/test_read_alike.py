@@ -1,0 +1,78 @@
+"""The shipped scenarios are read as they always were: ``read.json`` holds what they gave."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rolling_dynamics.plugin import role_of
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_planner.scenario import read_problem
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+
+SCENARIOS = Path(__file__).resolve().parents[2] / 'config/scenarios'
+READ = json.loads((Path(__file__).parent / 'read.json').read_text())
+PROBLEMS = {
+    'rolling_robotics.plans.gaits': read_gait_problem,
+    'rolling_robotics.plans.spin_rolling': read_spin_rolling_problem,
+}
+
+
+def plain(value):
+    """Return a value as JSON has it, floats to the last bit."""
+    if dataclasses.is_dataclass(value):
+        names = [f.name for f in dataclasses.fields(value) if f.name != 'system']
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value.hex()
+    return value if value is None or isinstance(value, str | int) else type(value).__name__
+
+
+def digest(value):
+    text = json.dumps(plain(value), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def summary(scenario):
+    """Return what a scenario was read to."""
+    s, control = scenario, scenario.control
+    out = {
+        'model_hash': s.system.model_hash,
+        'p': s.p.tolist(),
+        'x0': s.x0.tolist(),
+        'duration': s.duration,
+        'times': digest(s.output_times),
+        'events': dict(s.events),
+        'limits': [v if np.isfinite(v) else None for v in s.control_limits.tolist()],
+        'tolerances': [s.tolerances.relative, s.tolerances.absolute],
+        'control': digest([control(t, s.x0) for t in np.linspace(0, s.duration, 7)]),
+        'samples': None if control.samples is None else digest(control.samples),
+        'held': None if control.held is None else control.held.tolist(),
+        'borders': list(control.borders),
+        'runner': s.runner is not None,
+        'name': s.name,
+        'description': s.description,
+    }
+    if 'plan' in s.raw:
+        planner = role_of(s.system.name, 'planner')
+        read = PROBLEMS[planner.__name__] if planner else read_problem
+        out['plan'] = digest(read(s))
+    return out
+
+
+def test_all_are_there():
+    assert sorted(READ) == sorted(path.stem for path in SCENARIOS.glob('*.yaml'))
+
+
+@pytest.mark.parametrize('name', READ)
+def test_read_alike(name):
+    assert summary(load_scenario(SCENARIOS / f'{name}.yaml')) == READ[name]
