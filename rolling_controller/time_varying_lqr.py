@@ -20,7 +20,7 @@ from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
-from rolling_planner.reduction import reduce_model
+from rolling_planner.problem.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
     from rolling_planner.plan import Plan
     from rolling_planner.problem import PlanProblem, Weights
-    from rolling_planner.refinement import plan_rolling, Planner
+    from rolling_planner.refinement.planner import plan_rolling, Planner
     from rolling_planner.watch import Iteration
 
 __all__ = [
@@ -31,9 +31,9 @@ __getattr__, __dir__ = lazy_names(
         'NotConvergedError': 'rolling_planner.errors',
         'Plan': 'rolling_planner.plan',
         'PlanProblem': 'rolling_planner.problem',
-        'Planner': 'rolling_planner.refinement',
+        'Planner': 'rolling_planner.refinement.planner',
         'PlanningTimeoutError': 'rolling_planner.errors',
         'Weights': 'rolling_planner.problem',
-        'plan_rolling': 'rolling_planner.refinement',
+        'plan_rolling': 'rolling_planner.refinement.planner',
     },
 )

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from rolling_dynamics.plugin import roles
-from rolling_planner.scenario import plan_schema
+from rolling_planner.problem.scenario import plan_schema
 from rolling_robotics.sweep.points import sweep_schema
 
 Schema = dict[str, Any]

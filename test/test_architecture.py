@@ -1,6 +1,7 @@
 """The rules that keep the suite layered: see docs/architecture.md."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def imported_names(source, importer='', *, is_package=False, inside_functions=Tr
     return names
 
 
+@cache
 def imports_of(path, *, inside_functions=True):
     return imported_names(
         path.read_text(encoding='utf-8'),
@@ -246,7 +248,7 @@ OWN = (
     'rolling_dynamics.contact.',
     'rolling_dynamics.hybrid_contact',
     'rolling_dynamics.internal_masses',
-    'rolling_planner.mass_driven_seed',
+    'rolling_planner.seeds.mass_driven_seed',
     'rolling_planner.spin_rolling',
     'rolling_controller.mass_driven_velocity',
     'rolling_controller.robot_laws.point_mass',

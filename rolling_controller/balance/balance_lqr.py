@@ -18,7 +18,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
-from rolling_planner.reduction import reduce_model
+from rolling_planner.problem.reduction import reduce_model
 
 Array = NDArray[np.float64]
 PERIOD = 1e-3  # s, of the control loop

@@ -19,8 +19,8 @@ from rolling_controller.law import OpenLoop
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
 from rolling_planner.plan import Plan
-from rolling_planner.throw_catch import ThrowCatchPlan
 
 CONTROL_LIMITS = {
     'alpha_WH_H_y': (-60.0, 60.0),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_planner.throw_catch import ThrowCatchPlan
+from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
 
 Array = NDArray[np.float64]
 

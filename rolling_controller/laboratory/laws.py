@@ -26,8 +26,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
 from rolling_planner import plan_rolling
-from rolling_planner.flip_up import flip_up_problem
-from rolling_planner.throw_catch import plan_throw_catch
+from rolling_planner.laboratory.flip_up import flip_up_problem
+from rolling_planner.laboratory.throw_catch import plan_throw_catch
 
 Array = NDArray[np.float64]
 REGION_SAMPLES = 60

@@ -63,7 +63,7 @@ class ContactSystem:
 
     name = 'contact'
     independent_variable = 'time'
-    plan_seeds = 'rolling_planner.contact_seeds:SEEDS'
+    plan_seeds = 'rolling_planner.seeds.contact_seeds:SEEDS'
 
     def __init__(
         self,

@@ -269,7 +269,7 @@ class PlanSeeds(Protocol):
 
     @property
     def plan_seeds(self) -> str:
-        """``module:name`` of a :class:`rolling_planner.guess.Seeds`, imported when it is used."""
+        """``module:name`` of a :class:`rolling_planner.seeds.guess.Seeds`, imported when used."""
         ...
 
 

@@ -53,7 +53,7 @@ class PointMassBall(ContactFunctions):
     """
 
     name = 'point_mass_ball'
-    plan_seeds = 'rolling_planner.mass_driven_seed:SEEDS'
+    plan_seeds = 'rolling_planner.seeds.mass_driven_seed:SEEDS'
     axes = 3
 
     def __init__(

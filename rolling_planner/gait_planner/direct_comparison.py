@@ -21,7 +21,7 @@ from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import GaitProblem
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem, Weights
-from rolling_planner.refinement import plan_rolling
+from rolling_planner.refinement.planner import plan_rolling
 
 SHORTER = 0.85  # ratio of one horizon to the one before, until no plan is found
 

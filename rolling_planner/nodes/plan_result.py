@@ -8,7 +8,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from rolling_interfaces.action import PlanRolling
 from rolling_planner.nodes.conversions import plan_to_message
-from rolling_planner.worker import CANCELLED, DONE, FAULT, Outcome
+from rolling_planner.workers.worker import CANCELLED, DONE, FAULT, Outcome
 
 CODES = {
     'ParameterError': PlanRolling.Result.INVALID_GOAL,

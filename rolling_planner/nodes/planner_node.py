@@ -29,8 +29,8 @@ from rolling_planner.nodes.plan_result import failure, feedback_message, result_
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
-from rolling_planner.worker import FAULT, Outcome
-from rolling_planner.worker_pool import WorkerPool
+from rolling_planner.workers.worker import FAULT, Outcome
+from rolling_planner.workers.worker_pool import WorkerPool
 
 GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rolling_node_kit.parameters import Parameter, ParameterTable
-from rolling_planner.collocation import METHODS
+from rolling_planner.transcription.collocation import METHODS
 
 WORK = 'rolling_planner.nodes.planning_job:work'
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_planner import plan_rolling, PlanProblem
-from rolling_planner.goal import goal_error
+from rolling_planner.problem.goal import goal_error
 from rolling_robotics.bench.problems import hard
 from rolling_robotics.bench.row import Row
 

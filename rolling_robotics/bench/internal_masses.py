@@ -18,8 +18,8 @@ from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.simulation import simulate
 from rolling_planner.mass_driven_plan import plan_along
-from rolling_planner.mass_driven_seed import straight_path
 from rolling_planner.plan import Plan
+from rolling_planner.seeds.mass_driven_seed import straight_path
 from rolling_robotics.bench.row import Row
 
 RUNS = 5

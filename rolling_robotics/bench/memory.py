@@ -18,7 +18,7 @@ import time
 
 import numpy as np
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.bench.row import Row
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import find_experiment

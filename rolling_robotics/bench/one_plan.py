@@ -34,7 +34,7 @@ def main() -> None:
 
     import numpy as np  # noqa: PLC0415
     from rolling_dynamics.simulation import simulate  # noqa: PLC0415
-    from rolling_planner.goal import goal_error  # noqa: PLC0415
+    from rolling_planner.problem.goal import goal_error  # noqa: PLC0415
 
     points = np.linspace(0.0, plan.duration, 50 * (len(plan.times) - 1) + 1)
     states = simulate(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from rolling_planner import plan_rolling
-from rolling_planner.geometric_path import GeometricPath, triangle_path, whole_turns_path
+from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, whole_turns_path
 from rolling_robotics.bench.problems import hard
 from rolling_robotics.bench.row import Row
 

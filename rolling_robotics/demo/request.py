@@ -8,7 +8,7 @@ import numpy as np
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.section import Section
 from rolling_planner.gait_planner.scenario import read_gait_problem
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 
 
 @dataclass(frozen=True, kw_only=True)

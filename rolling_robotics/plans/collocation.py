@@ -8,8 +8,8 @@ from typing import Any
 
 from rolling_dynamics.scenario import Scenario
 from rolling_planner import Iteration, plan_rolling
-from rolling_planner.goal import goal_error, goal_misses
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.goal import goal_error, goal_misses
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.plans.planned import Planned
 from rolling_robotics.result_arrays import Values
 

@@ -21,8 +21,8 @@ from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
 from rolling_planner import plan_rolling
-from rolling_planner.flip_up import flip_up_problem
-from rolling_planner.throw_catch import plan_throw_catch
+from rolling_planner.laboratory.flip_up import flip_up_problem
+from rolling_planner.laboratory.throw_catch import plan_throw_catch
 
 LAB = Laboratory()
 LATENCY = 8  # ms

@@ -10,7 +10,7 @@ from rolling_dynamics.internal_masses import PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan, PlanProblem
-from rolling_planner.rollout import RolloutSimulator
+from rolling_planner.refinement.rollout import RolloutSimulator
 
 NODES = np.linspace(0.5, 2.5, 41)  # s; the clock of the equations does not begin at zero
 

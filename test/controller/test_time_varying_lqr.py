@@ -12,7 +12,7 @@ from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Sphere
 from rolling_planner import plan_rolling
-from rolling_planner.goal import goal_error
+from rolling_planner.problem.goal import goal_error
 from scipy.optimize import fsolve
 
 

@@ -6,7 +6,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner import plan_rolling
-from rolling_planner.geometric_path import roll_straight, triangle_path, whole_turns_path
+from rolling_planner.seeds.geometric_path import roll_straight, triangle_path, whole_turns_path
 from transforms3d.quaternions import qconjugate, qmult
 
 START = [1.0, 0, 0, 0]

@@ -29,9 +29,9 @@ from rolling_planner import (
     PlanProblem,
     refinement,
 )
-from rolling_planner.attempt import attempt
-from rolling_planner.goal import goal_error
-from rolling_planner.initial_guess import warm_guess
+from rolling_planner.problem.goal import goal_error
+from rolling_planner.refinement.attempt import attempt
+from rolling_planner.seeds.guess import warm_guess
 
 JUDGED = 50  # points of a segment
 

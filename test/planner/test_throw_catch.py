@@ -9,9 +9,14 @@ from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import plant_state
-from rolling_planner.throw_catch import plan_throw_catch, ThrowCatchOptions
-from rolling_planner.throw_catch_profile import ThrowProfile, transfer
-from rolling_planner.upright_impact import contact_arm, FlightState, touch_time, upright_impact
+from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchOptions
+from rolling_planner.laboratory.throw_catch_profile import ThrowProfile, transfer
+from rolling_planner.laboratory.upright_impact import (
+    contact_arm,
+    FlightState,
+    touch_time,
+    upright_impact,
+)
 
 LAB = Laboratory()
 

@@ -6,10 +6,10 @@ from planning_problems import at_rest, ball, published, reorientation, TILT
 import pytest
 from rolling_dynamics.simulation import simulate
 from rolling_planner import PlanProblem
-from rolling_planner.bounds import plan_bounds
-from rolling_planner.collocation import METHODS, RULES
-from rolling_planner.formulation import formulate, Formulation
-from rolling_planner.triplets import Triplets
+from rolling_planner.transcription.bounds import plan_bounds
+from rolling_planner.transcription.collocation import METHODS, RULES
+from rolling_planner.transcription.formulation import formulate, Formulation
+from rolling_planner.transcription.triplets import Triplets
 from scipy.sparse.linalg import spsolve
 
 STEP = 1e-6

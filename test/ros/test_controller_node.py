@@ -20,7 +20,7 @@ from rolling_node_kit.qos import EVENT
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from std_srvs.srv import Trigger
 
 LONG = 6.0

@@ -13,7 +13,7 @@ from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
 from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from rolling_planner.nodes.conversions import message_to_plan
-from rolling_planner.rollout import RolloutSimulator
+from rolling_planner.refinement.rollout import RolloutSimulator
 from sensor_msgs.msg import JointState
 
 CODES = PlanRolling.Result

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.bringup import Bringup, free_domain, isolated_environment
 from rolling_robotics.experiments import find_experiment
 

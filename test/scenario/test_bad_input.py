@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.scenario_reference import updated
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat

@@ -12,9 +12,9 @@ from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner import Plan, plan_rolling, Planner, PlanProblem
-from rolling_planner.collocation import METHODS
 from rolling_planner.nodes.jobs.system_planner import PlanningModel, Report, reported
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
+from rolling_planner.transcription.collocation import METHODS
 
 LONGEST_HORIZON = 120.0  # s
 OPTIONS = (

@@ -14,8 +14,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.nodes.jobs.collocation import CollocationPlanner
 from rolling_planner.nodes.jobs.system_planner import Bodies, ODOMETRY, PlanningModel
-from rolling_planner.object_motion import OBJECT_ENTRIES
 from rolling_planner.plan import Plan
+from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 
 OBJECT_MOTION = tuple(
     Entry(

@@ -16,7 +16,7 @@ from rolling_planner.nodes.jobs.system_planner import (
     ROBOT_STATE,
 )
 from rolling_planner.plan import Plan
-from rolling_planner.rollout import RolloutSimulator
+from rolling_planner.refinement.rollout import RolloutSimulator
 
 STEPS = 4  # of the simulation, between two samples
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 import numpy as np
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.demo.figures.panels import (
     COLOURS,
     draw_errors,

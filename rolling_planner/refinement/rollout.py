@@ -11,10 +11,34 @@ from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
-from rolling_planner.violation import Violation
 
 LIMIT_OF = 'limit of '  # before the name of a state, in violations
 LIMIT_TOLERANCE = 1e-6  # share of a state's range by which a bound may be passed
+
+
+@dataclass(frozen=True)
+class Violation:
+    """
+    A constraint that a simulated trajectory breaks.
+
+    Attributes
+    ----------
+    name
+        Of the constraint.
+    amount
+        By how much.
+    time
+        When most [s].
+
+    """
+
+    name: str
+    amount: float
+    time: float
+
+    def __str__(self) -> str:
+        """Return the constraint, by how much and when."""
+        return f'{self.name} by {self.amount:.3g} at t = {self.time:.4g} s'
 
 
 @dataclass(frozen=True, eq=False)

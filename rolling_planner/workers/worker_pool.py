@@ -18,8 +18,8 @@ from typing import Any
 
 from rolling_dynamics.errors import RollingError
 from rolling_planner.errors import PlanningTimeoutError
-from rolling_planner.worker import CANCELLED, FAILED, FAULT, Outcome
-from rolling_planner.worker_process import Job, Worker
+from rolling_planner.workers.worker import CANCELLED, FAILED, FAULT, Outcome
+from rolling_planner.workers.worker_process import Job, Worker
 
 ANSWER_AFTER = 0.1  # from the request to cancel to the answer, whatever the worker does [s]
 KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]

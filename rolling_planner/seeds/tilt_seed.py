@@ -14,8 +14,8 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_planner.arrays import Array
-from rolling_planner.goal import turned
-from rolling_planner.kinematic_seed import KinematicSeed
+from rolling_planner.problem.goal import turned
+from rolling_planner.seeds.kinematic_seed import KinematicSeed
 
 LARGEST_TILT = 0.6  # rad
 SOFT = 1e-4  # keeps the least squares regular where a tilt has no effect

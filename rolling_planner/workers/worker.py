@@ -18,7 +18,7 @@ import traceback
 from typing import Any
 
 from rolling_dynamics.errors import CancelledError, RollingError
-from rolling_planner.interruption import Interruption
+from rolling_planner.workers.interruption import Interruption
 
 Report = Callable[[Mapping[str, Any]], bool]
 Work = Callable[[Mapping[str, Any], Report], Mapping[str, Any]]

@@ -18,8 +18,8 @@ from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.hybrid_contact.stepper import HybridStepper
 from rolling_planner.arrays import Array
-from rolling_planner.throw_catch_profile import ThrowProfile, Transfer, transfer
-from rolling_planner.upright_impact import (
+from rolling_planner.laboratory.throw_catch_profile import ThrowProfile, Transfer, transfer
+from rolling_planner.laboratory.upright_impact import (
     contact_arm,
     FlightState,
     touch_time,

@@ -18,13 +18,13 @@ import time
 from typing import Any
 
 from rolling_dynamics.one_thread import one_thread
-from rolling_planner.worker import CANCELLED, FAULT, Outcome
+from rolling_planner.workers.worker import CANCELLED, FAULT, Outcome
 
 END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
 REAP_TIMEOUT = 1.0  # for one that was killed [s]
 START = (  # SIGINT is ignored before the imports, which take long
     'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
-    'from rolling_planner.worker import main; main()'
+    'from rolling_planner.workers.worker import main; main()'
 )
 
 
@@ -73,8 +73,8 @@ class Worker:
         Parameters
         ----------
         function
-            ``package.module:name`` of a ``Work`` of :mod:`rolling_planner.worker`; if the function
-            has an attribute ``warm_up``, that is called once with the second argument.
+            ``package.module:name`` of a ``Work`` of :mod:`rolling_planner.workers.worker`; if the
+            function has an attribute ``warm_up``, that is called once with the second argument.
         warm_up
             A job for it, or None.
         on_idle

@@ -17,8 +17,8 @@ from rolling_dynamics.scenario.attitude import read_attitude
 from rolling_dynamics.scenario.section import Section
 from rolling_dynamics.scenario.validation import check, load_definition, load_schema
 from rolling_dynamics.suggestion import suggestion
-from rolling_planner.object_motion import OBJECT_ENTRIES, object_entry
-from rolling_planner.problem import PlanProblem, Weights
+from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
+from rolling_planner.problem.plan_problem import PlanProblem, Weights
 
 SCHEMAS = 'rolling_dynamics.scenario'  # package with the schemas that scenarios share
 NUMBERS = ('goal_tolerance', 'normal_force_min', 'time_budget')
@@ -40,7 +40,7 @@ AS_GIVEN = (
 
 def plan_schema() -> dict[str, Any]:
     """Return the schema of the section ``plan``."""
-    return load_schema('rolling_planner', 'plan')
+    return load_schema('rolling_planner.problem', 'plan')
 
 
 def read_problem(scenario: Scenario) -> PlanProblem:

@@ -9,11 +9,11 @@ import numpy as np
 from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
 from rolling_dynamics.errors import RollingError
 from rolling_planner.arrays import Array
-from rolling_planner.guess import Guess
-from rolling_planner.kinematic_seed import KinematicPlanner, SeedProblem
 from rolling_planner.problem import PlanProblem
-from rolling_planner.rolling_path import RollingPath
-from rolling_planner.tilt_seed import tilt_seed
+from rolling_planner.seeds.guess import Guess
+from rolling_planner.seeds.kinematic_seed import KinematicPlanner, SeedProblem
+from rolling_planner.seeds.rolling_path import RollingPath
+from rolling_planner.seeds.tilt_seed import tilt_seed
 from rolling_planner.watch import Watch
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
@@ -21,7 +21,7 @@ GUESSES = 4  # kinematic ones that are tried
 
 
 class ContactSeeds:
-    """See :class:`rolling_planner.guess.Seeds`."""
+    """Seeds of an object on a hand."""
 
     def prepare(self, problem: PlanProblem) -> None:
         """Compile the path of the contact."""

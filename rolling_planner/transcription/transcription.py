@@ -14,10 +14,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_planner.arrays import Array
-from rolling_planner.collocation import CollocationRule, RULES
-from rolling_planner.node_functions import NodeFunctions, sparsity_pattern
-from rolling_planner.terminal import Terminal
-from rolling_planner.triplets import pattern, Triplets
+from rolling_planner.transcription.collocation import CollocationRule, RULES
+from rolling_planner.transcription.node_functions import NodeFunctions, sparsity_pattern, Terminal
+from rolling_planner.transcription.triplets import pattern, Triplets
 
 
 @dataclass(frozen=True, eq=False)

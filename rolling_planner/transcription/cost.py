@@ -12,9 +12,9 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.arrays import Array
-from rolling_planner.goal import nearest_turn
 from rolling_planner.problem import PlanProblem
-from rolling_planner.reduction import ReducedModel
+from rolling_planner.problem.goal import nearest_turn
+from rolling_planner.problem.reduction import ReducedModel
 
 
 @dataclass(frozen=True, eq=False)

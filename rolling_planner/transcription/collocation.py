@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_planner.arrays import Array
-from rolling_planner.triplets import Triplets
+from rolling_planner.transcription.triplets import Triplets
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,18 @@ from rolling_dynamics.compiled import newest
 from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.arrays import Array
-from rolling_planner.cost import cost_data, cost_expressions, tracked_view
-from rolling_planner.goal import goal_rows, GoalRows, object_rows
-from rolling_planner.node_functions import node_functions, NodeFunctions
 from rolling_planner.problem import PlanProblem
-from rolling_planner.reduction import reduce_model, ReducedModel
-from rolling_planner.rollout import RolloutSimulator
-from rolling_planner.terminal import Terminal, terminal_functions
-from rolling_planner.transcription import transcribe, Transcription
+from rolling_planner.problem.goal import goal_rows, GoalRows, object_rows
+from rolling_planner.problem.reduction import reduce_model, ReducedModel
+from rolling_planner.refinement.rollout import RolloutSimulator
+from rolling_planner.transcription.cost import cost_data, cost_expressions, tracked_view
+from rolling_planner.transcription.node_functions import (
+    node_functions,
+    NodeFunctions,
+    Terminal,
+    terminal_functions,
+)
+from rolling_planner.transcription.transcription import transcribe, Transcription
 
 KEPT = 12  # formulations
 KEPT_TRANSCRIPTIONS = 4  # of each

@@ -17,9 +17,9 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_planner.arrays import Array
-from rolling_planner.guess import Guess
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.seeds.guess import Guess
 from rolling_planner.watch import Watch
 from scipy.interpolate import CubicSpline
 from transforms3d.quaternions import qmult, quat2mat
@@ -182,7 +182,7 @@ def _moment(
 
 
 class BallSeeds:
-    """See :class:`rolling_planner.guess.Seeds`; of a ball with masses on rails that rolls."""
+    """Seeds of a ball with masses on rails that rolls."""
 
     def prepare(self, problem: PlanProblem) -> None:
         """Do nothing: a guess is quick."""

@@ -13,8 +13,8 @@ from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.arrays import Array
 from rolling_planner.errors import InfeasibleError
-from rolling_planner.problem import PlanProblem
-from rolling_planner.reduction import ReducedModel
+from rolling_planner.problem.plan_problem import PlanProblem
+from rolling_planner.problem.reduction import ReducedModel
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 
 IDLE = 1e-9  # by how much a state that cannot move may miss its goal

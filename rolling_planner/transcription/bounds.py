@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from rolling_planner.arrays import Array
-from rolling_planner.formulation import envelope_bounds, Formulation
-from rolling_planner.goal import GoalRows
-from rolling_planner.interior_point import Bounds
 from rolling_planner.problem import PlanProblem
-from rolling_planner.rollout import LIMIT_OF
-from rolling_planner.transcription import Transcription
+from rolling_planner.problem.goal import GoalRows
+from rolling_planner.refinement.rollout import LIMIT_OF
+from rolling_planner.transcription.formulation import envelope_bounds, Formulation
+from rolling_planner.transcription.interior_point import Bounds
+from rolling_planner.transcription.transcription import Transcription
 
 GOAL_SHARE = 0.2  # half width of the goal box as a share of the goal tolerance
 RELEASE_SHARE = 1e-5  # half width of the box of the contact force at release, in weights

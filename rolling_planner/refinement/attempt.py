@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from rolling_dynamics.contract.capabilities import offers, Separation
 from rolling_planner.arrays import Array
-from rolling_planner.bounds import plan_bounds
-from rolling_planner.formulation import envelope_bounds, Formulation
-from rolling_planner.goal import goal_error
-from rolling_planner.guess import Guess
-from rolling_planner.interior_point import Bounds, Optimum, solve
 from rolling_planner.problem import PlanProblem
-from rolling_planner.rollout import Rollout, violations
-from rolling_planner.transcription import Transcription
-from rolling_planner.violation import Violation
+from rolling_planner.problem.goal import goal_error
+from rolling_planner.refinement.rollout import Rollout, Violation, violations
+from rolling_planner.seeds.guess import Guess
+from rolling_planner.transcription.bounds import plan_bounds
+from rolling_planner.transcription.formulation import envelope_bounds, Formulation
+from rolling_planner.transcription.interior_point import Bounds, Optimum, solve
+from rolling_planner.transcription.transcription import Transcription
 from rolling_planner.watch import Iteration, Watch
 
 ENVELOPE_TOLERANCE = 1e-4  # by how much an envelope function may fall short in simulation
@@ -145,7 +144,7 @@ def _judge(problem: PlanProblem, found: Attempt) -> None:
     found.broken = violations(problem, rollout, envelope_bounds(problem), ENVELOPE_TOLERANCE)
     parting = offers(system, Separation)
     if problem.release and np.isfinite(found.error) and parting is not None:
-        from rolling_planner.release import judge_release, release_violations  # noqa: PLC0415
+        from rolling_planner.refinement.release import judge_release, release_violations  # noqa: PLC0415
 
         release = judge_release(system, parting, problem.p, rollout)
         found.release = release.to_dict()

@@ -14,10 +14,10 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names, suggestion
 from rolling_planner.arrays import Array
-from rolling_planner.collocation import METHODS
-from rolling_planner.limits import check_within, state_limits
-from rolling_planner.object_motion import OBJECT_ENTRIES, object_entry
 from rolling_planner.plan import Plan
+from rolling_planner.problem.limits import check_within, state_limits
+from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
+from rolling_planner.transcription.collocation import METHODS
 
 GOAL_MODES = ('hard', 'terminal_weight')
 GUESSES = ('kinematic', 'stationary')
@@ -63,9 +63,9 @@ class PlanProblem:
     goal
         Wanted values by entry or scalar name of the state, or of the object's motion in the world
         (``p_WO``, ``q_WO``, ``v_WO_W``, ``w_WO_W``, and those in other frames, see
-        :mod:`rolling_planner.object_motion`). What is not named is free, but for the rest goal of
-        the system (velocities zero, hand turned as at the start); None frees an entry of that.
-        There is no rest goal with ``release``, or where a velocity of the object is wanted.
+        :mod:`rolling_planner.problem.object_motion`). What is not named is free, but for the rest
+        goal of the system (velocities zero, hand turned as at the start); None frees an entry of
+        that. There is no rest goal with ``release``, or where a velocity of the object is wanted.
     horizon
         Duration [s].
     active_controls

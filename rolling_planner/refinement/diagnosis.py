@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.errors import PlanningError
-from rolling_planner.attempt import Attempt, attempt
-from rolling_planner.bounds import control_limit
 from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
-from rolling_planner.formulation import formulate, Formulation
-from rolling_planner.goal import goal_misses
-from rolling_planner.guess import Guess
-from rolling_planner.initial_guess import initial_guesses
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.goal import goal_misses
+from rolling_planner.refinement.attempt import Attempt, attempt
+from rolling_planner.seeds.guess import Guess, initial_guesses
+from rolling_planner.transcription.bounds import control_limit
+from rolling_planner.transcription.formulation import formulate, Formulation
 from rolling_planner.watch import Watch
 
 ITERATIONS = 120  # of the optimisation without the constraint

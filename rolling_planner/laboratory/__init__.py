@@ -1,0 +1,1 @@
+"""Plans of the laboratory's experiments: flip-up, throw and catch."""

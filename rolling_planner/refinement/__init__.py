@@ -1,0 +1,1 @@
+"""Iterative planning: solve, simulate, judge between the nodes, refine or say why not."""

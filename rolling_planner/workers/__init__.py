@@ -1,0 +1,1 @@
+"""Processes that plan while the node answers."""
