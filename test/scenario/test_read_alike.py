@@ -10,7 +10,7 @@ import pytest
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.gait_planner.scenario import read_gait_problem
-from rolling_planner.scenario import read_problem
+from rolling_planner.problem.scenario import read_problem
 from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config/scenarios'
