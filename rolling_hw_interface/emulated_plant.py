@@ -196,7 +196,7 @@ class EmulatedPlant:
 
     def _look(self) -> PlantView:
         state = self._plant.state
-        seen = self._views[state.mode](state.x, self._u, self._params)
+        seen = self._views[state.mode](state.x, self._u, state.p)
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
         p_WH, on = hand[4:7], not self.ended
         (c, s), R_WH = hand[[0, 2]].tolist(), np.eye(3)

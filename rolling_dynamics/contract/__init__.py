@@ -23,11 +23,12 @@ if TYPE_CHECKING:
         RestGoal,
         RigidBodies,
         Separation,
+        StartMode,
         StateBounds,
         StateCheck,
     )
     from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
-    from rolling_dynamics.contract.mode import Mode
+    from rolling_dynamics.contract.mode import Mode, MotionState
     from rolling_dynamics.contract.regulator_weights import RegulatorWeights
     from rolling_dynamics.contract.rigid_body import RigidBody
     from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -49,6 +50,7 @@ _PLACES = {
         'RestGoal',
         'RigidBodies',
         'Separation',
+        'StartMode',
         'StateBounds',
         'StateCheck',
         'default_weights',
@@ -56,7 +58,7 @@ _PLACES = {
         'offers',
     ),
     'layout': ('Entry', 'Layout', 'quaternion_entry', 'vector_entry'),
-    'mode': ('Mode',),
+    'mode': ('Mode', 'MotionState'),
     'regulator_weights': ('RegulatorWeights',),
     'rigid_body': ('RigidBody',),
     'rolling_system': ('RollingSystem',),
@@ -74,6 +76,7 @@ __all__ = [
     'Envelope',
     'Layout',
     'Mode',
+    'MotionState',
     'PlanSeeds',
     'Projection',
     'Rechart',
@@ -83,6 +86,7 @@ __all__ = [
     'RigidBody',
     'RollingSystem',
     'Separation',
+    'StartMode',
     'StateBounds',
     'StateCheck',
     'default_weights',

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -89,6 +90,29 @@ class Projection(Protocol):
     @property
     def projection(self) -> ca.Function:
         """``(x, p) -> x`` with all constraints fulfilled."""
+        ...
+
+
+class StartMode(Protocol):
+    """Has several modes, and knows in which of them a state is."""
+
+    def begin(self, p: Array, x: Array, u: Array, t: float) -> MotionState:
+        """
+        Return the state with its mode; bodies that meet there at a speed have met afterwards.
+
+        Parameters
+        ----------
+        p, x, u
+            Parameters, state and control in force.
+        t
+            Time [s].
+
+        Raises
+        ------
+        ParameterError
+            It is no state of the system, or the bodies overlap.
+
+        """
         ...
 
 

@@ -19,13 +19,13 @@ from rolling_dynamics.hybrid_contact.equations import (
     sliding,
 )
 from rolling_dynamics.hybrid_contact.placement import Placement
+from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping')
-PLANAR_MODES = ('rolling', 'slipping', 'separated')
-CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
-SPIN_CREEP = 1e-7  # rad/s, the same for spin
+PLANAR_MODES = ('rolling', 'slipping')
+FREE_MODES = ('separated', 'off_hand')  # over the plate, and past its edge for good
 STILL = 1e-14  # m/s: keeps the direction of no slip a number
 
 
@@ -88,8 +88,9 @@ def expressions_of(
 def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
     """Return the equations of a mode."""
     s = e.scene
-    if mode == 'separated':
-        return ModeEquations(_rates(e, flight(s)), ca.SX.zeros(6), {'gap': s.gap})
+    if mode in FREE_MODES:
+        guards = {'gap': s.gap} if mode == 'separated' else {}
+        return ModeEquations(_rates(e, flight(s)), ca.SX.zeros(6), guards)
     motion = _contact_motion(mode, e)
     wrench = ca.vertcat(motion.torque_H, motion.force_H)
     return ModeEquations(_rates(e, motion.accelerations), wrench, _guards(mode, e, motion, wrench))
@@ -136,7 +137,7 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
     """Return the state on the constraints of a mode."""
     s, b = e.scene, e.scene.body
     fixed = {name: getattr(b, name) / ca.norm_2(getattr(b, name)) for name in ('q_WH', 'q_HO')}
-    if mode == 'separated':
+    if mode in FREE_MODES:
         return e.changed(**fixed)
     fixed['p_HO_H'] = b.p_HO_H - ca.vertcat(0, 0, s.gap)
     w, v = b.w_HO_H, b.v_HO_H

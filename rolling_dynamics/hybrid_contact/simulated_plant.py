@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.event import Event
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of, placed_state
+from rolling_dynamics.hybrid_contact.plant import HybridPlant
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
-from rolling_dynamics.hybrid_contact.stepper import HybridPlant
-from rolling_dynamics.simulation.event import Event
 
 Array = NDArray[np.float64]
 IN_PLANE = [1, 3, 5]  # alpha_y, a_x, a_z of the six accelerations of a hand
@@ -159,8 +159,8 @@ class SimulatedHybridPlant:
             self.fault = str(error)
             return
         self.events += state.events
-        if state.stopped:
-            self.fault = next(e.text for e in reversed(state.events) if e.name == state.stopped)
+        if state.ended is not None:
+            self.fault = state.ended.text
         self._seen = self._look()
 
     def _clipped(self, u: Array) -> Array:
@@ -177,5 +177,4 @@ class SimulatedHybridPlant:
 
     def _look(self) -> Array:
         state = self._plant.state
-        p = self._plant.stepper.transitions.parameters(state.spin_direction)
-        return self._views[state.mode](state.x, self._u, p)
+        return self._views[state.mode](state.x, self._u, state.p)

@@ -9,11 +9,10 @@ import hashlib
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics import inelastic_impact
 from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
@@ -31,6 +30,7 @@ from rolling_dynamics.hybrid_contact.layouts import parameter_layout
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     expressions_of,
+    FREE_MODES,
     HybridExpressions,
     mode_equations,
     ModeEquations,
@@ -38,6 +38,9 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     projected,
 )
 from rolling_dynamics.hybrid_contact.placement import PlanarPlacement, SpatialPlacement
+from rolling_dynamics.point_contact import inelastic_impact
+from rolling_dynamics.point_contact.point_contact import Landing
+from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -49,8 +52,8 @@ class HybridContactSystem:
     A convex body that rolls, slides, flies and lands on a plate whose acceleration is the control.
 
     The plate is z = 0 of the hand frame H. Modes: ``rolling``, ``pure_rolling``, ``slipping``,
-    ``pure_slipping`` (sliding without spin) and ``separated``; in the plane there is no spin, and
-    the modes are ``rolling``, ``slipping`` and ``separated``.
+    ``pure_slipping`` (sliding without spin), ``separated``, and ``off_hand`` once the body has
+    left the plate over its edge; in the plane there is no spin, and no mode without it.
 
     Attributes
     ----------
@@ -63,6 +66,8 @@ class HybridContactSystem:
 
     name = 'hybrid_contact'
     independent_variable = 'time'
+    slides = True
+    velocity_entry = 'v_HO_H'
 
     def __init__(self, object_surface: Surface, *, planar: bool = False) -> None:
         """
@@ -81,6 +86,7 @@ class HybridContactSystem:
             )
         self.object_surface, self.planar = object_surface, planar
         self.placement = PlanarPlacement() if planar else SpatialPlacement()
+        self.spin_entry: str | None = None if planar else 'w_HO_H'
         self.state: Layout = self.placement.state
         self.control: Layout = self.placement.control
         self.parameters = parameter_layout(object_surface)
@@ -157,8 +163,8 @@ class HybridContactSystem:
     @cached_property
     def equations(self) -> Mapping[str, ModeEquations]:
         """The equations of each mode, written once."""
-        names = PLANAR_MODES if self.planar else (*CONTACT_MODES, 'separated')
-        return {name: mode_equations(name, self.expressions) for name in names}
+        names = PLANAR_MODES if self.planar else CONTACT_MODES
+        return {name: mode_equations(name, self.expressions) for name in (*names, *FREE_MODES)}
 
     def function(self, name: str, output: ca.SX) -> ca.Function:
         """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
@@ -170,14 +176,32 @@ class HybridContactSystem:
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
-        return {
-            name: Mode(
+        out = {}
+        for name, e in self.equations.items():
+            guards = {key: self.function(key, g) for key, g in e.guards.items()}
+            out[name] = Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
-                guards={key: self.function(key, g) for key, g in e.guards.items()},
+                guards=guards,
+                resets=self.transitions.resets(guards),
+                projection=self.projections[name],
+                slip=self._slip if name.endswith('slipping') else None,
             )
-            for name, e in self.equations.items()
-        }
+        return out
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """What decides which mode follows."""
+        return Transitions(self)
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        return self.transitions.begin(p, x, u, t)
+
+    @cached_property
+    def _slip(self) -> ca.Function:
+        e = self.expressions
+        return ca.Function('slip', [e.x, e.p], [ca.densify(self.scene.v_contact[0:2])])
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
@@ -217,6 +241,28 @@ class HybridContactSystem:
         return ca.Function(
             'impact', [e.x, e.p], [e.with_velocities(*after), impulse, contact_mobility(s)]
         )
+
+    def landing(self, x: Array, t: float, p: Array) -> Landing:  # noqa: ARG002
+        """Return what an impact leaves: it sticks if its impulse lies in the friction cone."""
+        after, impulse, W = (np.array(a) for a in self.impact(x, p))
+        P, sticks = impulse.ravel(), True
+        mu, mu_kinetic = (p[self.parameters.slice(n).start] for n in ('mu', 'mu_kinetic'))
+        if np.hypot(P[0], P[1]) > mu * P[2]:
+            axes, P = [0, 2] if self.planar else [0, 1, 2], np.zeros(3)
+            v = np.array(self.touch(x, p)[1]).ravel()[axes]
+            P[axes], v_after = inelastic_impact.inelastic_impulse(
+                W[np.ix_(axes, axes)], v, mu, mu_kinetic
+            )
+            sticks = not inelastic_impact.slips(v, v_after)
+            after = np.array(self.kicked(x, p, P))
+        return Landing(after.ravel(), P, sticks)
+
+    def over_hand(self, x: Array, p: Array) -> bool:
+        """Tell whether the lowest point of the body lies over the plate."""
+        point = np.array(self.touch(x, p)[2]).ravel()
+        x_min, x_max, y_min, y_max = p[self.parameters.slice('hand_edges')]
+        within = x_min <= point[0] <= x_max and (self.planar or y_min <= point[1] <= y_max)
+        return bool(within)
 
     @cached_property
     def kicked(self) -> ca.Function:
@@ -324,5 +370,6 @@ class HybridContactSystem:
     @cached_property
     def model_hash(self) -> str:
         """Content hash of the equations."""
-        parts = [f.serialize() for m in self.modes.values() for f in (m.dynamics, m.wrench) if f]
+        modes = [m for name, m in self.modes.items() if name != 'off_hand']  # as `separated`
+        parts = [f.serialize() for m in modes for f in (m.dynamics, m.wrench) if f]
         return hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]

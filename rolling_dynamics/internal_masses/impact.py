@@ -2,7 +2,7 @@
 Landing as an inelastic impact, with or without slip.
 
 The impulse acts at the contact point; the masses follow their rails through it. Its size is that
-of :mod:`rolling_dynamics.inelastic_impact`.
+of :mod:`rolling_dynamics.point_contact.inelastic_impact`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.inelastic_impact import inelastic_impulse, slips
 from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
+from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
 
 Array = NDArray[np.float64]
 Body = PointMassBall | PointMassDisk

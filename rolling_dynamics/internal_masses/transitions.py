@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.event import Event
 from rolling_dynamics.errors import JammingError
 from rolling_dynamics.internal_masses.impact import Body, contact_velocity, landing
 from rolling_dynamics.internal_masses.system import CREEP, SLIDE_START
-from rolling_dynamics.simulation.event import Event
 
 Array = NDArray[np.float64]
 TINY = 1e-9  # of the weight: a force that has vanished

@@ -13,7 +13,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
 
 if TYPE_CHECKING:  # its module carries the adaptive integrators
-    from rolling_dynamics.simulation.events import Event
+    from rolling_dynamics.contract.event import Event
 
 Array = NDArray[np.float64]
 

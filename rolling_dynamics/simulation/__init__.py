@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rolling_dynamics.simulation.event import Event
+    from rolling_dynamics.contract.event import Event
     from rolling_dynamics.simulation.integrate import simulate
     from rolling_dynamics.simulation.stepper import Stepper
     from rolling_dynamics.simulation.trajectory import Trajectory
@@ -20,7 +20,7 @@ __all__ = ['Event', 'Stepper', 'Trajectory', 'simulate']
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        'Event': f'{__name__}.event',
+        'Event': 'rolling_dynamics.contract.event',
         'Stepper': f'{__name__}.stepper',
         'Trajectory': f'{__name__}.trajectory',
         'simulate': f'{__name__}.integrate',

@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
-from rolling_dynamics.simulation.event import Event
-
-__all__ = ['Event', 'GuardWatch', 'Solver']
 
 NOISE = 1e-12  # a guard that is zero to rounding has not fallen
 

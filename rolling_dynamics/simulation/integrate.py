@@ -1,4 +1,4 @@
-"""Adaptive integration of a rolling system, with events, changes of chart and dense output."""
+"""Adaptive integration with events, changes of mode and of chart, and dense output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.capabilities import offers, StateCheck
+from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
@@ -69,7 +70,8 @@ def simulate(
         SciPy's.
     events
         Guard -> ``stop``, ``record`` or ``ignore``; or the guards that stop, the others being
-        recorded. If None, all of them stop; guards that are not named stop.
+        recorded. If None, and of guards that are not named, those with a reset are followed by
+        what it says, such as another mode, and the others stop.
     guards
         Further guards by name, ``(x, u, t, p) -> scalar``, recorded unless ``events`` says
         otherwise.
@@ -81,7 +83,8 @@ def simulate(
         Whether the trajectory can be asked for any time afterwards; without, ``t_eval`` is needed
         and memory does not grow with the duration.
     mode
-        Mode of motion; the first if None.
+        Mode of motion at the start; if None, the one that the state is in, for a system that
+        offers :class:`StartMode`, else the first.
     switch_charts
         Whether the state goes over to another chart of its surface where its own degenerates, an
         event; states then stand on the charts of :meth:`Trajectory.system_at`. Otherwise the
@@ -119,17 +122,15 @@ def simulate(
     times = _output_times(t_eval, start, start + duration)
     if times is None and not dense:
         raise ParameterError('without dense output, output times t_eval are needed')
-    mode = mode or next(iter(system.modes))
-    own, extra = system.modes[mode].guards, dict(guards or {})
+    extra = dict(guards or {})
     settings = Settings(
         method=method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
         dense=dense,
-        mode=mode,
         switch_charts=switch_charts,
-        actions=_actions(events, list(own), list(extra)),
+        actions=_actions(events, system, list(extra)),
         extra=extra,
         follower=follower,
         on_progress=on_progress,
@@ -141,7 +142,12 @@ def simulate(
         checked.check_state(p, at)
     driven = as_control(control, system.control.size, system.state.size)
     run = Run(system, p, driven, settings, times)
-    return run.trajectory(start, x0, start + duration)
+    starts = offers(system, StartMode) if mode is None else None
+    if starts is not None:
+        begun = starts.begin(p, x0, np.asarray(driven(start, x0)), start)
+    else:
+        begun = MotionState(t=start, x=x0, mode=mode or next(iter(system.modes)), p=p)
+    return run.trajectory(begun, start + duration)
 
 
 def _vector(name: str, given: ArrayLike, size: int) -> NDArray[np.float64]:
@@ -175,10 +181,14 @@ def _output_times(given: ArrayLike | None, start: float, end: float) -> NDArray[
 
 
 def _actions(
-    given: Mapping[str, str] | Sequence[str] | None, own: list[str], extra: list[str]
+    given: Mapping[str, str] | Sequence[str] | None, system: RollingSystem, extra: list[str]
 ) -> dict[str, str]:
     """Return what happens at each guard."""
-    actions = dict.fromkeys(own, 'stop') | dict.fromkeys(extra, 'record')
+    actions = {
+        name: 'reset' if name in mode.resets else 'stop'
+        for mode in system.modes.values()
+        for name in mode.guards
+    } | dict.fromkeys(extra, 'record')
     if given is None:
         return actions
     if isinstance(given, str):

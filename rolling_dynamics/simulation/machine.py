@@ -7,21 +7,23 @@ from dataclasses import dataclass
 import weakref
 
 import casadi as ca
+from rolling_dynamics.contract.mode import Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import compile_step
 from rolling_dynamics.simulation.guards import chart_guards, guard_set
+from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.simulation.projection import projection
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Machine:
     """
-    What a run needs of a system on its charts.
+    What a run needs of a system on its charts, in a mode.
 
     Attributes
     ----------
-    system
-        The system.
+    system, view
+        The system, and as it is in the mode.
     step
         The compiled step and the compiled dynamics.
     guards
@@ -32,19 +34,20 @@ class Machine:
     projection
         ``(x, p) -> x`` on the constraints.
     resets
-        Jumps of the mode.
+        What follows its guards.
     law
         Feedback law that is compiled in; None for none.
 
     """
 
     system: RollingSystem
+    view: RollingSystem
     step: tuple[ca.Function, ca.Function]
     guards: ca.Function | None
     names: tuple[str, ...]
     charts: int
     projection: ca.Function
-    resets: Mapping[str, ca.Function]
+    resets: Mapping[str, ca.Function | Transition]
     law: ca.Function | None = None
 
 
@@ -77,16 +80,17 @@ def machine_of(
     if not extra and key in known and _same(known[key].law, law):
         return known[key]
     this = system.modes[mode]
-    guards = guard_set(system, this, extra)
+    guards, view = guard_set(system, this, extra), in_mode(system, mode)
     machine = Machine(
         system=system,
+        view=view,
         step=compile_step(
-            system, closed(this.dynamics, law), guards.function and closed(guards.function, law)
+            view, closed(this.dynamics, law), guards.function and closed(guards.function, law)
         ),
         guards=guards.function,
         names=guards.names,
         charts=len(chart_guards(system)),
-        projection=projection(system),
+        projection=projection(view),
         resets=this.resets,
         law=law,
     )

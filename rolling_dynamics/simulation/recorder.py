@@ -50,11 +50,11 @@ class Recorder:
         self._states: list[NDArray[np.float64]] = []
         self._segments: list[Segment] = []
         self._done = 0
-        self._system, self._start = system, 0.0
+        self._system, self._start, self._p = system, 0.0, np.zeros(0)
 
-    def open(self, system: RollingSystem, t: float) -> None:
-        """Begin a stretch on a set of charts."""
-        self._system, self._start = system, t
+    def open(self, system: RollingSystem, t: float, p: NDArray[np.float64]) -> None:
+        """Begin a stretch on a set of charts, in a mode."""
+        self._system, self._start, self._p = system, t, p
 
     def step(self, solver: Solver) -> None:
         """Take the solver's last step."""
@@ -135,8 +135,15 @@ class Recorder:
         """Add a stretch; where nothing is interpolated, one for each set of charts."""
         last = self._segments[-1] if self._segments else None
         start = self._start
-        if interpolate is None and last is not None and last.system is self._system:
+        same = last and last.system is self._system and last.parameters is self._p
+        if interpolate is None and same:
             start = self._segments.pop().start
         self._segments.append(
-            Segment(system=self._system, start=start, end=end, interpolate=interpolate)
+            Segment(
+                system=self._system,
+                parameters=self._p,
+                start=start,
+                end=end,
+                interpolate=interpolate,
+            )
         )

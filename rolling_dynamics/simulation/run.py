@@ -1,4 +1,4 @@
-"""One run of a simulation: steps, events and changes of chart, in the order in which they come."""
+"""One run of a simulation: steps, events, changes of chart and mode, in the order of time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.event import Event
+from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear, Timed
-from rolling_dynamics.simulation.events import Event, GuardWatch
+from rolling_dynamics.simulation.events import GuardWatch
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.guards import atlas_of, off_pole
@@ -28,6 +30,8 @@ KEEP = 0.7  # a chart is left where it has become worse than this share of its q
 START = 2.0  # how much better a chart must be to change to it before the first step
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
 RESTARTS = 100  # of events at one and the same time
+AT_ONCE = 40  # changes of mode in one instant, after which a run is given up
+SAME_TIME = 1e-9  # s
 PROGRESS = 256  # steps in one go, and between two calls of on_progress
 
 
@@ -40,7 +44,6 @@ class Settings:
     atol: float
     max_step: float
     dense: bool
-    mode: str
     switch_charts: bool
     actions: Mapping[str, str]
     extra: Mapping[str, ca.Function] = field(default_factory=dict)
@@ -61,21 +64,25 @@ class Run:
     ) -> None:
         """Get ready; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
+        self._start_p, self._mode = p, ''
         self._recorder = Recorder(system, t_eval, dense=settings.dense, follower=settings.follower)
         self._events: list[Event] = []
         self._stopped = False
-        self._restarts = 0
+        self._restarts = self._changes = 0
+        self._changed = -math.inf
         self._step = 0.0
+        self._ended: MotionState | None = None  # by a transition
 
-    def trajectory(self, start: float, x0: NDArray[np.float64], end: float) -> Trajectory:
-        """Return the motion from x0 between two times."""
-        system, x0 = self._off_pole(start, x0)
-        self._mount(system, start, x0)
+    def trajectory(self, begun: MotionState, end: float) -> Trajectory:
+        """Return the motion from a state to a time."""
+        t, self._mode, self._p = begun.t, begun.mode, begun.p
+        system, x0 = self._off_pole(t, begun.x)
+        self._take(begun)
+        self._mount(system, t, x0)
         x = np.array(self._machine.projection(x0, self._p)).ravel()
-        t, pieces = start, self._control.pieces(start, end)
         x = self._start_charts(t, x)
-        self._first_look(t, x)
-        for piece in pieces:
+        x = self._first_look(t, x, self._watch.begin(t, x, self._control(t, x)))
+        for piece in self._control.pieces(t, end):
             t, x = self._through(piece, t, x)
             if self._stopped:
                 break
@@ -106,11 +113,13 @@ class Run:
             hits = self._watch.search(solver)
             if hits:
                 self._handle(hits, piece)
-            if solver is self._solver:
+            if solver is self._solver and self._ended is None:
                 self._recorder.step(solver)
             passed = self._recorder.steps // PROGRESS > before // PROGRESS
             if report and passed and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
+        if self._ended is not None:
+            return self._ended.t, self._ended.x
         return self._solver.t, self._solver.x
 
     def _handle(self, hits: list[tuple[float, int]], piece: Piece) -> None:
@@ -126,12 +135,12 @@ class Run:
                 solver.truncate(t)
                 self._change_chart(k, piece)
                 return
-            elif action == 'stop' and name in self._machine.resets:
+            elif action == 'reset' and name in self._machine.resets:
                 solver.truncate(t)
                 self._recorder.step(solver)
                 self._reset(name, piece)
                 return
-            elif action == 'stop':
+            elif action in {'stop', 'reset'}:
                 solver.truncate(t)
                 self._note(name, t, solver.x, terminal=True)
                 return
@@ -150,11 +159,46 @@ class Run:
 
     def _reset(self, name: str, piece: Piece) -> None:
         """Apply the jump of a hybrid system."""
-        t, x = self._solver.t, self._solver.x
+        t, x, reset = self._solver.t, self._solver.x, self._machine.resets[name]
+        if not isinstance(reset, ca.Function):
+            self._step = 0.0
+            self._recorder.close(self._solver)
+            x = self._enter(reset, t, x)
+            if not self._stopped:
+                self._solver.begin(t, x, piece)
+            return
         u = self._solver.control(t, x)
-        after = np.array(self._machine.resets[name](x, u, t, self._p)).ravel()
+        after = np.array(reset(x, u, t, self._p)).ravel()
         self._note(name, t, after, terminal=False)
         self._remount(self._machine.system, t, after, piece)
+
+    def _enter(
+        self, transition: Transition, t: float, x: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Go over to the mode that a transition decides on; return the state in it."""
+        self._changes = self._changes + 1 if t - self._changed < SAME_TIME else 0
+        self._changed = t
+        if self._changes > AT_ONCE:
+            raise SimulationError(
+                f'at t = {t:.9g} s the modes change without end: the contact chatters '
+                f'({self._mode})'
+            )
+        after = transition(MotionState(t=t, x=x, mode=self._mode, p=self._p), self._control(t, x))
+        self._take(after)
+        if self._stopped:
+            self._ended = after
+            return after.x
+        self._mode, self._p = after.mode, after.p
+        self._mount(self._machine.system, t, after.x)
+        x = np.array(self._machine.projection(after.x, self._p)).ravel()
+        return self._first_look(t, x, self._watch.begin(t, x, self._control(t, x)))
+
+    def _take(self, state: MotionState) -> None:
+        """Take over what happened in a transition."""
+        for event in state.events:
+            self._note(
+                event.name, event.time, event.state, terminal=event.terminal, text=event.text
+            )
 
     def _keep_chart(self, k: int, t: float) -> bool:
         """Lower the level of a chart that is the best there is; tell whether it stays in use."""
@@ -202,7 +246,7 @@ class Run:
         s = self._settings
         control = None if s.method != 'DOP853' else self._control
         law = control.function if isinstance(control, Formula) and control.closes_loop else None
-        self._machine: Machine = machine_of(system, s.mode, s.extra, law)
+        self._machine: Machine = machine_of(system, self._mode, s.extra, law)
         levels = self._levels(x)
         self._watch = GuardWatch(self._guard_function(), self._p, levels)
         if isinstance(control, PiecewiseLinear | Formula | Timed):
@@ -228,7 +272,7 @@ class Run:
                 s.max_step,
                 self._step,
             )
-        self._recorder.open(system, t)
+        self._recorder.open(self._machine.view, t, self._p)
 
     def _guard_function(self) -> FastFunction | None:
         guards = self._machine.guards
@@ -265,20 +309,28 @@ class Run:
                 x = changed.state
         return x
 
-    def _first_look(self, t: float, x: NDArray[np.float64]) -> None:
-        """Take guards that are below zero at the start for events there."""
-        for k in self._watch.begin(t, x, self._control(t, x)):
+    def _first_look(
+        self, t: float, x: NDArray[np.float64], below: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Take guards that are below zero at a start for events there; return the state after."""
+        for k in below:
             name = self._machine.names[k]
-            terminal = self._settings.actions.get(name) == 'stop'
-            if not self._stopped:
-                self._note(name, t, x, terminal=terminal, text='already so at the start')
+            action = self._settings.actions.get(name)
+            reset = self._machine.resets.get(name) if action == 'reset' else None
+            if self._stopped:
+                break
+            if reset is not None and not isinstance(reset, ca.Function):
+                return self._enter(reset, t, x)
+            terminal = action in {'stop', 'reset'}
+            self._note(name, t, x, terminal=terminal, text='already so at the start')
+        return x
 
     def _finish(self, t: float, x: NDArray[np.float64]) -> Trajectory:
         recorded = self._recorder.finish(self._solver, t, x)
         controls = self._control.sample(recorded.times, recorded.states)
         return Trajectory(
             system=self._given,
-            parameters=self._p,
+            parameters=self._start_p,
             times=recorded.times,
             states=recorded.states,
             controls=controls,

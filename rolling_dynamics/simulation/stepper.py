@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 import math
+from typing import overload
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.capabilities import offers, StartMode
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.simulation.mode_steps import ModeSteps
+from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.runge_kutta import runge_kutta
+
+Array = NDArray[np.float64]
 
 
 class Stepper:
     """
     Classical Runge-Kutta steps of order 4 with a held control.
 
-    The state is projected on the constraints after each step. Not for use from two threads at
-    once.
+    A state vector is stepped in one mode, whatever its guards say; a :class:`MotionState` goes
+    through the modes, with events located inside the step. The state is projected on the
+    constraints of its mode after each step. Not for use from two threads at once.
     """
 
     def __init__(
         self, system: RollingSystem, p: ArrayLike, max_step: float = 1e-3, mode: str | None = None
     ) -> None:
         """
-        Compile the step.
+        Compile the step, or those of all modes.
 
         Parameters
         ----------
@@ -36,76 +47,127 @@ class Stepper:
         max_step
             Longest internal step [s]; a longer ``dt`` is divided evenly.
         mode
-            Name of the mode; the first if None.
+            Name of the mode in which state vectors are stepped; the first if None.
 
         """
         if not (math.isfinite(max_step) and max_step > 0):
             raise ParameterError(f'max_step must be positive and finite [s], got {max_step!r}')
         self.system, self.max_step = system, max_step
-        self._function = FastFunction(compiled(_step(system, mode))[0])
-        self._x, self._u, self._t, self._h, self._p = self._function.inputs
-        p = np.asarray(p, dtype=float)
-        if p.shape != self._p.shape:
-            raise ParameterError(f'p takes {self._p.size} numbers, got shape {p.shape}')
-        self._p[:] = p
+        self._mode = mode or next(iter(system.modes))
+        self.p = np.array(p, dtype=float)
+        if self.p.shape != (system.parameters.size,):
+            raise ParameterError(
+                f'p takes {system.parameters.size} numbers, got shape {self.p.shape}'
+            )
+        several = mode is None and len(system.modes) > 1
+        _ = self._through_modes if several else self._in_one_mode
 
-    def step(self, x: ArrayLike, u: ArrayLike, dt: float, t: float = 0.0) -> NDArray[np.float64]:
+    @cached_property
+    def _in_one_mode(self) -> FastFunction:
+        function = FastFunction(compiled(_step(self.system, self._mode))[0])
+        function.inputs[4][:] = self.p
+        return function
+
+    @cached_property
+    def _through_modes(self) -> ModeSteps:
+        return ModeSteps(self.system)
+
+    def begin(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> MotionState:
+        """
+        Return a state with its mode: the one that it is in if the system knows, else the first.
+
+        Raises
+        ------
+        ParameterError
+            It is no state of the system.
+
+        """
+        held = np.zeros(self.system.control.size) if u is None else np.asarray(u, dtype=float)
+        starts = offers(self.system, StartMode)
+        if starts is not None:
+            return starts.begin(self.p, np.asarray(x, dtype=float), held, t)
+        return MotionState(t=t, x=np.array(x, dtype=float), mode=self._mode, p=self.p)
+
+    @overload
+    def step(self, x: MotionState, u: ArrayLike, dt: float) -> MotionState: ...
+
+    @overload
+    def step(self, x: ArrayLike, u: ArrayLike, dt: float, t: float = ...) -> Array: ...
+
+    def step(
+        self, x: MotionState | ArrayLike, u: ArrayLike, dt: float, t: float = 0.0
+    ) -> MotionState | Array:
         """
         Return the state after dt seconds of the control u.
 
         Parameters
         ----------
         x
-            State, shape (state.size,).
+            State, shape (state.size,); or a state with its mode, which stays as it is.
         u
             Control, held, shape (control.size,).
         dt
             Duration [s], zero or positive.
         t
-            Time at the start [s]; matters to systems that depend on it.
+            Time at the start [s] of a state vector; matters to systems that depend on it.
 
         Returns
         -------
-        NDArray[np.float64]
-            Shape (state.size,), a new array.
+        NDArray[np.float64] or MotionState
+            Shape (state.size,), a new array; or the state with its mode and the events of the
+            step, the same where the motion has ended.
 
         Raises
         ------
         ParameterError
             dt is negative or not a number.
         SimulationError
-            The result is not finite.
+            The result is not finite, or modes change without end.
 
         """
         if not (math.isfinite(dt) and dt >= 0):
             raise ParameterError(f'dt must be zero or positive and finite [s], got {dt!r}')
-        self._x[:] = x
-        self._u[:] = u
         steps = max(1, math.ceil(dt / self.max_step * (1 - 1e-12)))
-        h = dt / steps
-        self._h[0] = h
-        out = self._function.output
+        if isinstance(x, MotionState):
+            return self._events_in(x, u, dt, steps)
+        function = self._in_one_mode
+        x_in, u_in, t_in, h_in, _ = function.inputs
+        x_in[:], u_in[:] = x, u
+        h_in[0] = h = dt / steps
         for k in range(steps):
-            self._t[0] = t + k * h
-            self._function.evaluate()
-            self._x[:] = out
-        result = out.copy()
+            t_in[0] = t + k * h
+            function.evaluate()
+            x_in[:] = function.output
+        result = function.output.copy()
         if not math.isfinite(result.sum()):
             raise SimulationError(
                 f'the state is no longer finite after the step from t = {t:.9g} s by {dt:.3g} s'
             )
         return result
 
+    def _events_in(self, s: MotionState, given: ArrayLike, dt: float, steps: int) -> MotionState:
+        """Return the state with its mode after dt seconds."""
+        u = np.array(given, dtype=float)
+        if u.shape != (self.system.control.size,) or not math.isfinite(float(u.sum())):
+            raise ParameterError(
+                f'u takes {self.system.control.size} finite numbers, got shape {u.shape}'
+            )
+        if s.events:
+            s = replace(s, events=())
+        end = s.t + dt
+        for k in range(steps):
+            goal = end if k == steps - 1 else s.t + (end - s.t) / (steps - k)
+            s = self._through_modes.to(s, u, goal)
+            if s.ended is not None:
+                break
+        return s
 
-def _step(system: RollingSystem, mode: str | None) -> ca.Function:
+
+def _step(system: RollingSystem, mode: str) -> ca.Function:
     """Return ``(x, u, t, h, p) -> x`` as one function."""
-    f = system.modes[mode or next(iter(system.modes))].dynamics
     x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
     t, h = ca.MX.sym('t'), ca.MX.sym('h')
     p = ca.MX.sym('p', system.parameters.size)
-    k1 = f(x, u, t, p)
-    k2 = f(x + h / 2 * k1, u, t + h / 2, p)
-    k3 = f(x + h / 2 * k2, u, t + h / 2, p)
-    k4 = f(x + h * k3, u, t + h, p)
-    y = projection(system)(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), p)
+    _, end = runge_kutta(system.modes[mode].dynamics, x, u, t, h, p)
+    y = projection(in_mode(system, mode))(end, p)
     return ca.Function('rk4_step', [x, u, t, h, p], [y], ['x', 'u', 't', 'h', 'p'], ['y'])

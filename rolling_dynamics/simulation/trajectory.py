@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.event import Event
 from rolling_dynamics.simulation.guards import atlas_of
 
 
@@ -59,12 +59,14 @@ class Drift:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Segment:
     """
-    A stretch of a trajectory on one set of charts.
+    A stretch of a trajectory in one mode, on one set of charts.
 
     Attributes
     ----------
     system
-        The system on the charts in use.
+        The system on the charts in use, in the mode in which it is.
+    parameters
+        Its parameters there.
     start, end
         Times [s].
     interpolate
@@ -74,6 +76,7 @@ class Segment:
     """
 
     system: RollingSystem
+    parameters: NDArray[np.float64]
     start: float
     end: float
     interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
@@ -89,7 +92,7 @@ class Trajectory:
     system
         The system as it was given; that of a segment may stand on other charts.
     parameters
-        Vector p.
+        Vector p at the start.
     times
         Output times [s], shape (N,).
     states, controls
@@ -99,7 +102,7 @@ class Trajectory:
     drift
         By name of the state's entry.
     segments
-        Stretches on one set of charts, with dense output.
+        Stretches in one mode, on one set of charts, with dense output.
     steps
         Number of steps that were accepted.
     followed
@@ -118,6 +121,11 @@ class Trajectory:
     segments: tuple[Segment, ...] = ()
     steps: int = 0
     followed: NDArray[np.float64] | None = None
+
+    @property
+    def end(self) -> float:
+        """Time at its end [s]."""
+        return self.segments[-1].end
 
     @property
     def terminal_event(self) -> Event | None:
@@ -226,19 +234,21 @@ class Trajectory:
         owner = self._owner(self.times)
         parts = []
         for k in np.unique(owner):
-            f, here = function(self.segments[k].system), owner == k
-            parts.append(self._values(f, here))
+            segment = self.segments[k]
+            parts.append(self._values(function(segment.system), segment.parameters, owner == k))
         return np.vstack(parts)
 
-    def _values(self, f: ca.Function, here: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _values(
+        self, f: ca.Function, parameters: NDArray[np.float64], here: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
         """Return the values of a function at some of the output times, one a row."""
         count = int(here.sum())
         t, size = self.times[here], f.numel_out(0)
         if not f.sparsity_out(0).is_dense():
-            value = f(self.states[here].T, self.controls[here].T, t[None, :], self.parameters)
+            value = f(self.states[here].T, self.controls[here].T, t[None, :], parameters)
             return np.array(value).T
         fast = FastFunction(_mapped(_Same(f), count))
-        p = np.tile(self.parameters, count)
+        p = np.tile(parameters, count)
         given = self.states[here], self.controls[here], t, p
         for array, values in zip(fast.inputs, given, strict=True):
             array[:] = values.reshape(-1)

@@ -91,7 +91,8 @@ def shapes(s: Subject) -> None:
             if key not in mode.guards:
                 known = suggestion(key, list(mode.guards))
                 raise Failed(f'modes[{name!r}].resets: no guard {key!r}{known}')
-            _expect(f'modes[{name!r}].resets[{key!r}]', reset, [n, m, 1, k], [n])
+            if isinstance(reset, ca.Function):
+                _expect(f'modes[{name!r}].resets[{key!r}]', reset, [n, m, 1, k], [n])
 
 
 def _expect(name: str, f: ca.Function, inputs: list[int], outputs: list[int]) -> None:

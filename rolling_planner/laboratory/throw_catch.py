@@ -16,7 +16,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_dynamics.hybrid_contact.model_state import plant_state
-from rolling_dynamics.hybrid_contact.stepper import HybridStepper
+from rolling_dynamics.simulation import Stepper
 from rolling_planner.arrays import Array
 from rolling_planner.laboratory.throw_catch_profile import ThrowProfile, Transfer, transfer
 from rolling_planner.laboratory.upright_impact import (
@@ -147,7 +147,7 @@ class _Shooter:
         self.system, self.p = laboratory.plant()
         self.model, _ = laboratory.model()
         self.start = laboratory.rest(FLAT, start_contact)
-        self._stepper = HybridStepper(self.system, self.p, max_step=STEP)
+        self._stepper = Stepper(self.system, self.p, max_step=STEP)
         wrench = self.system.modes['rolling'].wrench
         assert wrench is not None  # noqa: S101 (every mode of this system has one)
         self._wrench = FastFunction(wrench)

@@ -12,8 +12,8 @@ from rolling_dynamics.contract import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
-from rolling_dynamics.hybrid_contact.simulate import in_mode
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.testing import check_system, CHECKS, inspect_system, motion
 
 SYMBOLS_OF_WHEEL = [ca.SX.sym(n, k) for n, k in (('x', 2), ('u', 1), ('t', 1), ('p', 5))]

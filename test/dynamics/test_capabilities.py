@@ -16,12 +16,13 @@ from rolling_dynamics.contract.capabilities import (
     Projection,
     RestGoal,
     RigidBodies,
+    StartMode,
     StateBounds,
     StateCheck,
 )
 from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.hybrid_contact.simulate import in_mode
 from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.simulation.mode_view import in_mode
 
 ALL = {
     c
@@ -30,7 +31,7 @@ ALL = {
 } - {capabilities.Atlas, capabilities.RollingSystem}
 BALL = ContactSystem(Sphere(0.02), Plane())
 OFFERED = {
-    'contact': (BALL, ALL),
+    'contact': (BALL, ALL - {StartMode}),
     'point_mass_ball': (
         PointMassBall(),
         {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
@@ -38,7 +39,7 @@ OFFERED = {
     ),
     'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
-    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies}),
+    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),
 }
 
 

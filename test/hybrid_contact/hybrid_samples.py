@@ -56,24 +56,21 @@ def energy_balance(s, run, p, order=10):
     energy, u0 = s.invariants['energy'], np.zeros(s.control.size)
     balance, before = [], None
     work = 0.0
-    for phase in run.phases:
-        q = phase.trajectory.parameters
-        power = s.hand_power(phase.mode)
-        x = phase.start.x
+    for phase in run.segments:
+        q = phase.parameters
+        power = s.hand_power(next(iter(phase.system.modes)))
+        x = phase.interpolate(np.array([phase.start]))[0]
         if before is not None:
             work += jump_work(s, before, x, p)
         balance.append(float(energy(x, u0, 0, q)) - work)
-        kinks = phase.trajectory.control.times
-        kinks = kinks[(kinks > phase.start.t) & (kinks < phase.end)]
-        cuts = np.unique(np.concatenate([np.linspace(phase.start.t, phase.end, 20), kinks]))
+        kinks = run.control.times
+        kinks = kinks[(kinks > phase.start) & (kinks < phase.end)]
+        cuts = np.unique(np.concatenate([np.linspace(phase.start, phase.end, 20), kinks]))
         for a, b in pairwise(cuts):
             times = (a + b) / 2 + (b - a) / 2 * nodes
-            values = [
-                float(power(phase.trajectory.state_at(t), phase.trajectory.control_at(t), t, q))
-                for t in times
-            ]
+            values = [float(power(run.state_at(t), run.control_at(t), t, q)) for t in times]
             work += (b - a) / 2 * float(weights @ values)
-            before = phase.trajectory.state_at(b)
+            before = phase.interpolate(np.array([b]))[0]
             balance.append(float(energy(before, u0, 0, q)) - work)
     return np.array(balance)
 
@@ -100,14 +97,9 @@ def step_work(plant, start, u, dt, instant=1e-9):
     for mark in [*marks, None]:
         b = end if mark is None else stepper.step(start, u, mark - instant - start.t)
         middle = stepper.step(start, u, (a.t + b.t) / 2 - start.t)
-        rates = [
-            float(
-                s.hand_power(z.mode)(z.x, u, 0, stepper.transitions.parameters(z.spin_direction))
-            )
-            for z in (a, middle, b)
-        ]
+        rates = [float(s.hand_power(z.mode)(z.x, u, 0, z.p)) for z in (a, middle, b)]
         work += (b.t - a.t) / 6 * (rates[0] + 4 * rates[1] + rates[2])
         if mark is not None:
             a = stepper.step(start, u, mark + instant - start.t)
-            work += jump_work(s, b.x, a.x, stepper.transitions.p)
+            work += jump_work(s, b.x, a.x, b.p)
     return work

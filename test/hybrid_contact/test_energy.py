@@ -5,9 +5,10 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.hybrid_contact import HybridPlant
-from rolling_dynamics.hybrid_contact.simulate import simulate_hybrid_contact
+from rolling_dynamics.simulation import simulate
 
 FRICTION = {'mu': 0.5, 'mu_kinetic': 0.35, 'mu_spin': 1e-3, 'rolling_resistance': 1e-5}
+TOLERANCES = {'rtol': 1e-10, 'atol': 1e-12}
 
 
 def shaken(rng, size, duration, strength):
@@ -38,8 +39,8 @@ def test_energy_never_rises_in_the_plane(seed):
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
     x = thrown(s, rng, p)
     control = shaken(rng, 3, 0.6, 4.0)
-    run = simulate_hybrid_contact(s, p, x, control, 0.6)
-    assert run.final.t == pytest.approx(0.6)
+    run = simulate(s, p, x, control, 0.6, **TOLERANCES)
+    assert run.end == pytest.approx(0.6)
     balance = energy_balance(s, run, p)
     assert np.diff(balance).max() < 1e-8
     assert balance[-1] < balance[0] - 1e-3  # it did lose some
@@ -70,7 +71,7 @@ def test_rolling_without_resistance_keeps_energy_less_work():
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, mu=3.0)
     x = random_state(s, rng, 'rolling', p, 0.3)
     x[0] = 0.0
-    run = simulate_hybrid_contact(s, p, x, shaken(rng, 3, 0.3, 0.5), 0.3)
+    run = simulate(s, p, x, shaken(rng, 3, 0.3, 0.5), 0.3, **TOLERANCES)
     assert [e.name for e in run.events] == []
     balance = energy_balance(s, run, p)
     assert_allclose(balance, balance[0], atol=1e-10)
@@ -81,13 +82,13 @@ def test_fixed_steps_follow_the_adaptive_run():
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
     x = thrown(s, rng, p)
     u = np.array([1.0, 0.5, -0.3])
-    run = simulate_hybrid_contact(s, p, x, u, 0.4)
+    run = simulate(s, p, x, u, 0.4, **TOLERANCES)
     for max_step in (1e-3, 2e-4):
         plant = HybridPlant(s, p, x, max_step=max_step)
         events = [e for _ in range(40) for e in plant.step(u, 0.01).events]
         assert [e.name for e in events] == [e.name for e in run.events]
         assert_allclose([e.time for e in events], [e.time for e in run.events], atol=1e-7)
-        assert_allclose(plant.state.x, run.final.x, atol=1e-6)
+        assert_allclose(plant.state.x, run.states[-1], atol=1e-6)
 
 
 def test_a_balanced_ellipse_stays_until_pushed():

@@ -4,7 +4,6 @@ from hybrid_samples import INERTIA, MASS, random_state, system, world_motion
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_dynamics.hybrid_contact.transitions import Transitions
 import transforms3d
 
 
@@ -24,7 +23,7 @@ def falling(seed, planar=False, **friction):
 def landed(s, p, x):
     """Return the state after the impact, and its text."""
     u = np.zeros(s.control.size)
-    out = Transitions(s, p).begin(x, u)
+    out = s.begin(p, x, u)
     assert out.events[0].name == 'landing'
     return out.events[0].state, out.events[0].text
 

@@ -140,7 +140,8 @@ def test_over_the_edge():
     out, events = run(s, p, x, at_rest, 0.5)
     assert [e.name for e in events] == ['edge']
     assert_allclose(events[0].time, 0.2, rtol=1e-9)
-    assert out.off_plate
+    assert out.mode == 'off_hand'
+    assert out.published_mode == 'separated'
     assert_allclose(s.state.unpack(out.x)['p_HO_H'][2], R - G * 0.3**2 / 2, rtol=1e-6)
     above = state(s, p_HO_H=[0.2, 0, 2 * R])
     _, events = run(s, p, above, at_rest, 0.3)

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError, ParameterError
-from rolling_dynamics.inelastic_impact import inelastic_impulse
 from rolling_dynamics.internal_masses import (
     PointMassBall,
     PointMassDisk,
@@ -17,6 +16,7 @@ from rolling_dynamics.internal_masses.examples import hop, mirror_masses
 from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
 from rolling_dynamics.internal_masses.impact import contact_velocity, landing
 from rolling_dynamics.internal_masses.rails import Circle, Straight
+from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse
 
 G = 9.81
 

@@ -1,0 +1,290 @@
+"""What follows an event at a contact point with Coulomb friction: the next mode, and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.mode import MotionState, Transition
+from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.point_contact.point_contact import PointContact
+from rolling_dynamics.point_contact.slip_direction import slip_direction
+
+Array = NDArray[np.float64]
+CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
+SPIN_CREEP = 1e-7  # rad/s, the same for spin
+START = 3.0  # slip and spin begin at this many times their creep
+TOUCHING = 1e-6  # m, within which a state that is given stands on the other body
+REST = 1e-9  # m/s, speed of the contact below which a touch is no impact
+LIFTS = -1e-5  # m/s^2, a free acceleration of the gap above this is none into the other body
+NOISE = 1e-12  # N, a force that is on the friction cone to rounding lies in it
+PAINLEVE = (
+    'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
+    'Coulomb friction does not determine what follows'
+)
+DETACHED = (
+    'the normal force vanishes under friction, and without contact force the bodies would run '
+    'into each other: perfect friction has no continuation'
+)
+
+
+class Transitions:
+    """Decides the mode of a contact by what each mode would need."""
+
+    def __init__(self, system: PointContact) -> None:
+        """Keep the system."""
+        self.system = system
+
+    def resets(self, guards: Mapping[str, ca.Function]) -> dict[str, Transition]:
+        """Return what follows each guard of a mode."""
+        return {name: partial(self.after, name) for name in guards}
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """
+        Return a state with the mode that it is in: touching, if it is within a micrometre.
+
+        Raises
+        ------
+        ParameterError
+            The state is not one, or the bodies overlap.
+
+        """
+        vectors = []
+        for name, given, layout in (
+            ('p', p, self.system.parameters),
+            ('x', x, self.system.state),
+        ):
+            array = np.array(given, dtype=float)
+            if array.shape != (layout.size,) or not np.all(np.isfinite(array)):
+                raise ParameterError(
+                    f'{name} takes {layout.size} finite numbers, got shape {array.shape}'
+                )
+            vectors.append(array)
+        p, x = vectors
+        start = self._spinning(MotionState(t=t, x=x, mode='separated', p=p), 0.0)
+        start = replace(start, x=self._on('separated', start))
+        gap, v, _ = self._touch(start)
+        if gap > TOUCHING:
+            return start
+        if gap < -TOUCHING:
+            raise ParameterError(
+                f'the object overlaps the plate by {-gap:.3g} m; place it on the plate or above'
+            )
+        if v[2] > REST:
+            return start
+        return self._land(start, np.asarray(u, dtype=float))
+
+    def after(self, guard: str, s: MotionState, u: Array) -> MotionState:
+        """Return the state after a guard of its mode has fallen at its time."""
+        if guard == 'painleve':
+            return s.noted('painleve', PAINLEVE, ends=True)
+        if guard == 'edge':
+            left = replace(self._spinning(s, 0.0), mode='off_hand')
+            return left.noted('edge', 'the contact runs over the edge of the plate')
+        if guard == 'normal_force' and s.mode.endswith('slipping'):
+            return self._fly(s)
+        if guard == 'gap':
+            return self._touch_down(s, u)
+        if guard == 'spin':
+            return self._spin_event(s, u)
+        return self._settle(s, u, guard)  # slip, and in rolling normal_force and friction
+
+    # contact at rest: which mode holds it
+
+    def _settle(self, s: MotionState, u: Array, guard: str = '') -> MotionState:
+        """
+        Return the mode of a contact whose point does not move over the plate.
+
+        A guard that has fallen tells what holds no longer, whatever rounding says.
+        """
+        rolls = s.mode.endswith('rolling')
+        s = self._with_spin(replace(s, x=self._on('rolling', s)))
+        if not (rolls and guard in {'friction', 'normal_force'}):
+            rolled = self._rolling(s, u)
+            if rolled is not None:
+                slid = s.mode.endswith('slipping')
+                return rolled.noted('stick', 'slip has come to rest') if slid else rolled
+        lift = float(self.system.free_lift(s.x, u, s.t, s.p))
+        if (guard == 'normal_force' or self._force('rolling', s, u)[2] <= 0) and lift >= LIFTS:
+            return self._fly(s)
+        return self._begin_slip(s, u, lift, vanished=guard == 'normal_force')
+
+    def _rolling(self, s: MotionState, u: Array, *, spins: bool = False) -> MotionState | None:
+        """
+        Return rolling, with or without spin, if its force lies in the friction cone.
+
+        Where it ``spins``, spin friction is known to hold the spin no longer.
+        """
+        if self._can_hold(s):
+            pure = replace(self._spinning(s, 0.0), mode='pure_rolling')
+            pure = replace(pure, x=self._on('pure_rolling', s))
+            wrench = self._wrench('pure_rolling', pure, u)
+            if not spins and abs(wrench[2]) <= self._of(s, 'mu_spin') * wrench[5]:
+                return pure if self._in_cone(s, wrench[3:]) else None
+            s = self._spun(s, -np.sign(wrench[2]))
+        force = self._force('rolling', s, u)
+        return replace(s, mode='rolling') if self._in_cone(s, force) else None
+
+    def _in_cone(self, s: MotionState, force: Array) -> bool:
+        along = float(np.hypot(force[0], force[1]))
+        return bool(force[2] > 0 and along <= self._of(s, 'mu') * force[2] + NOISE)
+
+    def _begin_slip(self, s: MotionState, u: Array, lift: float, *, vanished: bool) -> MotionState:
+        """Return sliding with a first, very small slip in the direction in which it grows."""
+        force = self._force('rolling', s, u)
+
+        def onset(direction: Array) -> tuple[Array, float, float]:
+            a, N, margin = self.system.slip_onset(s.x, u, s.t, s.p, direction)
+            return np.array(a).ravel(), float(N), float(margin)
+
+        d = slip_direction(
+            lambda direction: onset(direction)[0], -force[:2], planar=self.system.planar
+        )
+        _, N, margin = onset(d)
+        if vanished and not (margin > 0 and N > 0):
+            return s.noted('detached', DETACHED, ends=True)
+        if not self.system.slides:
+            return s.noted('friction', 'the contact begins to slip', ends=True)
+        if margin <= 0:
+            return s.noted('painleve', PAINLEVE, ends=True)
+        if N <= 0:
+            return self._fly(s) if lift >= 0 else s.noted('detached', DETACHED, ends=True)
+        out = replace(s, mode='slipping', x=self._kick_slip(s.x, START * CREEP * d))
+        return self._slip_spin(out, u).noted('slip', 'the contact begins to slip')
+
+    # spin
+
+    def _can_hold(self, s: MotionState) -> bool:
+        """Tell whether spin friction may hold the spin: it exists, and there is no spin."""
+        return self._spin_friction(s) and abs(self._touch(s)[2]) <= SPIN_CREEP * START / 2
+
+    def _spin_friction(self, s: MotionState) -> bool:
+        return self.system.spin_entry is not None and self._of(s, 'mu_spin') > 0
+
+    def _spinning(self, s: MotionState, direction: float) -> MotionState:
+        """Return the state with a direction of spin that friction opposes, 0 for none."""
+        if 'spin_direction' not in self.system.parameters:
+            return s
+        at = self.system.parameters.slice('spin_direction').start
+        if s.p[at] == direction:
+            return s
+        p = s.p.copy()
+        p[at] = direction
+        return replace(s, p=p)
+
+    def _with_spin(self, s: MotionState) -> MotionState:
+        if not self._spin_friction(s):
+            return self._spinning(s, 0.0)
+        spin = self._touch(s)[2]
+        if abs(spin) > SPIN_CREEP * START / 2:
+            return self._spinning(s, float(np.sign(spin)))
+        return s
+
+    def _spin_event(self, s: MotionState, u: Array) -> MotionState:
+        """Return what follows when spin stops, or when friction no longer holds it."""
+        sliding, was_held = s.mode.endswith('slipping'), s.mode.startswith('pure')
+        x = self._on('pure_slipping' if sliding else 'pure_rolling', s)
+        still = self._spinning(replace(s, x=x), 0.0)
+        if sliding:
+            out = self._slip_spin(still, u, spins=was_held)
+        else:
+            out = self._rolling(still, u, spins=was_held) or self._settle(still, u, 'friction')
+        if out.mode.startswith('pure'):
+            return out.noted('spin_stop', 'spin has come to rest')
+        return out.noted('spin', 'the contact begins to spin')
+
+    def _slip_spin(self, s: MotionState, u: Array, *, spins: bool = False) -> MotionState:
+        """Return sliding with its spin held, or free against spin friction."""
+        if not self._can_hold(s):
+            return replace(self._with_spin(s), mode='slipping')
+        held = replace(s, x=self._on('pure_slipping', s), mode='pure_slipping')
+        wrench = self._wrench('pure_slipping', held, u)
+        if not spins and abs(wrench[2]) <= self._of(s, 'mu_spin') * wrench[5]:
+            return self._spinning(held, 0.0)
+        return replace(self._spun(s, -np.sign(wrench[2])), mode='slipping')
+
+    def _spun(self, s: MotionState, direction: float) -> MotionState:
+        """Return the state with a first, very small spin."""
+        assert self.system.spin_entry is not None  # noqa: S101 (there is spin friction)
+        x, (_, slip, spin) = s.x.copy(), self._touch(s)
+        x[self.system.state.slice(self.system.spin_entry).start + 2] += (
+            direction * START * SPIN_CREEP - spin
+        )
+        x = self._kick_slip(self._on('rolling', replace(s, x=x)), slip[:2])
+        return self._spinning(replace(s, x=x), float(direction))
+
+    # leaving and landing
+
+    def _fly(self, s: MotionState) -> MotionState:
+        out = replace(self._spinning(s, 0.0), mode='separated')
+        return out.noted('lift_off', 'the normal force vanishes and the object leaves the plate')
+
+    def _touch_down(self, s: MotionState, u: Array) -> MotionState:
+        if self.system.over_hand(s.x, s.p):
+            return self._land(s, u)
+        passed = replace(s, mode='off_hand')
+        return passed.noted('missed', 'the object passes beside the plate')
+
+    def _land(self, s: MotionState, u: Array) -> MotionState:
+        """Return the state after an inelastic impact, or a touch without speed."""
+        v = self._touch(s)[1]
+        if abs(v[2]) <= REST:
+            slides = float(np.hypot(v[0], v[1])) > START * CREEP
+            return self._slide(s, u) if slides else self._settle(s, u)
+        try:
+            after = self.system.landing(s.x, s.t, s.p)
+        except JammingError as e:
+            return s.noted('jammed', str(e), ends=True)
+        landed = replace(s, x=after.state).noted(
+            'landing',
+            f'inelastic impact of {np.linalg.norm(after.impulse):.6g} N s, the contact '
+            f'{"sticks" if after.sticks else "slips"}',
+        )
+        return self._settle(landed, u) if after.sticks else self._slide(landed, u)
+
+    def _slide(self, s: MotionState, u: Array) -> MotionState:
+        """Return sliding of a contact that slips, unless it is lifted at once."""
+        if not self.system.slides:
+            return s.noted('friction', 'the contact slips', ends=True)
+        s = replace(s, x=self._on('slipping', s), mode='slipping')
+        out = self._slip_spin(s, u)
+        if float(self.system.modes[out.mode].guards['painleve'](out.x, u, out.t, out.p)) <= 0:
+            return out.noted('painleve', PAINLEVE, ends=True)
+        return self._fly(s) if self._force(out.mode, out, u)[2] <= 0 else out
+
+    # evaluations
+
+    def _kick_slip(self, x: Array, slip: Array) -> Array:
+        """Return a state that rolls, with a velocity of the centre that adds a slip."""
+        y, start = x.copy(), self.system.state.slice(self.system.velocity_entry).start
+        size = 1 if self.system.planar else 2
+        y[start : start + size] += slip[:size]
+        return y
+
+    @cached_property
+    def _projections(self) -> dict[str, ca.Function]:
+        return {n: m.projection for n, m in self.system.modes.items() if m.projection is not None}
+
+    def _on(self, mode: str, s: MotionState) -> Array:
+        """Return the state vector on the constraints of a mode."""
+        name = mode if mode in self._projections else mode.removeprefix('pure_')
+        return np.array(self._projections[name](s.x, s.p)).ravel()
+
+    def _touch(self, s: MotionState) -> tuple[float, Array, float]:
+        gap, v, _, spin = self.system.touch(s.x, s.p)
+        return float(gap), np.array(v).ravel(), float(spin)
+
+    def _of(self, s: MotionState, name: str) -> float:
+        return float(s.p[self.system.parameters.slice(name).start])
+
+    def _wrench(self, mode: str, s: MotionState, u: Array) -> Array:
+        function = self.system.modes[mode].wrench
+        assert function is not None  # noqa: S101 (every mode of such a system has one)
+        return np.array(function(s.x, u, s.t, s.p)).ravel()
+
+    def _force(self, mode: str, s: MotionState, u: Array) -> Array:
+        return self._wrench(mode, s, u)[3:]
