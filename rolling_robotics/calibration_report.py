@@ -24,7 +24,7 @@ from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_pose
 from rolling_robotics.files import written_beside
 from rolling_robotics.hardware_parameters import camera_from, model_from, read_parameters
-from rolling_robotics.recorded_topics import read_joints, read_poses, RecordedPoses
+from rolling_robotics.recordings.recorded_topics import read_joints, read_poses, RecordedPoses
 from transforms3d.quaternions import mat2quat, qmult
 import yaml
 

@@ -11,12 +11,12 @@ from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.execution import Equipment
 from rolling_controller.nodes.execution_node import ExecutionNode
 from rolling_controller.nodes.hand import Hand
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.predictor import Predictor
 from rolling_controller.time_varying_lqr import prepare_regulator
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.process import run_node
 from rolling_planner.plan import Plan
 

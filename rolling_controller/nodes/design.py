@@ -14,7 +14,7 @@ from rolling_controller.option import Option
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.nodes.model import Model
+from rolling_dynamics.scenario_model import Model
 from rolling_node_kit.parameters import Parameter
 from rolling_planner.plan import Plan
 

@@ -17,8 +17,8 @@ from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array, Machine
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.tracker import Tracker, TrackingStep
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker, TrackingStep
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds

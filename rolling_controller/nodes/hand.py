@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array, stamp_check
+from rolling_dynamics.contact.state_source import Source
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.nodes.measurements import Measurements, Source
+from rolling_dynamics.nodes.measurements import Measurements
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription

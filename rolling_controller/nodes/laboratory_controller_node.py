@@ -13,19 +13,19 @@ import threading
 import time
 from typing import Any
 
+from rolling_controller.laboratory.laboratory_subject import Subject, subject_of
 from rolling_controller.laboratory.laws import chosen_law, EXPERIMENTS, Prepared
+from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import Hand
-from rolling_controller.nodes.laboratory_subject import Subject, subject_of
 from rolling_controller.nodes.machine import Array
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.run_log import RunLog
 from rolling_controller.nodes.trial import Trial, TrialState
+from rolling_controller.predictor import Predictor
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter

@@ -12,14 +12,14 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.driving import Driving, Wanted
 from rolling_controller.nodes.execution import Equipment
 from rolling_controller.nodes.execution_node import ExecutionNode
-from rolling_controller.nodes.predictor import Predictor
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
-from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.predictor import Predictor
 from rolling_controller.robot_laws import robot_kind, RobotKind
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.robot_model import load_robot, RobotModel
+from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import finite

@@ -10,8 +10,8 @@ from rclpy.duration import Duration
 from rolling_controller.nodes.machine import Array, stamp_check
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.robot_model import RobotModel
 from rolling_dynamics.robots import Observer
+from rolling_dynamics.scenario_model import RobotModel
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import ParameterTable

@@ -12,12 +12,12 @@ import threading
 
 import numpy as np
 from rclpy.node import Node
+from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.laws import ExperimentLaw
-from rolling_controller.nodes.answers import Answers
+from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
-from rolling_controller.nodes.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop, Punctuality
 

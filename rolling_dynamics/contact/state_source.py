@@ -1,12 +1,25 @@
-"""State of the contact from poses and twists, fast enough for a 1 kHz loop; no ROS."""
+"""State of the contact from poses and twists, fast enough for a 1 kHz loop."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.posed_state import posed_state
+
+
+class Source(Protocol):
+    """What makes a state of poses and twists of hand and object, 13 numbers each."""
+
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
+        """Return the state, and the gap between the bodies [m]."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew after a state that was none."""
 
 
 class StateSource:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.nodes.hybrid_topics import HybridObservation, HybridTopics, observation
-from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.nodes.plant_node import Loaded
 from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.simulator_node import SimulatorNode
 from rolling_dynamics.nodes.simulator_node import TABLE as ROLLING_TABLE
+from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node

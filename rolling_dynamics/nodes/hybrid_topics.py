@@ -5,9 +5,9 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contact.plant import Observation
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
-from rolling_dynamics.nodes.plant import Observation
 from rolling_dynamics.nodes.plant_topics import body_matrix, PlantTopics, ratio
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import array_to_wrench

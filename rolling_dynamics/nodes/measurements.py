@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from rolling_dynamics.contact.state_source import Source
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.odometry_codec import decode_odometry
@@ -14,17 +14,6 @@ from rolling_node_kit.odometry_codec import decode_odometry
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1
 Bodies = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-class Source(Protocol):
-    """What makes a state of poses and twists of hand and object, 13 numbers each."""
-
-    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
-        """Return the state, and the gap between the bodies [m]."""
-        ...
-
-    def restart(self) -> None:
-        """Begin anew after a state that was none."""
 
 
 class Measurements(NewestState[Bodies]):

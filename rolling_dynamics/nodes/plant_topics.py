@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.nodes.contact_view import ContactView, NAMES
+from rolling_dynamics.contact.contact_view import ContactView, NAMES
+from rolling_dynamics.contact.plant import Observation
 from rolling_dynamics.nodes.markers import (
     ContactMarkers,
     HAND_COLOURS,
     OBJECT_COLOURS,
     surface_marker,
 )
-from rolling_dynamics.nodes.plant import Observation
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import (
     array_to_wrench,

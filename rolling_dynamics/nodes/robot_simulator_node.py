@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
-from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
 from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import Stepper
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node

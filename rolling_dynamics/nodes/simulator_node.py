@@ -11,12 +11,12 @@ import sys
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.plant import Plant
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.plant_topics import PlantTopics
+from rolling_dynamics.scenario_model import load_model
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import accel_to_control, finite

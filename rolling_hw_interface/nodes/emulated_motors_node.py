@@ -18,8 +18,8 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.model import load_model, Model
 from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
+from rolling_dynamics.scenario_model import load_model, Model
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import JointStates

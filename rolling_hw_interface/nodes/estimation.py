@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel

@@ -15,8 +15,8 @@ from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.contact_view import ContactView, NAMES
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
@@ -30,8 +30,8 @@ from rolling_hw_interface.nodes.model_parameters import (
     STATE_TOPIC,
     WORLD_FRAME,
 )
-from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, step_of
 from rolling_hw_interface.object_estimator import Estimate, VISION_TIMEOUT
+from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, step_of
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE, Stamped
 from rolling_node_kit.common_parameters import TF_RATE

@@ -11,7 +11,7 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.marker_meshes import marker_shapes
-from rolling_robotics.nodes.newest_frames import NewestFrames
+from rolling_robotics.scene.frames import NewestFrames
 from rolling_robotics.scene.scene import Line, Mesh
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory

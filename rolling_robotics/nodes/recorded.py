@@ -12,8 +12,8 @@ from rolling_dynamics.configuration import find_installed
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable, quoted
 from rolling_node_kit.parameters import Parameter
-from rolling_robotics.nodes.recording import typestore_with
-from rolling_robotics.recording_file import RecordingFile
+from rolling_robotics.recordings.recording_file import RecordingFile
+from rolling_robotics.recordings.writer import typestore_with
 
 
 class Recorded:

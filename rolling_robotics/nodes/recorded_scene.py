@@ -9,7 +9,7 @@ import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.nodes.marker_meshes import LINE_STRIP, marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.transforms import in_body, NANOSECONDS, Transforms
+from rolling_robotics.scene.frames import in_body, NANOSECONDS, Transforms
 from rolling_robotics.scene.parts import error_strips, ON_BODY, ON_GROUND
 from rolling_robotics.scene.scene import (
     ABOVE,

@@ -27,8 +27,8 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
-from rolling_robotics.nodes.interface_types import message_class
-from rolling_robotics.nodes.recording import Recording, Topic
+from rolling_robotics.recordings.interface_types import message_class
+from rolling_robotics.recordings.writer import Recording, Topic
 
 TAKE_PERIOD = 0.01  # s
 STOP_TIMEOUT = 2.0  # for the thread to end [s]

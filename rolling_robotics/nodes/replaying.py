@@ -25,9 +25,8 @@ from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_model, load_robot
 from rolling_node_kit.conversions import NANOSECONDS
 from rolling_node_kit.parameters import Parameter
 from rolling_planner.nodes.conversions import message_to_plan

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
+from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
 from rolling_node_kit.joint_state_codec import JointReader
 from rolling_node_kit.odometry_codec import decode_odometry

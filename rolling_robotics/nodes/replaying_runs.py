@@ -15,13 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.laboratory.answers import Answers
+from rolling_controller.laboratory.laboratory_subject import subject_of
 from rolling_controller.laboratory.laws import chosen_law
-from rolling_controller.nodes.answers import Answers
-from rolling_controller.nodes.hand import braking, hand_velocity
-from rolling_controller.nodes.laboratory_controller_node import TABLE
-from rolling_controller.nodes.laboratory_subject import subject_of
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.run_log import (
+from rolling_controller.laboratory.run_log import (
     BEGIN,
     NO_STATE,
     RESTARTED,
@@ -30,8 +27,11 @@ from rolling_controller.nodes.run_log import (
     steps_in,
     TOUCHING,
 )
+from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.laboratory_controller_node import TABLE
+from rolling_controller.predictor import Predictor
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded

@@ -4,8 +4,8 @@ import pytest
 from rolling_dynamics import configuration
 from rolling_dynamics.configuration import examples, find_installed, find_scenario
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_model
 import yaml
 
 

@@ -10,8 +10,8 @@ import pytest
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.design import open_loop
-from rolling_controller.nodes.tracker import Tracker
 from rolling_controller.nominal import MAX_KNOTS
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation import simulate

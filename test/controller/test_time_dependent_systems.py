@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.rails import Circle

@@ -20,13 +20,13 @@ from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.cli import main
 from rolling_robotics.commands.recordings import opened
-from rolling_robotics.mcap_records import CHUNK, HEAD, MAGIC
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
-from rolling_robotics.nodes.recording import Recording, Topic, typestore_with
 from rolling_robotics.nodes.replaying_estimates import replay_estimates
 from rolling_robotics.nodes.replaying_runs import replay_runs
-from rolling_robotics.recording_file import RecordingFile
+from rolling_robotics.recordings.mcap_records import CHUNK, HEAD, MAGIC
+from rolling_robotics.recordings.recording_file import RecordingFile
+from rolling_robotics.recordings.writer import Recording, Topic, typestore_with
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from std_msgs.msg import Int64MultiArray, String
 from tf2_msgs.msg import TFMessage

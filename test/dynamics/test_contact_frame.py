@@ -7,10 +7,10 @@ from contact_samples import ball_state
 import numpy as np
 import pytest
 from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contact.contact_view import ContactView
 from rolling_dynamics.contact.followed_coordinates import charted
+from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.errors import ScenarioError, SurfaceError
-from rolling_dynamics.nodes.contact_view import ContactView
-from rolling_dynamics.nodes.plant import Plant
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid, ExpressionSurface, Sphere

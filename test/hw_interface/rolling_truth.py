@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.nodes.plant import Plant
+from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import PlanarArm

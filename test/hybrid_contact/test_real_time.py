@@ -6,7 +6,7 @@ import sys
 PLANT = """
 import sys
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 
 model = load_model('laboratory_flip_up.yaml')
 before = 'scipy.integrate' in sys.modules

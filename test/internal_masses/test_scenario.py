@@ -218,7 +218,7 @@ def test_controller_of_a_ball_does_not_carry_scipy():
     file = SCENARIOS / 'point_mass_s_path.yaml'
     code = f"""
 import sys
-from rolling_controller.nodes.tracker import Tracker
+from rolling_controller.tracker import Tracker
 from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.scenario import load_scenario
 s = load_scenario({str(file)!r})

@@ -5,8 +5,8 @@ import math
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 import numpy as np
-from rolling_dynamics.nodes.model import load_model
-from rolling_dynamics.nodes.plant import Plant
+from rolling_dynamics.contact.plant import Plant
+from rolling_dynamics.scenario_model import load_model
 from rolling_dynamics.simulation import Stepper
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.odometry_codec import OdometryEncoder

@@ -14,7 +14,7 @@ import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.robot_model import load_robot
+from rolling_dynamics.scenario_model import load_robot
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER

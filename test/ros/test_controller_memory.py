@@ -18,9 +18,9 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.tracker import Tracker
-from rolling_dynamics.nodes.model import load_model
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit import single_goal_server
 from rolling_planner.plan import Plan

@@ -13,8 +13,8 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.nodes.model import load_model
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.qos import EVENT
 from rolling_planner import plan_rolling

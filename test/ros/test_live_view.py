@@ -17,8 +17,7 @@ from visualization_msgs.msg import MarkerArray
 pytest.importorskip('viser')
 
 from rolling_robotics.nodes.live_view import LiveOptions, LiveScene
-from rolling_robotics.nodes.newest_frames import NewestFrames
-from rolling_robotics.nodes.transforms import Transforms
+from rolling_robotics.scene.frames import NewestFrames, Transforms
 from rolling_robotics.viewer.serve import served
 
 pytestmark = pytest.mark.ros

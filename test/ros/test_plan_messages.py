@@ -12,7 +12,7 @@ import pytest
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import message_to_plan, plan_to_message

@@ -12,7 +12,7 @@ from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
-from rolling_robotics.nodes.recording import Recording, Topic
+from rolling_robotics.recordings.writer import Recording, Topic
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 

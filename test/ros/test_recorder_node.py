@@ -8,7 +8,7 @@ from nav_msgs.msg import Odometry
 import pytest
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import LATCHED, STREAM_WRITER
-from rolling_robotics.nodes.recording import typestore_with
+from rolling_robotics.recordings.writer import typestore_with
 from rosbags.highlevel import AnyReader
 
 COUNT = 50

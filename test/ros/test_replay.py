@@ -13,7 +13,7 @@ from rolling_controller.nodes.design import design_law
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import accel_command, nanoseconds_to_time
 from rolling_node_kit.odometry_codec import OdometryEncoder
@@ -21,8 +21,8 @@ from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.recording import Recording, Topic
 from rolling_robotics.nodes.replaying import replay
+from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros

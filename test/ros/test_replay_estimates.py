@@ -9,7 +9,7 @@ from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.nodes.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
+from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
 from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
@@ -22,8 +22,8 @@ from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_robotics.cli import main
 from rolling_robotics.nodes import replaying_estimates
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.recording import Recording, Topic
 from rolling_robotics.nodes.replaying_estimates import replay_estimates
+from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import Int64MultiArray, String
 
 START = np.array([-1.1513490, 1.7197844, -2.1392317])  # the hand level at the origin

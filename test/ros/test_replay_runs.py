@@ -8,29 +8,37 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
+from rolling_controller.laboratory.answers import Answers
+from rolling_controller.laboratory.laboratory_subject import PlanarSource, subject_of
 from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.laboratory.run_log import (
+    BEGIN,
+    KEPT,
+    RESTARTED,
+    RunLog,
+    SAFE,
+    Step,
+    steps_in,
+)
 from rolling_controller.nodes import trial as trial_module
-from rolling_controller.nodes.answers import Answers
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
-from rolling_controller.nodes.laboratory_subject import PlanarSource, subject_of
-from rolling_controller.nodes.predictor import Predictor
-from rolling_controller.nodes.run_log import BEGIN, KEPT, RESTARTED, RunLog, SAFE, Step, steps_in
+from rolling_controller.predictor import Predictor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.nodes.model import load_model
+from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
+from rolling_robotics.demo.laboratory.lockstep_trials import HAND, OBJECT, parameters_of
 from rolling_robotics.nodes import replaying_runs
-from rolling_robotics.nodes.lockstep_trials import HAND, OBJECT, parameters_of
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.recording import Recording, Topic
 from rolling_robotics.nodes.replaying_runs import replay_runs
+from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import Int64MultiArray, String
 
 EPOCH, PERIOD, STEPS = 10**18, 1_000_000, 160  # ns, ns

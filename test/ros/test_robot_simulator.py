@@ -6,7 +6,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
-from rolling_dynamics.nodes.robot_model import load_robot
+from rolling_dynamics.scenario_model import load_robot
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from sensor_msgs.msg import JointState

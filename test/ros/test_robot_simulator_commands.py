@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rolling_dynamics.nodes.robot_model import load_robot
 from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import Stepper
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds

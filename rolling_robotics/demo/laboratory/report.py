@@ -86,7 +86,7 @@ def in_lockstep(
             done = run_many(demo.experiment, [law], seeds, duration=length)
             out[law] = [not trial.failure for trial in done]
         return out
-    from rolling_robotics.nodes.lockstep_trials import LockstepTrials  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.lockstep_trials import LockstepTrials  # noqa: PLC0415
 
     trials = LockstepTrials(demo)
     for t in seen:

@@ -1,4 +1,4 @@
-"""Tracking of a plan as a pure ``step(t, x)``: control, errors and margins; no ROS."""
+"""Tracking of a plan as a pure ``step(t, x)``: control, errors and margins."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Tracker:
         k = int(np.searchsorted(times, t, side='right')) - 1
         k = min(max(k, 0), len(times) - 2)
         s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
-        return (1.0 - s) * states[k] + s * states[k + 1]
+        return np.asarray((1.0 - s) * states[k] + s * states[k + 1])
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:
         low = {name: margin for name, margin in margins.items() if not margin > 0.0}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable
 from rolling_robotics.console import say
-from rolling_robotics.recording_file import RecordingFile
+from rolling_robotics.recordings.recording_file import RecordingFile
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Contact coordinates (u_o, v_o, u_h, v_h, psi) of poses; no ROS."""
+"""Contact coordinates (u_o, v_o, u_h, v_h, psi) of poses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ContactView:
         """Watch these two surfaces."""
         self._surfaces = (object_surface, hand_surface)
         self._charts = [0, 0]
-        self._near: list[NDArray | None] = [None, None]
+        self._near: list[NDArray[np.float64] | None] = [None, None]
         self._evaluate = [
             [_evaluator(surface, c) for c in range(len(surface.charts))]
             for surface in self._surfaces
@@ -72,7 +72,7 @@ class ContactView:
 
     def _locate(
         self, body: int, X_WB: NDArray[np.float64], p_WC: NDArray[np.float64]
-    ) -> tuple[NDArray, NDArray, NDArray]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         surface = self._surfaces[body]
         p_BC = X_WB[:3, :3].T @ (p_WC - X_WB[:3, 3])
         chart = self._charts[body]
@@ -88,7 +88,9 @@ class ContactView:
             self._near[body] = uv  # where the next search begins
         return uv, R, p_BC
 
-    def _geometry(self, body: int, chart: int, uv: NDArray) -> tuple[float, NDArray]:
+    def _geometry(
+        self, body: int, chart: int, uv: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
         """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
         values = self._surfaces[body].parameter_values
         out = self._evaluate[body][chart](uv, values)

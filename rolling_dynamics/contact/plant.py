@@ -1,5 +1,5 @@
 """
-The simulated plant behind the simulator node: a pure ``step(control, dt)``, no ROS.
+The simulated plant behind the simulator node: a pure ``step(control, dt)``.
 
 It holds the state, applies commands, brakes the hand where there are none, and stops where the
 contact leaves its envelope.
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
 
 
@@ -134,12 +135,14 @@ def _observation(system: ContactSystem) -> ca.Function:
         values['v_WH_H'],
     )
     body = ca.vertcat(_quaternion(X_WO[:3, :3]), X_WO[:3, 3], w_WO_O, v_WO_O)
-    mode = system.mode
+    mode, wrench = system.mode, system.mode.wrench
+    if wrench is None:
+        raise ParameterError(f'{system.name} gives no wrench of the contact')
     out = ca.vertcat(
         hand,
         body,
         ca.vec(X_WCh),
-        mode.wrench(x, u, t, p),
+        wrench(x, u, t, p),
         *(guard(x, u, t, p) for guard in mode.guards.values()),
     )
     function = ca.Function('observation', [x, u, t, p], [ca.densify(out)])

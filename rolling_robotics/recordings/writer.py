@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.text import quoted
-from rolling_robotics.nodes.interface_types import share_folders
+from rolling_robotics.recordings.interface_types import share_folders
 from rosbags.interfaces import (
     Connection,
     Qos,
@@ -108,7 +108,7 @@ class Recording:
         self.fault = ''
         self._flushed = 0  # messages that stand in the file
         self._lock = threading.Lock()  # topics are added while messages are written
-        self._queue: queue.Queue = queue.Queue(longest_queue)
+        self._queue: queue.Queue[tuple[str, int, bytes] | None] = queue.Queue(longest_queue)
         self._connections: dict[str, Connection] = {}
         self._thread = threading.Thread(target=self._write, name='recording', daemon=True)
         self._thread.start()

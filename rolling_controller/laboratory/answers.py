@@ -1,10 +1,9 @@
-"""A run of a law, from states to commands: node and replay step the same object; no ROS."""
+"""A run of a law, from states to commands: node and replay step the same object."""
 
 from __future__ import annotations
 
-from rolling_controller.laboratory.laws import ExperimentLaw
-from rolling_controller.nodes.machine import Array
-from rolling_controller.nodes.predictor import Predictor
+from rolling_controller.laboratory.laws import Array, ExperimentLaw
+from rolling_controller.predictor import Predictor
 
 
 class Answers:

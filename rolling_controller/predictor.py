@@ -1,4 +1,4 @@
-"""The state now, from a state some milliseconds ago and the commands since; no ROS."""
+"""The state now, from a state some milliseconds ago and the commands since."""
 
 from __future__ import annotations
 

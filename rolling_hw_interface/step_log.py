@@ -7,11 +7,11 @@ numbers of commands, joint states and images that it took, and the stamps of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.nodes.estimation import Inputs
 
 BEGIN, ENABLED, FORGET = 1, 2, 4  # flags: starts anew, takes images, waits for an image first
 HEAD = 5  # numbers before the stamps
@@ -51,8 +51,17 @@ class Step:
         return [self.now, self.flags, *map(len, kinds), *(s for kind in kinds for s in kind)]
 
 
-def step_of(now: int, flags: int, inputs: Inputs) -> Step:
-    """Return the step that took these inputs."""
+class Stamped(Protocol):
+    """A message with its time."""
+
+    @property
+    def stamp(self) -> int:
+        """Time [ns]."""
+        ...
+
+
+def step_of(now: int, flags: int, inputs: Sequence[Sequence[Stamped]]) -> Step:
+    """Return the step that took these commands, joint states and images."""
     return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in inputs))
 
 

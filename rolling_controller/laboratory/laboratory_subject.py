@@ -1,4 +1,4 @@
-"""States and commands of an experiment in the laboratory, in the plane or in space; no ROS."""
+"""States and commands of an experiment in the laboratory, in the plane or in space."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.laboratory.laws import PLANAR, Prepared, SPATIAL
 from rolling_controller.laboratory.subject import laboratory_of, spatial_body_of
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
-from rolling_dynamics.nodes.measurements import Source
-from rolling_dynamics.nodes.model import Model
+from rolling_dynamics.scenario_model import Model
 
 Array = NDArray[np.float64]
 IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand

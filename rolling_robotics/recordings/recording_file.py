@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.regular_file import open_regular, read_regular
 from rolling_dynamics.text import printable, quoted
-from rolling_robotics.mcap_records import (
+from rolling_robotics.recordings.mcap_records import (
     Block,
     Contents,
     DamageError,

@@ -1,20 +1,22 @@
-"""The contact system that a scenario describes, as the nodes use it; no ROS."""
+"""What a scenario describes, as simulators, controllers and estimators use it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots import robot_view, RobotView
 from rolling_dynamics.scenario import load_scenario, Scenario
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Model:
+class ScenarioModel:
     """
     A system with its numbers.
 
@@ -23,7 +25,7 @@ class Model:
     title
         What it is, for the log.
     system
-        The system, in the representation without chart singularities.
+        The system.
     params
         Its parameters p.
     start
@@ -36,11 +38,18 @@ class Model:
     """
 
     title: str
-    system: ContactSystem
+    system: RollingSystem
     params: NDArray[np.float64]
     start: NDArray[np.float64]
     control_limits: NDArray[np.float64] | None
     scenario: Scenario
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model(ScenarioModel):
+    """An object on a hand, in the representation without chart singularities."""
+
+    system: ContactSystem
 
     @property
     def mu(self) -> float:
@@ -53,9 +62,34 @@ class Model:
         return float(self.params[self.system.parameters.slice('mu_spin')][0])
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RobotModel(ScenarioModel):
+    """
+    A rolling robot.
+
+    Attributes
+    ----------
+    view
+        What it shows of itself.
+
+    """
+
+    view: RobotView
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether the scenario asks for the motion beyond rolling."""
+        return 'hybrid' in self.scenario.raw
+
+    @property
+    def sliding(self) -> bool:
+        """Whether a motion beyond rolling goes on after slip begins; of itself it does."""
+        return bool(self.scenario.raw.get('hybrid', {'sliding': True}).get('sliding', False))
+
+
 def load_model(scenario_file: str) -> Model:
     """
-    Return the model of a scenario file.
+    Return the object and hand of a scenario file.
 
     Parameters
     ----------
@@ -65,7 +99,7 @@ def load_model(scenario_file: str) -> Model:
     Raises
     ------
     ParameterError, ScenarioError
-        There is no such file, or an entry is wrong.
+        There is no such file, an entry is wrong, or it describes something else.
 
     """
     scenario = load_scenario(scenario_file)
@@ -73,18 +107,28 @@ def load_model(scenario_file: str) -> Model:
         raise ParameterError(
             f'{scenario_file}: system is {scenario.system.name!r}; these nodes run {"contact"!r}'
         )
-    system, x0 = cast('ContactSystem', scenario.system), scenario.x0
+    system = cast('ContactSystem', scenario.system)
     if system.representation.name != 'attitude':
         raise ParameterError(
             f"{scenario_file}: representation must be 'attitude', got "
             f'{system.representation.name!r}'
         )
+    return Model(**_numbers(scenario))
+
+
+def load_robot(scenario_file: str) -> RobotModel:
+    """Return the robot of a scenario file; arguments and errors as :func:`load_model`."""
+    scenario = load_scenario(scenario_file)
+    return RobotModel(view=robot_view(scenario.system, scenario.p), **_numbers(scenario))
+
+
+def _numbers(scenario: Scenario) -> dict[str, Any]:
     limits = scenario.control_limits
-    return Model(
-        title=scenario.name,
-        system=system,
-        params=scenario.p,
-        start=x0,
-        control_limits=limits if np.any(np.isfinite(limits)) else None,
-        scenario=scenario,
-    )
+    return {
+        'title': scenario.name,
+        'system': scenario.system,
+        'params': scenario.p,
+        'start': scenario.x0,
+        'control_limits': limits if np.any(np.isfinite(limits)) else None,
+        'scenario': scenario,
+    }

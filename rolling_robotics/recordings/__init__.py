@@ -1,0 +1,1 @@
+"""Recordings in MCAP: reading them, damaged ones too, and writing them; without ROS."""
