@@ -306,7 +306,6 @@ NAMED_STILL = {
     'rolling_robotics.experiments': 'an experiment has the name of a system',
     'rolling_robotics.figures.paths': 'a figure of the contact system alone',
     'rolling_robotics.friction_report': 'a report of mass-driven bodies alone',
-    'rolling_robotics.nodes.replaying': 'hands are recorded by other topics than robots',
     'rolling_robotics.result': 'meanings of margins',
 }
 

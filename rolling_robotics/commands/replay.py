@@ -40,33 +40,10 @@ def run(args: Namespace) -> int:
         opened('replay', args.recording, args.scenario) as recorded,
         Progress('replaying') as progress,
     ):
-        from rolling_robotics.nodes.replaying import PLAN, replay  # noqa: PLC0415
-        from rolling_robotics.nodes.replaying_estimates import replay_estimates  # noqa: PLC0415
-        from rolling_robotics.nodes.replaying_runs import replay_runs  # noqa: PLC0415
+        from rolling_robotics.nodes.replay.replayer import replay  # noqa: PLC0415
 
-        progress.say('estimates')
-        estimates = replay_estimates(recorded)
-        trials = replay_runs(recorded, progress.say)
-        other = (estimates or trials) and not recorded.topic(PLAN)
-        runs = [] if other else replay(recorded, progress.say)
-    for stream in estimates:
-        print(f'{stream.topic}: {stream.equal} of {stream.recorded} estimates equal bit by bit')
-    for k, trial in enumerate(trials, 1):
-        print(
-            f'run {k}, {trial.law}: {trial.equal} of {trial.recorded} commands equal bit by bit, '
-            f'greatest difference {trial.difference:.3g}'
-        )
-        if trial.lost:
-            print(f'  {trial.lost} not computed, a state that they took is not in the recording')
-        missing = trial.steps - trial.lost - trial.recorded
-        if missing:
-            print(f'  {missing} not compared, they are not in the recording')
-    for k, run in enumerate(runs, 1):
-        kind = 'open loop' if run.open_loop else 'closed loop'
-        print(
-            f'execution {k}, {kind}: {run.equal} of {len(run.replayed)} commands equal bit by '
-            f'bit, greatest difference {run.difference:.3g}'
-        )
-    same = all(run.replayed and run.equal == len(run.replayed) for run in runs)
-    same = same and all(trial.same for trial in trials)
-    return 0 if same and all(s.equal == s.recorded for s in estimates) else 1
+        found = replay(recorded, progress.say)
+    for replayed in found:
+        for line in replayed.lines():
+            print(line)
+    return 0 if all(replayed.same for replayed in found) else 1

@@ -21,7 +21,7 @@ from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiments import RECORDER
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient
-from rolling_robotics.nodes.replaying_runs import REPLAYED
+from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 

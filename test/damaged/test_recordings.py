@@ -22,8 +22,8 @@ from rolling_robotics.cli import main
 from rolling_robotics.commands.recordings import opened
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
-from rolling_robotics.nodes.replaying_estimates import replay_estimates
-from rolling_robotics.nodes.replaying_runs import replay_runs
+from rolling_robotics.nodes.replay.estimates import replay_estimates
+from rolling_robotics.nodes.replay.runs import replay_runs
 from rolling_robotics.recordings.mcap_records import CHUNK, HEAD, MAGIC
 from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import Recording, Topic, typestore_with

@@ -21,7 +21,7 @@ from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replaying import replay
+from rolling_robotics.nodes.replay.executions import replay_executions
 from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import String
 
@@ -113,18 +113,19 @@ def good(tmp_path_factory):
 
 def test_every_command_is_found_bit_by_bit(good):
     with Recorded(good) as recorded:
-        (run,) = replay(recorded)
-    assert (len(run.recorded), run.equal, run.difference) == (STEPS, STEPS, 0.0)
-    assert np.abs(run.recorded).max() > 1e-3  # there was something to do
-    assert run.times == [k * STEP * 1e-9 for k in range(STEPS)]
+        (run,) = replay_executions(recorded)
+    assert (run.recorded, run.equal, run.difference) == (STEPS, STEPS, 0.0)
+    assert np.abs([a.recorded for a in run.answers]).max() > 1e-3  # there was something to do
+    assert [a.stamp for a in run.answers] == [START + k * STEP for k in range(STEPS)]
 
 
 def test_open_loop_is_replayed_without_feedback(tmp_path):
     folder = write_recording(tmp_path / 'bag', settings(open_loop=True))
     with Recorded(folder) as recorded:
-        (run,) = replay(recorded)
-    assert (run.open_loop, run.equal) == (True, STEPS)
-    assert np.array(run.replayed) == pytest.approx(np.tile([0.01, 0.01, 0, 0, 0, 0], (STEPS, 1)))
+        (run,) = replay_executions(recorded)
+    assert (run.title, run.equal) == ('execution 1, open loop', STEPS)
+    computed = np.array([a.computed for a in run.answers])
+    assert computed == pytest.approx(np.tile([0.01, 0.01, 0, 0, 0, 0], (STEPS, 1)))
 
 
 def test_command_line_tells_and_finds_a_single_changed_bit(good, tmp_path, capsys):
@@ -152,7 +153,7 @@ def test_other_weights_give_other_commands(tmp_path):
                 yield name, stamp, dataclasses.replace(message, data=json.dumps(values))
 
         recorded.messages = heavier
-        (run,) = replay(recorded)
+        (run,) = replay_executions(recorded)
     assert run.equal < STEPS
 
 
@@ -164,7 +165,7 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     assert 'is no recording' in capsys.readouterr().err
     by_clock = write_recording(tmp_path / 'clock', settings(use_sim_time=False))
     with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='by the clock'):
-        replay(recorded)
+        replay_executions(recorded)
     damaged = tmp_path / 'damaged'
     shutil.copytree(good, damaged)
     path = next(damaged.glob('*.mcap'))

@@ -20,9 +20,9 @@ from rolling_node_kit.cdr import (
 from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_robotics.cli import main
-from rolling_robotics.nodes import replaying_estimates
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replaying_estimates import replay_estimates
+from rolling_robotics.nodes.replay import estimates as replaying_estimates
+from rolling_robotics.nodes.replay.estimates import replay_estimates
 from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import Int64MultiArray, String
 

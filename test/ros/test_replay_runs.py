@@ -35,9 +35,9 @@ from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
 from rolling_robotics.demo.laboratory.lockstep_trials import HAND, OBJECT, parameters_of
-from rolling_robotics.nodes import replaying_runs
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replaying_runs import replay_runs
+from rolling_robotics.nodes.replay import runs as replaying_runs
+from rolling_robotics.nodes.replay.runs import replay_runs
 from rolling_robotics.recordings.writer import Recording, Topic
 from std_msgs.msg import Int64MultiArray, String
 
@@ -186,11 +186,11 @@ def check(folder, laws):
         steps = [
             s for _, _, m in recorded.messages(['controller/steps']) for s in steps_in(m.data)
         ]
-    assert [run.law for run in runs] == list(laws)
+    assert [run.title.partition(', ')[2] for run in runs] == list(laws)
     for run in runs:
-        assert run.equal == run.recorded == run.steps > 0.9 * STEPS
+        assert run.equal == run.recorded == len(run.answers) > 0.9 * STEPS
         assert run.difference == 0.0
-    assert sum(run.steps for run in runs) == len(steps)
+    assert sum(len(run.answers) for run in runs) == len(steps)
     return steps
 
 
@@ -247,7 +247,7 @@ def test_another_log_gives_other_commands(damping, monkeypatch, change):
     changed_log(monkeypatch, change)
     with Recorded(damping) as recorded:
         runs = replay_runs(recorded)
-    assert any(run.equal < run.steps for run in runs)
+    assert any(run.equal < len(run.answers) for run in runs)
 
 
 def test_a_run_that_began_before_the_recording_is_left_out(damping, monkeypatch):
@@ -264,8 +264,8 @@ def test_a_run_that_began_before_the_recording_is_left_out(damping, monkeypatch)
 
         monkeypatch.setattr(recorded, 'messages', without_the_first)
         runs = replay_runs(recorded)
-    assert [run.law for run in runs] == ['open_loop', 'closed_loop']
-    assert all(run.equal == run.steps for run in runs)
+    assert [run.title for run in runs] == ['run 1, open_loop', 'run 2, closed_loop']
+    assert all(run.equal == len(run.answers) for run in runs)
 
 
 def test_what_cannot_be_replayed_is_told(damping, monkeypatch):
@@ -281,13 +281,15 @@ def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
     complete = Recorded.raw
 
     def without_some(self, names):
-        lossy = names == ['hand/odometry', 'object/odometry']
-        return (m for k, m in enumerate(complete(self, names)) if not (lossy and k == 100))
+        lossy = names == ['hand/odometry']
+        return (m for k, m in enumerate(complete(self, names)) if not (lossy and k == 50))
 
     monkeypatch.setattr(Recorded, 'raw', without_some)
     with Recorded(damping) as recorded:
         first, *others = replay_runs(recorded)
-    assert 0 < first.recorded == first.equal == first.steps - first.lost < first.steps
+    assert (
+        0 < first.recorded == first.equal == len(first.answers) - first.lost < len(first.answers)
+    )
     assert not first.same
     assert all(run.same for run in others)
     assert main(['replay', str(damping)]) == 1

@@ -1,5 +1,5 @@
 """
-Replay of a recorded estimator: the same messages at the same steps, in one process.
+Estimates, computed anew: the same messages at the same steps.
 
 The estimator logs which messages each of its steps took, and when. Recorded with its inputs, and
 with its parameters, that is all on which its estimates depend, so a replay finds them again bit by
@@ -10,43 +10,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
 from rolling_node_kit.joint_state_codec import JointReader
-from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayed import Answer, Array, recorded_values, Replayed
 
-Array = NDArray[np.float64]
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'
 HAND, OBJECT = 'hand/odometry', 'object/odometry'
-
-
-@dataclass
-class ReplayedEstimates:
-    """
-    One stream of estimates.
-
-    Attributes
-    ----------
-    topic
-        Where it was published.
-    recorded, equal
-        Number of estimates that are recorded, and of those that came out bit by bit.
-
-    """
-
-    topic: str
-    recorded: int = 0
-    equal: int = 0
 
 
 class _Queue:
@@ -77,9 +54,9 @@ class _Queue:
         return out
 
 
-def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
+def replay_estimates(recorded: Recorded) -> list[Replayed]:
     """
-    Compute every estimate of a recording anew and compare.
+    Compute every estimate of a recording anew.
 
     Parameters
     ----------
@@ -88,8 +65,8 @@ def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
 
     Returns
     -------
-    list of ReplayedEstimates
-        For the hand and for the object; empty if there was no estimator.
+    list of Replayed
+        For the hand and for the object, as far as they were estimated.
 
     Raises
     ------
@@ -111,7 +88,7 @@ def replay_estimates(recorded: Recorded) -> list[ReplayedEstimates]:
         found[HAND][stamp] = hand
         if estimate is not None:
             found[OBJECT][stamp] = estimate.object_
-    return [_compared(recorded, topic, computed) for topic, computed in found.items()]
+    return [_compared(recorded, topic, computed) for topic, computed in found.items() if computed]
 
 
 def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]) -> Iterator[Any]:
@@ -146,13 +123,12 @@ def _unless_refused(read: Callable[[bytes], Any]) -> Callable[[bytes], Any | Non
     return reader
 
 
-def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> ReplayedEstimates:
+def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> Replayed:
     """Compare what is recorded up to the last step of the log."""
-    out, last = ReplayedEstimates(topic), max(computed, default=-1)
-    for _, _, data in recorded.raw([topic]):
-        stamp, state = decode_odometry(data)
-        if stamp > last:
-            continue
-        out.recorded += 1
-        out.equal += stamp in computed and computed[stamp].tobytes() == state.tobytes()
-    return out
+    last = max(computed, default=-1)
+    answers = [
+        Answer(stamp, computed.get(stamp), values)
+        for stamp, values in recorded_values(recorded, topic)
+        if stamp <= last
+    ]
+    return Replayed(topic, 'estimates', answers)

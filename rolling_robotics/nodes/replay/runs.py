@@ -1,5 +1,5 @@
 """
-Replay of the runs of the laboratory: the same states through the same laws, in one process.
+Runs of the laboratory, computed anew: the same states through the same laws.
 
 The controller logs which state each command answered and when it was to act. Recorded with the
 states and with its parameters, that is all on which its commands depend: they come out bit by bit,
@@ -8,13 +8,9 @@ by the clock as well as in simulated time. Plans and laws are computed anew.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.laboratory_subject import subject_of
 from rolling_controller.laboratory.laws import chosen_law
@@ -32,64 +28,23 @@ from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
-from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
-from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayed import (
+    Answer,
+    Array,
+    recorded_by_stamp,
+    recorded_values,
+    Replayed,
+)
 
-Array = NDArray[np.float64]
 STEPS, SETTINGS = 'controller/steps', 'controller/settings'
 COMMANDS, HAND, OBJECT = 'hand/accel_command', 'hand/odometry', 'object/odometry'
 REPLAYED = (STEPS, SETTINGS, COMMANDS, HAND, OBJECT)  # topics that a replay needs
 
 
-@dataclass
-class ReplayedRun:
+def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
     """
-    One run of an experiment.
-
-    Attributes
-    ----------
-    law
-        Name of its law.
-    steps
-        Number of commands that were sent.
-    recorded, equal
-        Number of those that are recorded, and of those that came out bit by bit.
-    difference
-        Greatest difference of a component.
-    lost
-        Number of commands that are not computed, from the first one of the run on that answered a
-        state which is not recorded.
-
-    """
-
-    law: str
-    steps: int = 0
-    recorded: int = 0
-    equal: int = 0
-    difference: float = 0.0
-    lost: int = 0
-
-    @property
-    def same(self) -> bool:
-        """Whether it was computed whole, and all that is recorded of it came out."""
-        return not self.lost and 0 < self.recorded == self.equal
-
-    def compare(self, command: Array | None, recorded: Array | None) -> None:
-        """Count a command, None where it is lost, and compare it with what is recorded of it."""
-        self.steps += 1
-        self.lost += command is None
-        if command is not None and recorded is not None:
-            self.recorded += 1
-            self.equal += command.tobytes() == recorded.tobytes()
-            self.difference = max(self.difference, float(np.abs(command - recorded).max()))
-
-
-def replay_runs(
-    recorded: Recorded, say: Callable[[str], None] = lambda _: None
-) -> list[ReplayedRun]:
-    """
-    Compute the commands of every run anew and compare.
+    Compute the commands of every run anew.
 
     Parameters
     ----------
@@ -100,7 +55,7 @@ def replay_runs(
 
     Returns
     -------
-    list of ReplayedRun
+    list of Replayed
         Those that begin in the recording; empty if there was no run of the laboratory.
 
     Raises
@@ -122,14 +77,14 @@ def replay_runs(
         )
     say('laws of the laboratory')
     laboratory = _Laboratory(recorded, settings[0])
-    commands = _recorded_commands(recorded)
+    commands = recorded_by_stamp(recorded, COMMANDS)
     say('commands')
-    runs: list[ReplayedRun] = []
+    runs: list[Replayed] = []
     for step, at, u in laboratory.commands(steps, settings):
         if step.flags & BEGIN:
-            runs.append(ReplayedRun(settings[len(runs)]['law']))
+            runs.append(Replayed(f'run {len(runs) + 1}, {settings[len(runs)]["law"]}'))
         waiting = commands[at]
-        runs[-1].compare(u, waiting.popleft() if waiting else None)
+        runs[-1].answers.append(Answer(at, u, waiting.popleft() if waiting else None))
     return runs
 
 
@@ -144,9 +99,8 @@ class _Laboratory:
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
         self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
-        for topic, _, data in recorded.raw([HAND, OBJECT]):
-            stamp, values_of_body = decode_odometry(data)
-            self._bodies[topic][stamp] = values_of_body
+        for topic, found in self._bodies.items():
+            found.update(recorded_values(recorded, topic))
         self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
 
     def commands(
@@ -196,12 +150,3 @@ class _Laboratory:
 
     def _is_recorded(self, stamp: int) -> bool:
         return stamp == NO_STATE or all(stamp in found for found in self._bodies.values())
-
-
-def _recorded_commands(recorded: Recorded) -> dict[int, deque[Array]]:
-    """Return the recorded accelerations of the hand by their stamps [ns], in their order."""
-    out: dict[int, deque[Array]] = defaultdict(deque)
-    for _, _, data in recorded.raw([COMMANDS]):
-        taken = decode_stamped(data, ACCEL)
-        out[taken.stamp].append(hand_control(taken.values))
-    return out

@@ -1,0 +1,138 @@
+"""What a replay gives: commands and estimates, each beside what was recorded."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
+from rolling_node_kit.odometry_codec import decode_odometry
+from rolling_robotics.nodes.recorded import Recorded
+
+Array = NDArray[np.float64]
+Timed = tuple[int, Array]  # stamp [ns] and values
+
+
+class Answer(NamedTuple):
+    """
+    One command or estimate.
+
+    Attributes
+    ----------
+    stamp
+        Its time [ns].
+    computed
+        Its numbers; None where what they are computed from is not in the recording.
+    recorded
+        Those in the recording; None where it has none.
+
+    """
+
+    stamp: int
+    computed: Array | None
+    recorded: Array | None
+
+
+@dataclass
+class Replayed:
+    """
+    One execution, run or stream, computed anew.
+
+    Attributes
+    ----------
+    title
+        What it is.
+    noun
+        What was computed.
+    answers
+        Each of them.
+
+    """
+
+    title: str
+    noun: str = 'commands'
+    answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def _pairs(self) -> list[tuple[Array, Array]]:
+        return [
+            (a.computed, a.recorded)
+            for a in self.answers
+            if a.computed is not None and a.recorded is not None
+        ]
+
+    @property
+    def recorded(self) -> int:
+        """Number of answers that are recorded and computed."""
+        return len(self._pairs)
+
+    @property
+    def equal(self) -> int:
+        """Number of answers that are equal bit by bit."""
+        return sum(a.tobytes() == b.tobytes() for a, b in self._pairs)
+
+    @property
+    def difference(self) -> float:
+        """Greatest difference of a component."""
+        return max((float(np.abs(a - b).max()) for a, b in self._pairs), default=0.0)
+
+    @property
+    def lost(self) -> int:
+        """Number of answers that could not be computed."""
+        return sum(a.computed is None for a in self.answers)
+
+    @property
+    def same(self) -> bool:
+        """Whether it was computed whole, and all that is recorded of it came out."""
+        return not self.lost and 0 < self.equal == self.recorded
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a user."""
+        yield (
+            f'{self.title}: {self.equal} of {self.recorded} {self.noun} equal bit by bit, '
+            f'greatest difference {self.difference:.3g}'
+        )
+        if self.lost:
+            yield f'  {self.lost} not computed, a state that they took is not in the recording'
+        missing = len(self.answers) - self.lost - self.recorded
+        if missing:
+            yield f'  {missing} not compared, they are not in the recording'
+
+
+def recorded_values(recorded: Recorded, topic: str) -> Iterator[Timed]:
+    """
+    Yield stamps and values of accelerations, odometry or efforts, in the order of arrival.
+
+    Raises
+    ------
+    ParameterError
+        The topic holds other messages.
+
+    """
+    kind = recorded.topics.get(recorded.topic(topic) or '', '')
+    if kind.endswith('/JointState'):
+        for _, _, message in recorded.messages([topic]):
+            stamp = message.header.stamp
+            yield stamp.sec * 10**9 + stamp.nanosec, np.array(message.effort, dtype=float)
+        return
+    for _, _, data in recorded.raw([topic]):
+        if kind.endswith('/Odometry'):
+            yield decode_odometry(data)
+        elif kind.endswith('/AccelStamped'):
+            accel = decode_stamped(data, ACCEL)
+            yield accel.stamp, hand_control(accel.values)
+        else:
+            raise ParameterError(f'{recorded.path}: {topic} holds {kind}, which is not replayed')
+
+
+def recorded_by_stamp(recorded: Recorded, topic: str) -> dict[int, deque[Array]]:
+    """Return the values of a topic by their stamps [ns], in their order."""
+    out: dict[int, deque[Array]] = defaultdict(deque)
+    for stamp, values in recorded_values(recorded, topic):
+        out[stamp].append(values)
+    return out

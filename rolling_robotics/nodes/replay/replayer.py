@@ -1,0 +1,36 @@
+"""Replay of whatever a recording holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.estimates import replay_estimates
+from rolling_robotics.nodes.replay.executed import PLAN
+from rolling_robotics.nodes.replay.executions import replay_executions
+from rolling_robotics.nodes.replay.replayed import Replayed
+from rolling_robotics.nodes.replay.runs import replay_runs
+
+
+def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
+    """
+    Compute every estimate and command of a recording anew.
+
+    Parameters
+    ----------
+    recorded
+        The recording.
+    say
+        Told what is at work.
+
+    Raises
+    ------
+    ParameterError
+        Nothing in it can be replayed, or a part of what is needed is missing.
+
+    """
+    say('estimates')
+    found = [*replay_estimates(recorded), *replay_runs(recorded, say)]
+    if not found or recorded.topic(PLAN):
+        found += replay_executions(recorded, say)
+    return found
