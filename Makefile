@@ -27,7 +27,7 @@ STAMP_DOCS := $(VENV)/.stamp-docs-$(PLACE)
 
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
-    rolling_robotics rolling_node_kit tools setup.py
+    rolling_robotics rolling_node_kit benchmarks tools setup.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -102,7 +102,7 @@ demo: setup
 	$(BIN)/rolling demo ball_on_plate
 
 bench: setup $(if $(VENV),$(STAMP_BENCH))
-	$(BIN)/python -m rolling_robotics.bench
+	$(BIN)/python -m benchmarks
 
 docs: setup $(if $(VENV),$(STAMP_DOCS))
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

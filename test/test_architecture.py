@@ -212,6 +212,13 @@ def test_no_module_imports_itself_through_others():
     assert find_circle(import_graph()) is None
 
 
+@pytest.mark.parametrize('path', FILES, ids=module_name)
+def test_no_package_imports_the_benchmarks(path):
+    """They are not installed; only the old command leads to them."""
+    found = 'benchmarks' in top_levels(imports_of(path))
+    assert found == (module_name(path) == 'rolling_robotics.bench')
+
+
 def test_every_package_is_in_a_layer():
     found = {path.parent.name for path in ROOT.glob('rolling_*/__init__.py')}
     assert found == set(LAYERS)
@@ -302,7 +309,6 @@ def test_question_is_found(source):
 
 NAMES = {path.stem for path in (ROOT / 'rolling_robotics' / 'plugins').glob('[a-z]*.py')}
 NAMED_STILL = {
-    'rolling_robotics.bench.registry': 'benchmarks by topic',
     'rolling_robotics.experiments': 'an experiment has the name of a system',
     'rolling_robotics.figures.paths': 'a figure of the contact system alone',
     'rolling_robotics.friction_report': 'a report of mass-driven bodies alone',

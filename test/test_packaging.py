@@ -12,6 +12,7 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
+from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
@@ -31,6 +32,21 @@ def setup_arguments():
     values = {keyword.arg: keyword.value for keyword in call.keywords}
     wanted = ('extras_require', 'install_requires', 'license', 'version')
     return {name: ast.literal_eval(values[name]) for name in wanted}
+
+
+def test_wheel_holds_the_packages_and_nothing_else():
+    tree = ast.parse((ROOT / 'setup.py').read_text(encoding='utf-8'))
+    call = next(
+        n
+        for n in ast.walk(tree)
+        if getattr(n, 'func', None)
+        and n.args == []
+        and getattr(n.func, 'id', '') == 'find_packages'
+    )
+    found = find_packages(ROOT, **{k.arg: ast.literal_eval(k.value) for k in call.keywords})
+    assert {name.partition('.')[0] for name in found} == {
+        path.parent.name for path in ROOT.glob('rolling_*/__init__.py')
+    }
 
 
 def entry_points():

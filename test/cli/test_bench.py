@@ -4,11 +4,11 @@ import json
 import sys
 from types import ModuleType
 
+from benchmarks.__main__ import main
+from benchmarks.registry import GROUPS
+from benchmarks.row import Row
 import numpy as np
 import pytest
-from rolling_robotics.bench.__main__ import main
-from rolling_robotics.bench.registry import GROUPS
-from rolling_robotics.bench.row import Row
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """What is told of a loop beside a thread that only sleeps."""
 
+from benchmarks.loop_timing import PERIOD, Timing
 import numpy as np
 import pytest
-from rolling_robotics.bench.loop_timing import PERIOD, Timing
 
 
 def timing(jitter, work=0.0, offset=0.0):

@@ -2,6 +2,7 @@
 
 import math
 
+from benchmarks.pendulum_sphere import course, OBSTACLES
 import numpy as np
 import pytest
 from rolling_controller.gait_following import (
@@ -20,7 +21,6 @@ from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner import GaitProblem, plan_gaits, Waypoint
-from rolling_robotics.bench.pendulum_sphere import course, OBSTACLES
 
 SI = paper_parameters()
 SYSTEM = PendulumSphere()

@@ -2,6 +2,7 @@
 
 import itertools
 
+from benchmarks.pendulum_sphere import COURSE, course, OBSTACLES
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
@@ -10,7 +11,6 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
 from rolling_planner.gait_planner.direct_comparison import compare
-from rolling_robotics.bench.pendulum_sphere import COURSE, course, OBSTACLES
 
 SI = paper_parameters()
 SYSTEM = PendulumSphere()

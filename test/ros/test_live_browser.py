@@ -20,7 +20,7 @@ pytest.importorskip('viser')
 
 from pathlib import Path
 
-from rolling_robotics.bench.chromium import Browser, find_chromium
+from benchmarks.chromium import Browser, find_chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
 SLIDER = 'document.querySelector("[role=slider]")'

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import math
 import time
 
+from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import PlanningError
@@ -28,7 +29,6 @@ from rolling_planner.spin_rolling import (
 from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import extremals_by_length
 from rolling_planner.spin_rolling.vectors import angle_between
-from rolling_robotics.bench.row import Row
 from transforms3d.quaternions import quat2mat
 
 RADIUS, PAIRS, BOUNDED, GOALS, SHOTS = 0.3, 10_000, 1_000, 100, 200

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import time
 import timeit
 
+from benchmarks.problems import hard
+from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_planner import plan_rolling, PlanProblem
 from rolling_planner.problem.goal import goal_error
-from rolling_robotics.bench.problems import hard
-from rolling_robotics.bench.row import Row
 
 CALLS, REPEATS = 10_000, 5
 TRIALS = 20

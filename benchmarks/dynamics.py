@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 import timeit
 
+from benchmarks.row import Row
 import numpy as np
 from rolling_dynamics.compiled import compiled, compiles, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
-from rolling_robotics.bench.row import Row
 
 CALLS, REPEATS = 20_000, 7
 BODIES: dict[str, Surface] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 import time
 
+from benchmarks.problems import hard
+from benchmarks.row import Row
 import numpy as np
 from rolling_planner import plan_rolling
-from rolling_robotics.bench.problems import hard
-from rolling_robotics.bench.row import Row
 
 SEGMENTS = np.array([25, 50, 100, 200, 400])
 REPEATS = 2

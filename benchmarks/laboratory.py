@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.loop_timing import LoopTiming, measure
+from benchmarks.row import Row
 import numpy as np
-from rolling_robotics.bench.loop_timing import LoopTiming, measure
-from rolling_robotics.bench.row import Row
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE
 from rolling_robotics.trials.run import run_many, Trial

@@ -17,8 +17,8 @@ from rolling_dynamics.one_thread import one_thread
 def main() -> None:
     """Plan, stop the clock, judge, print."""
     one_thread()
+    from benchmarks.problems import PROBLEMS  # noqa: PLC0415
     from rolling_planner import plan_rolling  # noqa: PLC0415  (imports are part of the time)
-    from rolling_robotics.bench.problems import PROBLEMS  # noqa: PLC0415
 
     imported = time.process_time()
     problem = PROBLEMS[sys.argv[1]]()

@@ -13,9 +13,9 @@ import threading
 import time
 from typing import NamedTuple, TYPE_CHECKING
 
+from benchmarks.row import Row
 import numpy as np
 from rolling_dynamics.configuration import find_config
-from rolling_robotics.bench.row import Row
 from rolling_robotics.bringup import node_command, private_domain
 from rolling_robotics.experiments import find_experiment
 
@@ -147,7 +147,7 @@ def _viewed(pid: int) -> Seen:
 
 def _in_browser() -> tuple[float | None, float]:
     """Return the rates at which a browser draws, and at which it is sent updates."""
-    from rolling_robotics.bench.chromium import Browser, find_chromium  # noqa: PLC0415
+    from benchmarks.chromium import Browser, find_chromium  # noqa: PLC0415
 
     if find_chromium() is None:
         return None, 0.0

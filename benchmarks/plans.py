@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 import json
 import os
+from pathlib import Path
 import statistics
 import subprocess
 import sys
 from typing import Any
 
+from benchmarks.row import Row
 from rolling_dynamics.compiled import compiles
-from rolling_robotics.bench.row import Row
 
 RUNS = 3
 GOALS = {'straight': (0.8, 0.1), 'hard': (1.5, 1e-3), 'cone': (3.0, 1e-3)}  # CPU s, goal error
@@ -66,7 +67,8 @@ def rows() -> Iterator[Row]:
 
 def _plan(name: str, **environment: str) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603  (our own module)
-        [sys.executable, '-m', 'rolling_robotics.bench.one_plan', name],
+        [sys.executable, '-m', 'benchmarks.one_plan', name],
+        cwd=Path(__file__).parents[1],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

@@ -1,5 +1,5 @@
 """
-Measure, print a table, and write build/bench.json: ``python -m rolling_robotics.bench``.
+Measure, print a table, and write build/bench.json: ``python -m benchmarks``.
 
 Exit status: 0 every goal met, 1 a goal was missed, 4 no goal was missed but a figure could not be
 measured.
@@ -15,9 +15,9 @@ import os
 from pathlib import Path
 import sys
 
+from benchmarks.registry import GROUPS
+from benchmarks.row import Row
 from rolling_dynamics.one_thread import one_thread
-from rolling_robotics.bench.registry import GROUPS
-from rolling_robotics.bench.row import Row
 
 MARKS = {True: 'yes', False: 'NO', None: ''}
 MET, MISSED, NOT_MEASURED = 0, 1, 4
@@ -26,7 +26,7 @@ MET, MISSED, NOT_MEASURED = 0, 1, 4
 def main(arguments: list[str] | None = None) -> int:
     """Run the groups that were asked for and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog='python -m rolling_robotics.bench',
+        prog='python -m benchmarks',
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

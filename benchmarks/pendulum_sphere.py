@@ -8,6 +8,7 @@ import statistics
 import time
 from typing import Any
 
+from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.gait_following import follow, random_disturbance
@@ -21,7 +22,6 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
 from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner import Circle, GaitProblem, GaitSequence, plan_gaits, Waypoint
 from rolling_planner.gait_planner.direct_comparison import compare
-from rolling_robotics.bench.row import Row
 
 RUNS = 5
 DURATION = 20.0

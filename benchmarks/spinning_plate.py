@@ -12,6 +12,8 @@ import math
 import time
 from typing import cast
 
+from benchmarks.mujoco_plate import mujoco_divergence, TUNINGS
+from benchmarks.row import Row
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,6 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_robotics.bench.mujoco_plate import mujoco_divergence, TUNINGS
-from rolling_robotics.bench.row import Row
 
 RATE, RADIUS, MASS, GRAVITY = 7.0, 0.2, 0.1, 9.81
 CIRCLE, ORBIT_RATE = 0.1, 2.0  # m, rad/s

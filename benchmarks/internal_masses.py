@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
@@ -20,7 +21,6 @@ from rolling_dynamics.simulation import simulate
 from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.plan import Plan
 from rolling_planner.seeds.mass_driven_seed import straight_path
-from rolling_robotics.bench.row import Row
 
 RUNS = 5
 CORES = 2

@@ -1,7 +1,7 @@
 """
 Memory of the nodes while they plan and execute, again and again.
 
-    python -m rolling_robotics.bench.memory --minutes 30
+    python -m benchmarks.memory --minutes 30
 
 plans a reorientation, executes it under feedback, goes back, and so on; the nodes are processes
 on real ROS 2, plant and controller take turns in simulated time. In `make bench` it runs shorter.
@@ -16,10 +16,10 @@ import sys
 import tempfile
 import time
 
+from benchmarks.row import Row
 import numpy as np
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.bench.row import Row
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import find_experiment
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.problems import hard
+from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_planner import plan_rolling
 from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, whole_turns_path
-from rolling_robotics.bench.problems import hard
-from rolling_robotics.bench.row import Row
 
 FIGURE = Path('build/bench_path_length.png')
 

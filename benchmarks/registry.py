@@ -1,0 +1,21 @@
+"""
+The groups of figures.
+
+A group is a function without arguments that yields rows. To add one, write a file of its own and
+name it here; it is imported when its turn comes.
+"""
+
+GROUPS = {
+    'spinning_plate': 'benchmarks.spinning_plate:rows',
+    'dynamics': 'benchmarks.dynamics:rows',
+    'plans': 'benchmarks.plans:rows',
+    'scaling': 'benchmarks.scaling:rows',
+    'control': 'benchmarks.control:rows',
+    'memory': 'benchmarks.memory:rows',
+    'internal_masses': 'benchmarks.internal_masses:rows',
+    'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',
+    'path_length': 'benchmarks.path_length:rows',
+    'spin_rolling': 'benchmarks.spin_rolling:rows',
+    'viewer': 'benchmarks.viewer:rows',
+    'laboratory': 'benchmarks.laboratory:rows',
+}
