@@ -15,6 +15,7 @@ from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import Trajectory
+from rolling_dynamics.simulation.mode_view import margin, margin_names
 from transforms3d.quaternions import mat2quat
 
 QUATERNION = ('w', 'x', 'y', 'z')
@@ -137,8 +138,8 @@ def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Se
         wrench = along(trajectory, _wrench)
         arrays['tau_contact'] = vector(wrench[:, :3], 'N m', 'Ch', 'contact torque on the object')
         arrays['f_contact'] = vector(wrench[:, 3:], 'N', 'Ch', 'contact force on the object')
-    for name in mode.guards:
-        values = along(trajectory, partial(_guard, name))
+    for name in margin_names(system):
+        values = along(trajectory, partial(margin, name))
         unit = MARGIN_UNITS.get(name, '')
         arrays[f'margin_{name}'] = Series(values[:, 0], unit, text=f'margin of {name}')
     for name in system.invariants:
@@ -156,10 +157,6 @@ def _wrench(system: RollingSystem) -> ca.Function:
     if wrench is None:
         raise ParameterError(f'{system.name}: this model has no contact wrench')
     return wrench
-
-
-def _guard(name: str, system: RollingSystem) -> ca.Function:
-    return _mode(system).guards[name]
 
 
 def _invariant(name: str, system: RollingSystem) -> ca.Function:

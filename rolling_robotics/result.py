@@ -80,8 +80,7 @@ def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
 
 def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
     """Return every array of a trajectory, as plain data."""
-    view_of_mode = scenario.runner is not None
-    system: Any = trajectory.system if view_of_mode else scenario.system
+    system: Any = scenario.system
     series = common_arrays(system, trajectory)
     own_arrays = role_of(system.name, 'arrays')
     if own_arrays is None:
@@ -93,7 +92,7 @@ def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
 
 def _guards(scenario: Scenario) -> list[str]:
     """Return the margins that the scenario watches; where modes follow from them, none."""
-    if scenario.runner is not None:
+    if len(scenario.system.modes) > 1:
         return []
     return list(next(iter(scenario.system.modes.values())).guards)
 

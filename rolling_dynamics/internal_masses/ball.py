@@ -25,7 +25,7 @@ from rolling_dynamics.internal_masses.checks import (
     inertia_6,
 )
 from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
-from rolling_dynamics.internal_masses.contact_response import ball_response, Response, sliding
+from rolling_dynamics.internal_masses.contact_response import ball_response, Response
 from rolling_dynamics.internal_masses.integrals import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
@@ -36,10 +36,8 @@ from rolling_dynamics.internal_masses.masses import (
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
-from rolling_dynamics.internal_masses.system import (
-    CREEP,
-    GRAVITY,
-)
+from rolling_dynamics.internal_masses.system import GRAVITY
+from rolling_dynamics.point_contact.transitions import CREEP
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 
 
@@ -55,6 +53,7 @@ class PointMassBall(ContactFunctions):
     name = 'point_mass_ball'
     plan_seeds = 'rolling_planner.seeds.mass_driven_seed:SEEDS'
     axes = 3
+    spin_name = 'w_WB_B'
 
     def __init__(
         self,
@@ -226,18 +225,18 @@ class PointMassBall(ContactFunctions):
         speed = ca.norm_2(slip[0:2])
         free = self.free()
         direction = slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2)
-        motion = sliding(free, self.answer, direction, symbols.params['mu_kinetic'])
+        motion = self.sliding_motion(direction)
         guards = {
             'normal_force': motion.force_W[2],
-            'painleve': motion.coefficient * body.total_mass,
+            'painleve': motion.coefficient * self.total_mass,
             'stick': speed - CREEP,
             **stops,
         }
-        out['sliding'] = self._one_mode(
+        out['slipping'] = self._one_mode(
             symbols, motion.turn, motion.centre_W, velocity, motion.force_W, guards
         )
         guards = {'clearance': symbols.values['p_WB'][2] - body.radius, **stops}
-        out['flight'] = self._one_mode(
+        out['separated'] = self._one_mode(
             symbols, free.turn, free.centre_W, velocity, ca.SX.zeros(3), guards
         )
         return out
@@ -267,6 +266,11 @@ class PointMassBall(ContactFunctions):
             acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
             power += m.mass * ca.dot(acceleration, m.chi_dot)
         return ModeExpressions(ca.vertcat(*rates), force, guards, power)
+
+    @property
+    def total_mass(self) -> ca.SX:
+        """Mass of shell and masses [kg]."""
+        return self.body.total_mass
 
     def answer(self, force_W: ca.SX) -> Response:
         """Return the answer to a force or an impulse at the contact point."""

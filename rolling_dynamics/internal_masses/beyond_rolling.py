@@ -8,15 +8,15 @@ from typing import cast
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
-from rolling_dynamics.internal_masses.hybrid_stepper import HybridStepper
-from rolling_dynamics.robots.view import AllModes, MotionState, RobotView
+from rolling_dynamics.robots.view import AllModes, RobotView
+from rolling_dynamics.simulation import Stepper
 
 Array = NDArray[np.float64]
 MassRobot = PointMassBall | PointMassDisk
-CONTACT_MODES = {'rolling': 'rolling', 'sliding': 'slipping', 'flight': 'separated'}
 
 
 def all_modes(
@@ -48,15 +48,15 @@ def all_modes(
 
     """
     if system.unilateral:
-        stepper = HybridStepper(system, p, sliding=sliding)
-        return AllModes(view, stepper.begin, stepper.step, lambda x: x, CONTACT_MODES)
+        stepper = Stepper(system if sliding else system.ending_at_slip, p)
+        return AllModes(view, stepper.begin, stepper.step, lambda x: x)
     if 'path' in system.state:
         raise ParameterError(
             f'a {system.name} with coordinates along a path can only roll: leave out the entry '
             "'path' of the scenario to have it slide and fly"
         )
     body = cast(MassRobot, system.freed())
-    stepper = HybridStepper(body, p, sliding=sliding)
+    stepper = Stepper(body if sliding else body.ending_at_slip, p)
     values, s = np.asarray(p, dtype=float), view.symbols
     centre = ca.Function('centre', [s.x, s.p], [view.centre, view.velocity])
     axes = [0, 1, 2] if body.axes == 3 else [0, 2]
@@ -64,11 +64,11 @@ def all_modes(
     def begin(x: Array) -> MotionState:
         place, velocity = (np.array(a).reshape(-1)[axes] for a in centre(x, values))
         kept = {n: v for n, v in system.state.unpack(x).items() if n != 'p'}
-        return MotionState(body.state.pack(**kept, p_WB=place, v_WB_W=velocity))
+        return stepper.begin(body.state.pack(**kept, p_WB=place, v_WB_W=velocity))
 
     def project(x: Array) -> Array:
         held = body.state.unpack(x)
         known = {n: held[n] for n in held if n in system.state}
         return system.state.pack(**known, p=held['p_WB'][:-1])
 
-    return AllModes(make(body), begin, stepper.step, project, CONTACT_MODES)
+    return AllModes(make(body), begin, stepper.step, project)

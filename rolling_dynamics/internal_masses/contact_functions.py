@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
+import copy
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import casadi as ca
-from rolling_dynamics.internal_masses.contact_response import Response, sliding
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
+from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
+from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
+from rolling_dynamics.point_contact.point_contact import Landing
+from rolling_dynamics.point_contact.transitions import Transitions
+from rolling_dynamics.simulation.projection import unit_norms
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Array = NDArray[np.float64]
+GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them
+ENDS = {  # of a motion, by the beginning of the guard's name
+    'stop': 'a mass has come to the stop of its rail',
+    'masses_meet': 'two masses meet',
+    'obstacle': 'the shell touches an obstacle',
+}
 
 
 class ContactFunctions(MassDrivenSystem):
-    """Functions for impacts and for the beginning of slip; ball and disk fill in the vectors."""
+    """
+    Contact of a unilateral ball or disk with the plane; each of them fills in the vectors.
+
+    Attributes
+    ----------
+    slides
+        Whether the motion goes on after slip begins.
+
+    """
 
     axes: int  # 3 of a ball, 2 (x, z) of a disk
+    spin_name: str  # entry of the angular velocity
+    velocity_entry = 'v_WB_W'
+    spin_entry: str | None = None  # there is no spin friction
+    slides = True
 
     @abstractmethod
     def answer(self, force_W: ca.SX) -> Response:
@@ -31,12 +65,54 @@ class ContactFunctions(MassDrivenSystem):
     def velocities(self) -> tuple[ca.SX, ca.SX]:
         """Return angular velocity and velocity of the centre in W."""
 
+    @property
+    def planar(self) -> bool:
+        """Whether slip has one direction only."""
+        return self.axes == 2
+
+    def _mode(self, name: str, e: ModeExpressions) -> Mode:
+        """Return a mode; that of a unilateral system knows what follows it."""
+        mode = super()._mode(name, e)
+        if not self.unilateral:
+            return mode
+        return replace(
+            mode,
+            resets=_resets(self, mode),
+            projection=self._projection(name),
+            slip=self._slip if name == 'slipping' else None,
+        )
+
     @cached_property
-    def answer_to_impulse(self) -> ca.Function:
-        """``(x, t, p, impulse in W) -> jumps of angular velocity and of v_WB_W``."""
-        s, impulse = self.symbols, ca.SX.sym('impulse', self.axes)
-        answer = self.answer(impulse)
-        return ca.Function('answer', [s.x, s.t, s.p, impulse], [answer.turn, answer.centre_W])
+    def ending_at_slip(self) -> Self:
+        """The same body, whose motion ends where slip begins."""
+        twin = copy.copy(self)
+        twin.slides = False
+        twin.__dict__['modes'] = Modes(
+            (name, replace(mode, resets=_resets(twin, mode))) for name, mode in self.modes.items()
+        )
+        return twin
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        if not self.unilateral:
+            return MotionState(t=t, x=np.array(x), mode='rolling', p=np.array(p))
+        return Transitions(self).begin(p, x, u, t)
+
+    def _projection(self, mode: str) -> ca.Function:
+        """Return ``(x, p) -> x`` on the constraints of a mode: on the plane, without slip."""
+        s, values = self.symbols, unit_norms(self.state, self.symbols.x)
+        position, velocity = ca.vertsplit(values['p_WB']), ca.vertsplit(values['v_WB_W'])
+        if mode != 'separated':
+            values['p_WB'] = ca.vertcat(*position[:-1], s.params['radius'])
+            values['v_WB_W'] = ca.vertcat(*velocity[:-1], 0)
+        if mode == 'rolling':
+            values['v_WB_W'] = s.values['v_WB_W'] - self.of_contact(*self.velocities())
+        return ca.Function(
+            'projection', [s.x, s.p], [ca.densify(ca.vertcat(*values.values()))], ['x', 'p'], ['y']
+        )
+
+    def _spatial_vector(self, vector: ca.SX) -> ca.SX:
+        return ca.vertcat(vector[0], 0, vector[1]) if self.planar else vector
 
     @cached_property
     def contact_velocity(self) -> ca.Function:
@@ -45,9 +121,96 @@ class ContactFunctions(MassDrivenSystem):
         return ca.Function('contact_velocity', [s.x, s.p], [self.of_contact(*self.velocities())])
 
     @cached_property
+    def _slip(self) -> ca.Function:
+        s, slip = self.symbols, self.of_contact(*self.velocities())[: self.axes - 1]
+        return ca.Function('slip', [s.x, s.p], [ca.densify(slip)])
+
+    @cached_property
+    def touch(self) -> ca.Function:
+        """``(x, p) -> gap [m], velocity of the lowest point in W, its place, spin [rad/s]``."""
+        s = self.symbols
+        height, velocity = s.values['p_WB'][-1], self.of_contact(*self.velocities())
+        place = self._spatial_vector(s.values['p_WB']) - ca.vertcat(0, 0, s.params['radius'])
+        outputs = [height - s.params['radius'], self._spatial_vector(velocity), place, ca.SX(0)]
+        return ca.Function('touch', [s.x, s.p], [ca.densify(o) for o in outputs])
+
+    @cached_property
     def slip_onset(self) -> ca.Function:
-        """``(x, u, t, p, direction) -> acceleration of slip`` when it begins in a direction."""
-        s, d = self.symbols, ca.SX.sym('direction', self.axes - 1)
-        motion = sliding(self.free(), self.answer, ca.vertcat(d, 0), s.params['mu_kinetic'])
-        slip = self.of_contact(motion.turn, motion.centre_W)[: self.axes - 1]
-        return ca.Function('slip_onset', [s.x, s.u, s.t, s.p, d], [slip])
+        """``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``."""
+        s, d = self.symbols, ca.SX.sym('direction', 2)
+        motion = self.sliding_motion(ca.vertcat(d[0], 0) if self.planar else ca.vertcat(d, 0))
+        slip = self._spatial_vector(self.of_contact(motion.turn, motion.centre_W))[0:2]
+        return ca.Function(
+            'slip_onset',
+            [s.x, s.u, s.t, s.p, d],
+            [slip, motion.force_W[-1], motion.coefficient * self.total_mass],
+        )
+
+    def sliding_motion(self, direction_W: ca.SX) -> Sliding:
+        """Return the motion of a contact that slips in a direction, whose last component is 0."""
+        return sliding(self.free(), self.answer, direction_W, self.symbols.params['mu_kinetic'])
+
+    @property
+    @abstractmethod
+    def total_mass(self) -> ca.SX:
+        """Mass of shell and masses [kg]."""
+
+    @cached_property
+    def free_lift(self) -> ca.Function:
+        """``(x, u, t, p) -> vertical acceleration without contact [m/s^2]``."""
+        return self.function('free_lift', self.free().centre_W[-1])
+
+    @cached_property
+    def kicked(self) -> ca.Function:
+        """``(x, t, p, impulse in W) -> x`` after an impulse at the contact; masses keep rails."""
+        s, impulse = self.symbols, ca.SX.sym('impulse', self.axes)
+        answer, values = self.answer(impulse), dict(self.symbols.values)
+        values[self.spin_name] += answer.turn
+        values['v_WB_W'] += answer.centre_W
+        return ca.Function('kicked', [s.x, s.t, s.p, impulse], [ca.vertcat(*values.values())])
+
+    def landing(self, x: Array, t: float, p: Array) -> Landing:
+        """
+        Return what an inelastic landing leaves; mu holds what sticks, mu_kinetic what slips.
+
+        Raises
+        ------
+        JammingError
+            The impact has no end under Coulomb friction.
+
+        """
+        mu, kinetic = (float(p[self.parameters.slice(n)][0]) for n in ('mu', 'mu_kinetic'))
+
+        def after(impulse: Array) -> Array:
+            return np.array(self.kicked(x, t, p, impulse)).ravel()
+
+        def velocity(y: Array) -> Array:
+            return np.array(self.contact_velocity(y, p)).ravel()
+
+        v = velocity(x)
+        W = np.column_stack([velocity(after(e)) - v for e in np.eye(v.size)])
+        impulse, left = inelastic_impulse(W, v, mu, kinetic)
+        whole = impulse if v.size == 3 else np.array([impulse[0], 0.0, impulse[1]])
+        return Landing(after(impulse), whole, sticks=not slips(v, left))
+
+    def over_hand(self, x: Array, p: Array) -> bool:  # noqa: ARG002
+        """Tell that the plane has no end."""
+        return True
+
+
+def _resets(system: ContactFunctions, mode: Mode) -> dict[str, Transition]:
+    """Return what follows the guards of a mode of a unilateral system."""
+    decisions = Transitions(system)
+    out: dict[str, Transition] = {}
+    for name in mode.guards:
+        text = next((t for start, t in ENDS.items() if name.startswith(start)), None)
+        out[name] = (
+            partial(decisions.after, GUARDS.get(name, name))
+            if text is None
+            else partial(_end, name, text)
+        )
+    return out
+
+
+def _end(name: str, text: str, s: MotionState, _: Array) -> MotionState:
+    return s.noted(name, text, ends=True)

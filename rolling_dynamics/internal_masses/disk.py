@@ -18,7 +18,7 @@ from rolling_dynamics.internal_masses.checks import (
     distance_from_plane,
 )
 from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
-from rolling_dynamics.internal_masses.contact_response import disk_response, Response, sliding
+from rolling_dynamics.internal_masses.contact_response import disk_response, Response
 from rolling_dynamics.internal_masses.disk_equations import (
     contact_force,
     DiskState,
@@ -32,10 +32,8 @@ from rolling_dynamics.internal_masses.masses import (
     RailMass,
 )
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
-from rolling_dynamics.internal_masses.system import (
-    CREEP,
-    GRAVITY,
-)
+from rolling_dynamics.internal_masses.system import GRAVITY
+from rolling_dynamics.point_contact.transitions import CREEP
 
 
 class PointMassDisk(ContactFunctions):
@@ -48,6 +46,7 @@ class PointMassDisk(ContactFunctions):
 
     name = 'point_mass_disk'
     axes = 2
+    spin_name = 'phi_rate'
 
     def _body_entries(self) -> tuple[Entry, ...]:
         angle = Entry('phi', ('phi',), 'rad', 'W', text='angle of the disk')
@@ -170,18 +169,20 @@ class PointMassDisk(ContactFunctions):
         slip = (velocity - v_rolling)[0]
         free = self.free()
         direction = ca.vertcat(slip / ca.sqrt(slip**2 + (CREEP / 10) ** 2), 0)
-        motion = sliding(free, self.answer, direction, symbols.params['mu_kinetic'])
+        motion = self.sliding_motion(direction)
         guards = {
             'normal_force': motion.force_W[1],
-            'painleve': motion.coefficient * body.total_mass,
+            'painleve': motion.coefficient * self.total_mass,
             'stick': ca.fabs(slip) - CREEP,
             **stops,
         }
-        out['sliding'] = self._one_mode(
+        out['slipping'] = self._one_mode(
             motion.turn, motion.centre_W, velocity, motion.force_W, guards
         )
         guards = {'clearance': symbols.values['p_WB'][1] - body.radius, **stops}
-        out['flight'] = self._one_mode(free.turn, free.centre_W, velocity, ca.SX.zeros(2), guards)
+        out['separated'] = self._one_mode(
+            free.turn, free.centre_W, velocity, ca.SX.zeros(2), guards
+        )
         return out
 
     def _one_mode(
@@ -205,6 +206,11 @@ class PointMassDisk(ContactFunctions):
         """Return Lambda of Eq. (A.1), rows and columns 1 and 3."""
         c, s = ca.cos(self.body.phi), ca.sin(self.body.phi)
         return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
+
+    @property
+    def total_mass(self) -> ca.SX:
+        """Mass of shell and masses [kg]."""
+        return self.body.total_mass
 
     def answer(self, force_W: ca.SX) -> Response:
         """Return the answer to a force or an impulse at the contact point."""

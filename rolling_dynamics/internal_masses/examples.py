@@ -24,7 +24,7 @@ class JumpExample:
     Attributes
     ----------
     system, p, x0, control, duration
-        Arguments of :func:`simulate_hybrid`.
+        Arguments of :func:`rolling_dynamics.simulation.simulate`.
     lift_off
         Time at which N vanishes, from its closed form [s]; NaN where there is none.
     obstacle

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
-from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.mode import Mode, mode_name, Modes
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
@@ -32,8 +32,6 @@ from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGH
 from rolling_dynamics.rotations import homogeneous
 
 GRAVITY = 9.81  # m/s^2
-CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
-SLIDE_START = 3.0  # slip begins at this many times that speed
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
 
 
@@ -47,7 +45,7 @@ class MassDrivenSystem(ABC):
         The masses.
     unilateral
         Whether the system can leave the plane: the state then holds the height, and there are the
-        modes ``sliding`` and ``flight`` beside ``rolling``.
+        modes ``slipping`` and ``separated`` beside ``rolling``.
 
     """
 
@@ -265,16 +263,16 @@ class MassDrivenSystem(ABC):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """Rolling; of a unilateral system also sliding and flight."""
-        out = {}
-        for name, e in self.expressions.items():
-            wrench = ca.vertcat(ca.SX.zeros(3), e.force_W)
-            out[name] = Mode(
-                dynamics=self.function('dynamics', e.xdot),
-                wrench=self.function('wrench', wrench),
-                guards={key: self.function(key, g) for key, g in e.guards.items()},
-            )
-        return out
+        """Rolling; of a unilateral system also slipping and separated."""
+        return Modes((name, self._mode(name, e)) for name, e in self.expressions.items())
+
+    def _mode(self, name: str, e: ModeExpressions) -> Mode:  # noqa: ARG002
+        """Return a mode, without what follows it."""
+        return Mode(
+            dynamics=self.function('dynamics', e.xdot),
+            wrench=self.function('wrench', ca.vertcat(ca.SX.zeros(3), e.force_W)),
+            guards={key: self.function(key, g) for key, g in e.guards.items()},
+        )
 
     @property
     def mode(self) -> Mode:
@@ -340,7 +338,7 @@ class MassDrivenSystem(ABC):
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
-        return self.function('actuator_power', self.expressions[mode].power)
+        return self.function('actuator_power', self.expressions[mode_name(mode)].power)
 
     @property
     def default_weights(self) -> RegulatorWeights:

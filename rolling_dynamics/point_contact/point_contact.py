@@ -52,10 +52,14 @@ class PointContact(Protocol):
 
     """
 
-    planar: bool
     slides: bool
     velocity_entry: str
     spin_entry: str | None
+
+    @property
+    def planar(self) -> bool:
+        """Whether slip has the first direction only."""
+        ...
 
     @property
     def state(self) -> Layout:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +19,27 @@ Array = NDArray[np.float64]
 DIRECTIONS = 36  # looked at on the circle
 
 
-def slip_direction(
-    acceleration: Callable[[Array], Array], likely: Array, *, planar: bool
-) -> Array:
+class Onset(NamedTuple):
+    """Slip that begins: its acceleration (2) [m/s^2], normal force [N], Painleve's margin."""
+
+    acceleration: Array
+    normal_force: float
+    margin: float
+
+    def grows(self, direction: Array) -> bool:
+        """Tell whether slip in this direction can begin."""
+        determined = self.normal_force > 0 and self.margin > 0
+        return determined and float(self.acceleration @ direction) > 0
+
+
+def slip_direction(onset: Callable[[Array], Onset], likely: Array, *, planar: bool) -> Array:
     """
     Return the unit vector along which slip begins.
 
     Parameters
     ----------
-    acceleration
-        ``direction (2,) -> acceleration of slip (2,)`` [m/s^2].
+    onset
+        ``direction (2,) -> Onset``.
     likely
         What is chosen if several directions fit: the nearest to this one; shape (2,).
     planar
@@ -38,11 +50,10 @@ def slip_direction(
     if planar:
         sign = 1.0 if likely[0] >= 0 else -1.0
         d = np.array([sign, 0.0])
-        other = -d
-        return other if acceleration(d) @ d <= 0 < acceleration(other) @ other else d
+        return -d if not onset(d).grows(d) and onset(-d).grows(-d) else d
 
     def across(angle: float) -> float:
-        a = acceleration(_unit(angle))
+        a = onset(_unit(angle)).acceleration
         return float(-a[0] * math.sin(angle) + a[1] * math.cos(angle))
 
     step = 2 * math.pi / DIRECTIONS
@@ -53,7 +64,7 @@ def slip_direction(
         if values[k] > 0 >= values[k + 1]:
             angle = _root(across, angles[k], angles[k + 1])
             d = _unit(angle)
-            found.append((acceleration(d) @ d <= 0, abs(angle - middle), angle))
+            found.append((not onset(d).grows(d), abs(angle - middle), angle))
     return _unit(min(found)[2]) if found else _unit(middle)
 
 

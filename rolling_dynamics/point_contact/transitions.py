@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.point_contact.point_contact import PointContact
-from rolling_dynamics.point_contact.slip_direction import slip_direction
+from rolling_dynamics.point_contact.slip_direction import Onset, slip_direction
 
 Array = NDArray[np.float64]
 CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
@@ -21,6 +21,7 @@ START = 3.0  # slip and spin begin at this many times their creep
 TOUCHING = 1e-6  # m, within which a state that is given stands on the other body
 REST = 1e-9  # m/s, speed of the contact below which a touch is no impact
 LIFTS = -1e-5  # m/s^2, a free acceleration of the gap above this is none into the other body
+PERFECT = 1e-8  # a normal force of this share of friction, which no friction is, has vanished
 NOISE = 1e-12  # N, a force that is on the friction cone to rounding lies in it
 PAINLEVE = (
     'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
@@ -80,7 +81,7 @@ class Transitions:
 
     def after(self, guard: str, s: MotionState, u: Array) -> MotionState:
         """Return the state after a guard of its mode has fallen at its time."""
-        if guard == 'painleve':
+        if guard == 'painleve' or self._undetermined(s, u):
             return s.noted('painleve', PAINLEVE, ends=True)
         if guard == 'edge':
             left = replace(self._spinning(s, 0.0), mode='off_hand')
@@ -108,10 +109,13 @@ class Transitions:
             if rolled is not None:
                 slid = s.mode.endswith('slipping')
                 return rolled.noted('stick', 'slip has come to rest') if slid else rolled
-        lift = float(self.system.free_lift(s.x, u, s.t, s.p))
-        if (guard == 'normal_force' or self._force('rolling', s, u)[2] <= 0) and lift >= LIFTS:
+        lift, force = float(self.system.free_lift(s.x, u, s.t, s.p)), self._force('rolling', s, u)
+        tiny = PERFECT * float(np.hypot(force[0], force[1]))
+        if lift >= LIFTS and (guard == 'normal_force' or force[2] <= tiny):
             return self._fly(s)
-        return self._begin_slip(s, u, lift, vanished=guard == 'normal_force')
+        if abs(force[2]) <= tiny:
+            return s.noted('detached', DETACHED, ends=True)
+        return self._begin_slip(s, u, force, lift)
 
     def _rolling(self, s: MotionState, u: Array, *, spins: bool = False) -> MotionState | None:
         """
@@ -133,20 +137,15 @@ class Transitions:
         along = float(np.hypot(force[0], force[1]))
         return bool(force[2] > 0 and along <= self._of(s, 'mu') * force[2] + NOISE)
 
-    def _begin_slip(self, s: MotionState, u: Array, lift: float, *, vanished: bool) -> MotionState:
+    def _begin_slip(self, s: MotionState, u: Array, force: Array, lift: float) -> MotionState:
         """Return sliding with a first, very small slip in the direction in which it grows."""
-        force = self._force('rolling', s, u)
 
-        def onset(direction: Array) -> tuple[Array, float, float]:
+        def onset(direction: Array) -> Onset:
             a, N, margin = self.system.slip_onset(s.x, u, s.t, s.p, direction)
-            return np.array(a).ravel(), float(N), float(margin)
+            return Onset(np.array(a).ravel(), float(N), float(margin))
 
-        d = slip_direction(
-            lambda direction: onset(direction)[0], -force[:2], planar=self.system.planar
-        )
+        d = slip_direction(onset, -force[:2], planar=self.system.planar)
         _, N, margin = onset(d)
-        if vanished and not (margin > 0 and N > 0):
-            return s.noted('detached', DETACHED, ends=True)
         if not self.system.slides:
             return s.noted('friction', 'the contact begins to slip', ends=True)
         if margin <= 0:
@@ -252,11 +251,18 @@ class Transitions:
             return s.noted('friction', 'the contact slips', ends=True)
         s = replace(s, x=self._on('slipping', s), mode='slipping')
         out = self._slip_spin(s, u)
-        if float(self.system.modes[out.mode].guards['painleve'](out.x, u, out.t, out.p)) <= 0:
+        if self._undetermined(out, u):
             return out.noted('painleve', PAINLEVE, ends=True)
         return self._fly(s) if self._force(out.mode, out, u)[2] <= 0 else out
 
     # evaluations
+
+    def _undetermined(self, s: MotionState, u: Array) -> bool:
+        """Tell whether Coulomb friction does not determine the normal force of sliding."""
+        if not s.mode.endswith('slipping'):
+            return False
+        margin = self.system.modes[s.mode].guards['painleve']
+        return float(margin(s.x, u, s.t, s.p)) <= 0
 
     def _kick_slip(self, x: Array, slip: Array) -> Array:
         """Return a state that rolls, with a velocity of the centre that adds a slip."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.robots.observation import Array, MotionObserver, Observation
 from rolling_dynamics.robots.plant import RobotPlant
@@ -70,20 +71,24 @@ class HybridRobotPlant(RobotPlant):
             self.x, self.u, self.time = x, np.zeros_like(self.u), 0.0
             self.fault = self.broken = ''
         self._state, self._news = state, []
+        self._tell(state)
         self._seen = self._see()
 
-    def _advance(self, begin: float, dt: float) -> None:
+    def _advance(self, begin: float, dt: float) -> None:  # noqa: ARG002
         try:
-            state = self._all.step(self._state, self.u, dt, begin)
+            state = self._all.step(self._state, self.u, dt)
         except SimulationError as error:
             self.fault = str(error)
             return
         self._state, self.x = state, self._all.project(state.x)
+        self._tell(state)
+        self._seen = self._see()
+        self._follow_heading(dt)
+
+    def _tell(self, state: MotionState) -> None:
         self._news += [f'{e.name} at {e.time:.4f} s: {e.text}' for e in state.events]
         if state.ended is not None:
             self.broken, self.fault = state.ended.name, state.ended.text
-        self._seen = self._see()
-        self._follow_heading(dt)
 
     def _see(self) -> Observation:
         state = self._state
@@ -95,7 +100,7 @@ class HybridRobotPlant(RobotPlant):
         """``rolling``, ``slipping``, ``separated``; ``stopped`` at an end that is no slip."""
         if self.fault:
             return super().contact_mode
-        return self._all.contact_modes[self._state.mode]
+        return self._state.published_mode
 
 
 def _no_step(_x: Array, _u: Array, _dt: float, _t: float) -> Array:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
-
-if TYPE_CHECKING:  # its module carries the adaptive integrators
-    from rolling_dynamics.contract.event import Event
 
 Array = NDArray[np.float64]
 
@@ -69,30 +66,6 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionState:
-    """
-    A state with its mode.
-
-    Attributes
-    ----------
-    x
-        State of the system that holds all modes.
-    mode
-        Name of the mode; that of the end where the motion has ended.
-    events
-        What happened in the step that led here.
-    ended
-        What ended the motion; None while it goes on.
-
-    """
-
-    x: Array
-    mode: str = 'rolling'
-    events: tuple[Event, ...] = ()
-    ended: Event | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class AllModes:
     """
     The motion of a robot through every mode that it has.
@@ -104,19 +77,16 @@ class AllModes:
     begin
         ``(x) -> state`` with its mode, from a state of the robot's own system.
     step
-        ``(state, u, dt, t) -> state``, a fixed step under a held control.
+        ``(state, u, dt) -> state``, a fixed step under a held control.
     project
         ``(x) -> x``: what the robot's own system holds of a state of all modes.
-    contact_modes
-        Mode -> ``rolling``, ``slipping`` or ``separated``.
 
     """
 
     view: RobotView
     begin: Callable[[Array], MotionState]
-    step: Callable[[MotionState, Array, float, float], MotionState]
+    step: Callable[[MotionState, Array, float], MotionState]
     project: Callable[[Array], Array]
-    contact_modes: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.mode import mode_name
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario.scenario import ProgressReport, Runner, Scenario
 from rolling_dynamics.scenario.section import Section
-from rolling_dynamics.simulation import Trajectory
+from rolling_dynamics.simulation import simulate, Trajectory
 from transforms3d.quaternions import quat2mat
 
 Array = NDArray[np.float64]
@@ -82,26 +83,21 @@ def _rolling_velocity(start: dict[str, Any], radius: float) -> Array:
 def hybrid_runner(top: Section) -> Runner:
     """Return what simulates such a scenario."""
     section = top.section('hybrid')
-    mode, sliding = section.get('mode', 'rolling'), bool(section.get('sliding', False))
+    mode, sliding = mode_name(section.get('mode', 'rolling')), section.get('sliding', False)
 
     def run(scenario: Scenario, report: ProgressReport | None) -> Trajectory:
-        from rolling_dynamics.internal_masses.hybrid import simulate_hybrid  # noqa: PLC0415
-        from rolling_dynamics.internal_masses.hybrid_trajectory import (  # noqa: PLC0415
-            hybrid_trajectory,
-        )
-
-        motion = simulate_hybrid(
-            scenario.system,  # type: ignore[arg-type]
+        body = cast(PointMassBall, scenario.system)
+        return simulate(
+            body if sliding else body.ending_at_slip,
             scenario.p,
             scenario.x0,
             scenario.control.simplest,
             scenario.duration,
             mode=mode,
-            sliding=sliding,
+            t_eval=scenario.output_times,
             rtol=scenario.tolerances.relative,
             atol=scenario.tolerances.absolute,
             on_progress=report,
         )
-        return hybrid_trajectory(motion, scenario.output_times)
 
     return run

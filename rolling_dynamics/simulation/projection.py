@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers, Projection
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 
@@ -18,8 +19,14 @@ def projection(system: RollingSystem) -> ca.Function:
         return own.projection
     x = ca.SX.sym('x', system.state.size)
     p = ca.SX.sym('p', system.parameters.size)
-    parts = []
-    for entry in system.state.entries:
-        part = x[system.state.slice(entry.name)]
-        parts.append(part / ca.norm_2(part) if entry.kind == 'quaternion' else part)
-    return ca.Function('projection', [x, p], [ca.vertcat(*parts)], ['x', 'p'], ['y'])
+    out = ca.vertcat(*unit_norms(system.state, x).values())
+    return ca.Function('projection', [x, p], [out], ['x', 'p'], ['y'])
+
+
+def unit_norms(layout: Layout, x: ca.SX) -> dict[str, ca.SX]:
+    """Return the entries of a state by name, quaternions with norm 1."""
+    out = {}
+    for entry in layout.entries:
+        part = x[layout.slice(entry.name)]
+        out[entry.name] = part / ca.norm_2(part) if entry.kind == 'quaternion' else part
+    return out

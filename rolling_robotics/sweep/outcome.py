@@ -17,6 +17,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
 from rolling_dynamics.simulation import Trajectory
 from rolling_dynamics.simulation.guards import joined
+from rolling_dynamics.simulation.mode_view import margin, margin_names
 from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at
@@ -98,14 +99,14 @@ def outcome(scenario: Scenario) -> Row:
 def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
     if not trajectory.times.size:
         return {}
-    mode = next(iter(scenario.system.modes.values()))
-    of_system = partial(_outputs, list(mode.guards), compile_it=scenario.runner is None)
+    mode, guards = next(iter(scenario.system.modes.values())), margin_names(scenario.system)
+    of_system = partial(_outputs, guards, compile_it=scenario.runner is None)
     values = trajectory.evaluate(of_system)
     times = trajectory.times
     row: Row = {}
-    for k, name in enumerate(mode.guards):
+    for k, name in enumerate(guards):
         row |= _least(name, values[:, k], times)
-    rest = values[:, len(mode.guards) :]
+    rest = values[:, len(guards) :]
     if 'energy' in scenario.system.invariants:
         row['energy_change'] = float(rest[-1, 0] - rest[0, 0])
         rest = rest[:, 1:]
@@ -132,7 +133,7 @@ def _outputs(guards: list[str], system: RollingSystem, *, compile_it: bool) -> c
     if system in _functions:
         return _functions[system]
     mode = next(iter(system.modes.values()))
-    parts = [mode.guards[name] for name in guards]
+    parts = [margin(name, system) for name in guards]
     if 'energy' in system.invariants:
         parts.append(system.invariants['energy'])
     if mode.wrench is not None:

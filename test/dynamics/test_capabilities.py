@@ -35,7 +35,7 @@ OFFERED = {
     'point_mass_ball': (
         PointMassBall(),
         {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
-        | {Conservation, RigidBodies},
+        | {Conservation, RigidBodies, StartMode},
     ),
     'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),

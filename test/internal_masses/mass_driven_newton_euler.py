@@ -36,7 +36,7 @@ class Body:
         """
         Return (dOmega/dt in the body, acceleration of the centre, contact force).
 
-        contact: 'rolling', 'flight', or (direction of slip, mu) for sliding.
+        contact: 'rolling', 'separated', or (direction of slip, mu) for sliding.
         Unknowns: centre 3, angular 3, contact 3, then for each mass its acceleration 3 and the
         force on it 3, and the acceleration of the shell's centre of mass 3.
         """
@@ -85,7 +85,7 @@ class Body:
         return self.R.T @ x[w_dot], x[a], x[Fc]
 
     def _contact(self, A, rows, contact, a, w_dot, Fc):
-        if contact == 'flight':
+        if contact == 'separated':
             A[rows, Fc] = np.eye(3)
         elif contact == 'rolling':  # the contact point of the body does not slip
             A[rows, a] = np.eye(3)

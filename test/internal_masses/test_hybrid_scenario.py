@@ -57,7 +57,7 @@ def test_lift_off_flight_and_landing_are_written(tmp_path):
     """Modes and events of the detachment that can continue; what a mode has not is null."""
     status, result = written(tmp_path, read_document(SCENARIOS / 'point_mass_lift_off.yaml'))
     assert status == 0
-    assert [m['mode'] for m in result['modes']] == ['rolling', 'flight', 'rolling']
+    assert [m['mode'] for m in result['modes']] == ['rolling', 'separated', 'rolling']
     assert [e['name'] for e in result['events']] == ['lift_off', 'landing']
     lift_off = mirror_masses().lift_off
     assert result['events'][0]['time'] == pytest.approx(lift_off, abs=1e-9)
@@ -90,7 +90,7 @@ def test_hop_clears_the_obstacle_and_without_it_the_run_ends(tmp_path, capsys):
 def test_fall_of_a_disk(tmp_path):
     """Falls freely, lands with slip, slides and sticks: closed forms."""
     h, v = 0.5, 3.0
-    document = with_(hybrid={'sliding': True, 'mode': 'flight'})
+    document = with_(hybrid={'sliding': True, 'mode': 'separated'})
     document['initial'] = {'height': 0.3 + h, 'velocity': [v, 0]}
     status, result = written(tmp_path, document)
     assert status == 0
@@ -103,11 +103,11 @@ def test_fall_of_a_disk(tmp_path):
 
 
 def test_slip_ends_the_run_unless_sliding_is_asked_for(tmp_path, capsys):
-    document = with_(hybrid={'mode': 'sliding'})
+    document = with_(hybrid={'mode': 'slipping'})
     document['initial'] = {'velocity': [1.0, 0]}
     status, result = written(tmp_path, document)
     assert status == 0  # slip comes to rest
-    assert [m['mode'] for m in result['modes']] == ['sliding', 'rolling']
+    assert [m['mode'] for m in result['modes']] == ['slipping', 'rolling']
     document = with_(hybrid={}, friction={'mu': 0.1}, gravity=[3.0, 0, -9.0])
     status, result = written(tmp_path, document)
     assert status == 1

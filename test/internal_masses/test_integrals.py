@@ -80,7 +80,7 @@ def test_flight():
     """The centre of mass on its parabola, angular momentum about it constant, masses moving."""
     ball, p, x0 = flying_ball()
     trajectory = simulate(
-        ball, p, x0, ([0, 1, 2], [[1.0, -2.0], [-3.0, 2.0], [0.5, 0.5]]), 2.0, mode='flight'
+        ball, p, x0, ([0, 1, 2], [[1.0, -2.0], [-3.0, 2.0], [0.5, 0.5]]), 2.0, mode='separated'
     )
     for name in (f'angular_momentum_{k}' for k in 'xyz'):
         assert drift(trajectory, name) < DRIFT, name
@@ -94,7 +94,7 @@ def test_flight():
     assert np.abs(mean - parabola).max() < DRIFT
 
 
-@pytest.mark.parametrize('mode', ['rolling', 'flight'])
+@pytest.mark.parametrize('mode', ['rolling', 'separated'])
 def test_energy_is_the_work_of_the_actuators(mode):
     """dE/dt equals the actuators' power; the contact does no work in rolling."""
     ball, p, x0 = flying_ball()

@@ -42,7 +42,7 @@ def test_ball(seed):
     assert force == pytest.approx([*friction, N], rel=1e-12, abs=1e-12)
     flying = (-spin + np.cross(F, chi)) / d  # (B.16)
     centre = FORCE / m - [0, 0, g] - L @ (np.cross(flying, chi) + twice)
-    rate = ball.state.unpack(np.array(ball.modes['flight'].dynamics(x, [], 0, p)).ravel())
+    rate = ball.state.unpack(np.array(ball.modes['separated'].dynamics(x, [], 0, p)).ravel())
     assert rate['w_WB_B'] == pytest.approx(flying, rel=1e-12, abs=1e-12)
     assert rate['v_WB_W'] == pytest.approx(centre, rel=1e-12, abs=1e-12)
 
@@ -68,7 +68,7 @@ def test_disk(seed):
     a = (F1 * m * (z1 * s + z3 * c) - F3 * m * (z1 * c - z3 * s)) / (m * d2)  # (B.20)
     x1 = F1 / m + c * (a * z3 + w * w * z1) + s * (a * z1 - w * w * z3)
     x3 = F3 / m - g + s * (a * z3 + w * w * z1) - c * (a * z1 - w * w * z3)
-    rate = disk.state.unpack(np.array(disk.modes['flight'].dynamics(x, [], 0, p)).ravel())
+    rate = disk.state.unpack(np.array(disk.modes['separated'].dynamics(x, [], 0, p)).ravel())
     assert rate['phi_rate'] == pytest.approx(a, rel=1e-12)
     assert rate['v_WB_W'] == pytest.approx([x1, x3], rel=1e-12)
 
