@@ -15,20 +15,15 @@ from typing import Any, NamedTuple, Protocol
 from builtin_interfaces.msg import Time
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import RollingError, SimulationError
+from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.loop_node import LoopNode
 from rolling_node_kit.parameters import Parameter
-from rolling_node_kit.periodic_loop import PeriodicLoop
-from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
-from rolling_node_kit.turn_taking import TurnTaking
 from rosgraph_msgs.msg import Clock
-from std_srvs.srv import SetBool, Trigger
-
-STOP_TIMEOUT = 0.8  # for the loop of the plant to end [s]
+from std_srvs.srv import Trigger
 
 
 class SimulatedPlant(Protocol):
@@ -83,7 +78,7 @@ class Loaded(NamedTuple):
     topics: PublishedTopics
 
 
-class PlantNode(CompilingNode):
+class PlantNode(CompilingNode, LoopNode):
     """
     Lifecycle node that steps a plant.
 
@@ -116,108 +111,66 @@ class PlantNode(CompilingNode):
         """Declare the parameters; everything else happens in configure."""
         super().__init__('simulator', table)
         self._lock = threading.Lock()
-        self._loop: PeriodicLoop | None = None
         self._topics: PublishedTopics | None = None
         self._plant: SimulatedPlant | None = None
-        self._enabled = True
         self._refused = self._told = ''
         self._command: tuple[float, NDArray[np.float64]] | None = None
         self._stale = 0
-        self._turns = TurnTaking()
-        self._interfaces: list = []
-        self._commands: PolledSubscription | None = None
 
     # -- life cycle -------------------------------------------------------------------------
 
-    def configure(self) -> None:
+    def set_up(self) -> None:
         """Load the scenario and create topics and services."""
         title, self._plant, self._topics = self.load()
         self._dt = 1.0 / self.values['rate']
-        self._sim_time = self.get_parameter('use_sim_time').value
-        self._clock_publisher = (
-            self.create_publisher(Clock, '/clock', STREAM_WRITER) if self._sim_time else None
-        )
-        self._commands = PolledSubscription(self, self.command_type, self.command_topic, COMMAND)
-        self._interfaces = [
-            (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset)),
-            (self.destroy_service, self.create_service(SetBool, '~/enable', self._enable)),
-            (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
-        ]
+        self._clock_writer = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
+        self._commands = self.polled(self.command_type, self.command_topic, COMMAND)
+        reset = self.create_service(Trigger, '~/reset', self._reset)
+        self._made.append((self.destroy_service, reset))
         self.get_logger().info(f'{title}: {self.values["rate"]:g} steps a second')
 
-    def activate(self) -> None:
-        """Start to step."""
-        self._turns.over = False
-        if self._enabled:
-            self.alarm = ''
-        self._ticks = 0
-        self._epoch = 0 if self._sim_time else self.get_clock().now().nanoseconds
-        self._every = {
-            'contact': self._decimation('contact_rate'),
-            'tf': self._decimation('tf_rate'),
-            'marker': self._decimation('marker_rate'),
-        }
-        self._loop = PeriodicLoop(
-            self._tick,
-            self._period(),
-            name='plant',
-            on_skip=self._skip,
-            on_fault=self._fail,
-            overruns=None if self._sim_time else Overruns(self.values),
-            on_overrun=self._overrun,
-        )
-        self._loop.start()
+    def begin(self, now: int) -> None:
+        """Start to step, at zero in simulated time."""
+        self._ticks, self._epoch, self._command = 0, now, None
+        self._every = {kind: self.every(f'{kind}_rate') for kind in ('contact', 'tf', 'marker')}
 
-    def _period(self) -> float:
+    def period(self) -> float:
         """Return the time between two steps [s]; the factor may change while they go on."""
-        return self._dt / (self.values['rate_factor'] if self._sim_time else 1.0)
+        return self._dt / (self.values['rate_factor'] if self.sim_time else 1.0)
 
-    def _decimation(self, name: str) -> int:
-        return max(1, round(self.values['rate'] / self.values[name]))
-
-    def deactivate(self) -> None:
-        """Stop to step; nothing moves."""
-        self._turns.over = True
-        if self._loop is not None:
-            if not self._loop.stop(STOP_TIMEOUT):
-                raise SimulationError('the loop of the plant has not ended yet')
-            self._loop = None
+    def switch(self, *, on: bool) -> str:
+        """Take commands again, or brake."""
+        if on:
+            return 'commands are taken'
         self._command = None
+        return f'the {self.body} is braked; ~/enable takes commands again'
 
-    def cleanup(self) -> None:
+    def clean_up(self) -> None:
         """Forget the scenario."""
-        if self._loop is not None:  # it would publish on what is destroyed here
-            raise SimulationError('the loop of the plant has not ended yet')
-        for destroy, entity in self._interfaces:
-            destroy(entity)
-        self._interfaces = []
-        if self._commands is not None:
-            self._commands.destroy()
-            self._commands = None
         if self._topics is not None:
             self._topics.destroy()
-            self._topics = None
-        self._plant = None
+        self._topics = self._plant = None
 
     # -- stepping ---------------------------------------------------------------------------
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Step, and publish what is seen."""
         with self._lock:
             self._plant.step(self._control(), self._dt)
             seen, fault = self._plant.observe(), self._plant.fault
         self._ticks += 1
         now = self._epoch + round(self._ticks * self._dt * 1e9)
-        if self._clock_publisher is not None:
-            self._clock_publisher.publish(Clock(clock=nanoseconds_to_time(now)))
+        if self._clock_writer is not None:
+            self._clock_writer.publish(Clock(clock=nanoseconds_to_time(now)))
         self._topics.state(seen, now)
-        if self._sim_time:
-            self._turns.wait(
+        if self.sim_time:
+            self.turns.wait(
                 now,
                 self._poll,
                 lambda: self._topics.state(seen, now),
                 timeout=self.values['lockstep_timeout'],
             )
-            self._loop.period = self._period()
+            self._loop.period = self.period()
         self._publish_slowly(seen, now, fault)
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
@@ -248,27 +201,23 @@ class PlantNode(CompilingNode):
     def _control(self) -> NDArray[np.float64]:
         self._poll()
         command = self._command
-        if command is not None and self._enabled:
+        if command is not None and self.enabled:
             taken, u = command
-            answers = self._sim_time and self._turns.answered  # this step: fresh by definition
+            answers = self.sim_time and self.turns.answered  # this step: fresh by definition
             if answers or time.monotonic() - taken <= self.values['command_timeout']:
                 return u
             self._stale += 1
             self._command = None
         return self._plant.brake()
 
-    def _skip(self, seconds: float) -> None:
-        self._epoch += 0 if self._sim_time else round(seconds * 1e9)
+    def skip(self, seconds: float) -> None:
+        """Let the stamps go on with the clock."""
+        self._epoch += 0 if self.sim_time else round(seconds * 1e9)
 
     def _fail(self, error: Exception) -> None:
         with self._lock:
             self._plant.fault = f'stepping failed: {error}'
-        self.get_logger().error(self._plant.fault)
-
-    def _overrun(self, text: str) -> None:
-        self._enabled, self._command = False, None
-        self.alarm = text
-        self.get_logger().error(f'the {self.body} is braked until ~/enable: {text}')
+        super()._fail(error)
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -279,7 +228,7 @@ class PlantNode(CompilingNode):
             self._refused = f'command refused: {error}'
             return
         self._command = (time.monotonic(), u)
-        self._turns.note(time_to_nanoseconds(message.header.stamp))
+        self.turns.note(time_to_nanoseconds(message.header.stamp))
 
     def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         position = list(self.values['perturbation_position'])
@@ -297,28 +246,7 @@ class PlantNode(CompilingNode):
         response.message = f'at the start, shifted by {position} m and turned by {rotation} rad'
         return response
 
-    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._enabled = request.data
-        if request.data:
-            self.alarm = ''
-        else:
-            self._command = None
-        response.success = True
-        response.message = 'commands are taken' if request.data else 'commands are not taken'
-        return response
-
-    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._enabled, self._command = False, None
-        response.success = True
-        response.message = f'the {self.body} is braked; ~/enable takes commands again'
-        return response
-
     # -- health -----------------------------------------------------------------------------
-
-    @property
-    def loop(self) -> PeriodicLoop | None:
-        """The loop that steps the plant."""
-        return self._loop
 
     def health(self) -> Health:
         """Return contact and commands."""
@@ -326,7 +254,7 @@ class PlantNode(CompilingNode):
             return OK, 'not running', {}
         values = {
             'time [s]': self._plant.time,
-            'enabled': self._enabled,
+            'enabled': self.enabled,
             'stale commands': self._stale,
         }
         values |= {f'margin {k}': float(v) for k, v in self._plant.observe().margins.items()}
@@ -335,6 +263,6 @@ class PlantNode(CompilingNode):
         if self._refused:
             message, self._refused = self._refused, ''
             return WARN, message, values
-        if not self._enabled:
+        if not self.enabled:
             return WARN, 'stopped: commands are not taken', values
         return OK, 'rolling', values

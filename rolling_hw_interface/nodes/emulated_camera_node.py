@@ -10,14 +10,15 @@ import sys
 
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, Image
 from rolling_hw_interface.faults import CAMERA_FAULTS
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import markers_to_cloud
-from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import CAMERA_TABLE, model_of
 from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
@@ -47,7 +48,7 @@ TABLE = (
 )
 
 
-class EmulatedCameraNode(LoopNode):
+class EmulatedCameraNode(CompilingNode, LoopNode):
     """Lifecycle node in place of a camera."""
 
     def __init__(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.scenario_model import load_model, Model
 from rolling_hw_interface.arm import PlanarArm
@@ -26,7 +27,6 @@ from rolling_hw_interface.emulated_motors import JointStates
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
 from rolling_hw_interface.faults import MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
-from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     FRAME_PREFIX,
@@ -41,6 +41,7 @@ from rolling_node_kit.cdr import ACCEL, decode_stamped
 from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, RATE_FACTOR
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointReader, JointReading, JointStateEncoder
+from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
@@ -126,7 +127,7 @@ TABLE = (
 )
 
 
-class EmulatedMotorsNode(LoopNode):
+class EmulatedMotorsNode(CompilingNode, LoopNode):
     """Lifecycle node in place of the arm."""
 
     def __init__(self) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
-from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     FILTER_TABLE,
@@ -37,6 +37,7 @@ from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE, Stamped
 from rolling_node_kit.common_parameters import TF_RATE
 from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointReader, JointReading
+from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.polled_subscription import PolledSubscription
@@ -134,7 +135,7 @@ TABLE = (
 )
 
 
-class EstimatorNode(LoopNode):
+class EstimatorNode(CompilingNode, LoopNode):
     """Lifecycle node that fuses encoders and images."""
 
     def __init__(self) -> None:

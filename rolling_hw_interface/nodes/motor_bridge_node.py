@@ -18,6 +18,7 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import PlanarArm
 from rolling_hw_interface.arm_model import ArmModel
@@ -27,7 +28,6 @@ from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.network_security import security_gap
 from rolling_hw_interface.nodes.arm_frames import arm_frames
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
-from rolling_hw_interface.nodes.loop_node import LOOP_TABLE, LoopNode
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,
     BRIDGE_TABLE,
@@ -47,6 +47,7 @@ from rolling_node_kit.cdr import (
 from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, TF_RATE
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
+from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
@@ -109,7 +110,7 @@ TABLE = (
 )
 
 
-class MotorBridgeNode(LoopNode):
+class MotorBridgeNode(CompilingNode, LoopNode):
     """Lifecycle node that steps the bridge."""
 
     def __init__(self) -> None:

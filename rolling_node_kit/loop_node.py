@@ -1,4 +1,4 @@
-"""Base of the hardware's nodes: a loop of its own thread, enable and stop, what to destroy."""
+"""Base of nodes with a loop: a thread of its own, enable and stop, what to destroy."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import overridable
+from rolling_node_kit.suite_node import SuiteNode
 from rolling_node_kit.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
 
-STOP_TIMEOUT = 0.5  # for the loop to end [s]
+STOP_TIMEOUT = 0.8  # for the loop to end [s]
 LOOK_PERIOD = 2e-4  # between two looks for what came, in simulated time [s]
 RATE = Parameter(
     name='rate',
@@ -30,7 +30,7 @@ RATE = Parameter(
 LOOP_TABLE = (RATE, *OVERRUN)
 
 
-class LoopNode(CompilingNode):
+class LoopNode(SuiteNode):
     """
     Lifecycle node with a loop.
 
@@ -51,7 +51,7 @@ class LoopNode(CompilingNode):
     """
 
     def __init__(self, name: str, table: Sequence[Parameter], **options: Any) -> None:
-        """Declare the parameters; ``options`` go to :class:`CompilingNode`."""
+        """Declare the parameters; ``options`` go to :class:`SuiteNode`."""
         super().__init__(name, table, **options)
         self._loop: PeriodicLoop | None = None
         self._made: list[tuple[Any, Any]] = []
