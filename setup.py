@@ -70,9 +70,9 @@ setup(
     # without ROS the mathematics, the planner and the command line work, the nodes do not.
     install_requires=[
         'casadi>=3.8',
-        'jsonschema>=4.10',
         'matplotlib>=3.6',
         'numpy>=1.26',
+        'pydantic>=2.10',
         'PyYAML>=6.0',
         'scipy>=1.11.1',
         'transforms3d>=0.4.1',
@@ -81,7 +81,7 @@ setup(
         'completion': ['shtab>=1.7'],
         'docs': ['myst-parser>=4', 'sphinx>=8'],
         'record': ['rosbags>=0.10'],
-        'test': ['hypothesis>=6.100', 'pytest>=8', 'pytest-timeout>=2.3'],
+        'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],
         'bench': ['mujoco>=3'],
         'viewer': ['viser>=1'],
         'sweep': ['distributed>=2024.5', 'pyarrow>=15'],

@@ -47,8 +47,8 @@ class SystemPlugin:
         The system's ``name``, and the value of ``system`` in its scenario files.
     protocol
         Version of this class that the plug-in is written for: 1.
-    reader
-        :class:`rolling_dynamics.scenario.ScenarioReader` of its scenario files.
+    scenario
+        :class:`rolling_dynamics.scenario.ScenarioFile`: what its scenario files may hold.
     robot_view
         ``(system, p) -> RobotView``: what a simulator node shows of it.
     law
@@ -70,7 +70,7 @@ class SystemPlugin:
 
     name: str
     protocol: int
-    reader: Any = None
+    scenario: Any = None
     robot_view: Any = None
     law: Any = None
     planner: Any = None

@@ -1,5 +1,5 @@
 """
-The tables of docs/scenario.md, written from the schemas that check scenarios.
+The tables of docs/scenario.md, written from the models that read scenarios.
 
 `python -m rolling_robotics.scenario_reference docs/scenario.md` writes them anew.
 """
@@ -13,22 +13,23 @@ import sys
 from typing import Any
 
 from rolling_dynamics.plugin import roles
-from rolling_planner.problem.scenario import plan_schema
-from rolling_robotics.sweep.points import sweep_schema
+from rolling_dynamics.scenario.json_schema import Json as Schema
+from rolling_dynamics.scenario.json_schema import schema_of
+from rolling_robotics.plans import collocation
+from rolling_robotics.sweep.points import SweepSection
 
-Schema = dict[str, Any]
 HEAD = '| entry | takes | unit | meaning |\n|---|---|---|---|'
 MARK = re.compile(r'(<!-- table: (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def tables() -> dict[str, str]:
     """Return each table of the document by name: one for each system, surfaces, plan, sweep."""
-    readers = dict(roles('reader'))
-    out = {name: _table(reader.schema(), '') for name, reader in readers.items()}
-    contact = readers['contact'].schema()
-    out['surface'] = _surface_table(contact['properties']['hand']['properties']['surface'])
-    out['plan'] = _table(plan_schema(), 'plan')
-    out['sweep'] = _table(sweep_schema(), 'sweep')
+    schemas = {name: schema_of(model) for name, model in roles('scenario')}
+    out = {name: _table(schema, '') for name, schema in schemas.items()}
+    hand = schemas['contact']['properties']['hand']
+    out['surface'] = _surface_table(hand['properties']['surface'])
+    out['plan'] = _table(schema_of(collocation.SECTION), 'plan')
+    out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out
 
 
@@ -76,7 +77,17 @@ def _unit(schema: Schema) -> str:
 
 def _text(schema: Schema) -> str:
     text = ' '.join(str(schema.get('description', '')).split())
+    if 'default' in schema:
+        text = f'{text} (default: {_default(schema["default"])})'.lstrip()
     return text.replace('|', '\\|')
+
+
+def _default(value: Any) -> str:  # noqa: ANN401  as YAML has it
+    if isinstance(value, list):
+        return f'[{", ".join(map(_default, value))}]'
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'`{value}`' if isinstance(value, str) else f'{value:g}'
 
 
 def _takes(schema: Schema) -> str:

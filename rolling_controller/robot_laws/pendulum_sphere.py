@@ -18,7 +18,6 @@ from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
-from rolling_dynamics.scenario.section import Section
 from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
@@ -44,7 +43,7 @@ class PendulumRobot:
             Of its options by name.
 
         """
-        self._params = read_sphere(Section(scenario.raw))
+        self._params = read_sphere(scenario.raw)
         self._values = values
 
     def warm_up(self) -> None:

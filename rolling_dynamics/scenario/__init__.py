@@ -1,5 +1,6 @@
 """Scenarios: files that describe a rolling system, its start and what drives it."""
 
+from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.registry import load_scenario, register_reader, ScenarioReader
 from rolling_dynamics.scenario.scenario import Scenario, Tolerances
@@ -7,6 +8,7 @@ from rolling_dynamics.scenario.scenario import Scenario, Tolerances
 __all__ = [
     'Control',
     'Scenario',
+    'ScenarioFile',
     'ScenarioReader',
     'Tolerances',
     'load_scenario',

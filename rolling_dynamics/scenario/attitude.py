@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
-from rolling_dynamics.errors import ScenarioError
+from pydantic import model_validator
 from rolling_dynamics.rotations import exponential, product
-from rolling_dynamics.scenario.section import Section
+from rolling_dynamics.scenario.entry import Array, refused
+from rolling_dynamics.scenario.fields import numbers, vector
+from rolling_dynamics.scenario.model import OneOf
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NORM_TOLERANCE = 1e-3
@@ -38,28 +39,30 @@ def attitude_expression(form: str, components: Sequence[ca.SX]) -> ca.SX:
     return FORMS[form](ca.vertcat(*components))
 
 
-def read_attitude(section: Section, key: str) -> NDArray[np.float64]:
-    """
-    Return the unit quaternion (w, x, y, z) of an entry, the identity if it is not there.
+class Attitude(OneOf):
+    """An attitude in one of its forms."""
 
-    Raises
-    ------
-    ScenarioError
-        A quaternion whose norm is not 1.
+    quaternion: Array | None = numbers('unit quaternion w, x, y, z', count=4, default=None)
+    rpy: Array | None = vector(
+        'roll, pitch, yaw: turns about the fixed axes x, y, z in this order', 'rad', default=None
+    )
+    rotation_vector: Array | None = vector('axis times angle', 'rad', default=None)
 
-    """
-    if key not in section:
+    @model_validator(mode='after')
+    def _unit(self) -> Attitude:
+        if self.quaternion is not None:
+            norm = float(np.linalg.norm(self.quaternion))
+            if abs(norm - 1) > NORM_TOLERANCE:
+                text = f'a unit quaternion w, x, y, z is needed, got norm {norm:.6g}'
+                raise refused(text, 'quaternion')
+        return self
+
+
+def quaternion_of(attitude: Attitude | None) -> Array:
+    """Return the unit quaternion (w, x, y, z) of an attitude, the identity if there is none."""
+    if attitude is None:
         return np.array(IDENTITY)
-    given = section.section(key)
-    form = given.only()
-    values = given.numbers(form)
-    norm = float(np.linalg.norm(values))
-    if form == 'quaternion' and abs(norm - 1) > NORM_TOLERANCE:
-        raise ScenarioError(
-            f'{given.at(form)}: a unit quaternion w, x, y, z is needed, got norm {norm:.6g}'
-        )
-    q: NDArray[np.float64] = np.array(
-        ca.DM(attitude_expression(form, [ca.SX(v) for v in values]))
-    ).reshape(4)
-    unit: NDArray[np.float64] = q / np.linalg.norm(q)
+    form, values = attitude.only
+    q: Array = np.array(ca.DM(attitude_expression(form, [ca.SX(v) for v in values]))).reshape(4)
+    unit: Array = q / np.linalg.norm(q)
     return unit

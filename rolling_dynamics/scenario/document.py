@@ -38,7 +38,21 @@ def _place(node: yaml.Node) -> str:
     return f'line {node.start_mark.line + 1}'
 
 
-def read_document(path: str | Path) -> dict[str, Any]:
+class Document(dict[str, Any]):
+    """
+    The mapping that a YAML file holds.
+
+    Attributes
+    ----------
+    source
+        The file.
+
+    """
+
+    source: Path | None = None
+
+
+def read_document(path: str | Path) -> Document:
     """
     Return the mapping that a YAML file holds.
 
@@ -62,7 +76,9 @@ def read_document(path: str | Path) -> dict[str, Any]:
         raise ScenarioError(f'{path}: cannot be read: {e.strerror}') from None
     except UnicodeDecodeError as e:
         raise ScenarioError(f'{path}: is no text in UTF-8 (byte {e.start})') from None
-    return parse_document(text, str(path))
+    document = Document(parse_document(text, str(path)))
+    document.source = path
+    return document
 
 
 def parse_document(text: str, source: str = 'scenario') -> dict[str, Any]:

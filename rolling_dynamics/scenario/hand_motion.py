@@ -7,161 +7,208 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import model_validator
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
-from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY, read_attitude
+from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.formulas import check_finite, formula_of_time
-from rolling_dynamics.scenario.section import located, Section
+from rolling_dynamics.scenario.entry import Array, Numbers, Quantity, refused, TIME
+from rolling_dynamics.scenario.fields import formulas, note, numbers
+from rolling_dynamics.scenario.formulas import check_finite
+from rolling_dynamics.scenario.model import OneOf, Section
 
-ACCELERATIONS = tuple(f'{name}[{k}]' for name in ('alpha_WH_H', 'a_WH_H') for k in range(3))
-Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
+PATH = 'hand_motion'
+PARTS = ('alpha_WH_H', 'a_WH_H')
+ACCELERATIONS = tuple(f'{name}[{k}]' for name in PARTS for k in range(3))
+Samples = tuple[Array, Array]
+Formulas = Sequence[ca.SX]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandStart:
     """Configuration and twist of the hand at t = 0; see the layout of the contact system."""
 
-    q_WH: NDArray[np.float64]
-    p_WH: NDArray[np.float64]
-    w_WH_H: NDArray[np.float64]
-    v_WH_H: NDArray[np.float64]
+    q_WH: Array
+    p_WH: Array
+    w_WH_H: Array
+    v_WH_H: Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HandMotion:
+class Driven:
     """A control, and where it fixes the start of the hand."""
 
     control: Callable[[Layout, Layout], Control]
     start: HandStart | None = None
 
 
-def read_hand_motion(scenario: Section, duration: float) -> HandMotion:
-    """Return what the section ``hand_motion`` of a scenario asks for."""
-    if 'hand_motion' not in scenario:
-        return _of_time(ca.SX.sym('t'), ca.SX(6, 1))
-    section = scenario.section('hand_motion')
-    form = section.only()
-    return _FORMS[form](section, form, duration)
-
-
-def _of_time(t: ca.SX, u: ca.SX, samples: Samples | None = None) -> HandMotion:
+def _of_time(u: ca.SX, samples: Samples | None = None) -> Driven:
     def control(state: Layout, layout: Layout) -> Control:
         x = ca.SX.sym('x', state.size)
-        return Control(ca.Function('control', [x, t], [ca.densify(u)]), layout, samples)
+        return Control(ca.Function('control', [x, TIME], [ca.densify(u)]), layout, samples)
 
-    return HandMotion(control=control)
-
-
-def _formulas(values: Sequence[str | float], path: str, t: ca.SX, duration: float) -> ca.SX:
-    out = {}
-    for k, value in enumerate(values):
-        with located(f'{path}[{k}]'):
-            out[f'{path}[{k}]'] = formula_of_time(value, t)
-    check_finite(out, t, duration)
-    return ca.vertcat(*out.values())
+    return Driven(control=control)
 
 
-def _acceleration(section: Section, key: str, duration: float) -> HandMotion:
-    given, t = section.section(key), ca.SX.sym('t')
-    u = [
-        _formulas(given.get(k, [0, 0, 0]), given.at(k), t, duration)
-        for k in ('alpha_WH_H', 'a_WH_H')
-    ]
-    return _of_time(t, ca.vertcat(*u))
+def _column(values: Formulas | None, path: str, duration: float) -> ca.SX:
+    """Return formulas as a column, three zeros if there are none; all must be finite."""
+    values = [ca.SX(0)] * 3 if values is None else values
+    check_finite({f'{path}[{k}]': value for k, value in enumerate(values)}, TIME, duration)
+    return ca.vertcat(*values)
 
 
-def _twist_rate(section: Section, key: str, duration: float) -> HandMotion:
+class Acceleration(Section):
+    """Formulas of the time `t`."""
+
+    alpha_WH_H: list[ca.SX] | None = formulas(
+        'angular acceleration, in H; zero by default', 'rad/s^2', count=3, default=None
+    )
+    a_WH_H: list[ca.SX] | None = formulas(
+        'true acceleration of the origin, in H; zero by default', 'm/s^2', count=3, default=None
+    )
+
+    def driven(self, duration: float) -> Driven:
+        """Return the control."""
+        path = f'{PATH}.acceleration'
+        return _of_time(
+            ca.vertcat(
+                *(_column(getattr(self, part), f'{path}.{part}', duration) for part in PARTS)
+            )
+        )
+
+
+class MovingAttitude(OneOf):
+    """Attitude of H in W."""
+
+    quaternion: list[ca.SX] | None = formulas(
+        'w, x, y, z; need not have norm 1', count=4, default=None
+    )
+    rpy: list[ca.SX] | None = formulas(
+        'roll, pitch, yaw about fixed axes x, y, z', 'rad', count=3, default=None
+    )
+    rotation_vector: list[ca.SX] | None = formulas(
+        'axis times angle', 'rad', count=3, default=None
+    )
+
+
+class Motion(Section):
+    """Prescribed motion as formulas of `t`; it also gives the start of the hand."""
+
+    position: list[ca.SX] | None = formulas(
+        'origin of H in W; 0 by default', 'm', count=3, default=None
+    )
+    attitude: MovingAttitude | None = note(default=None)
+
+    def driven(self, duration: float) -> Driven:
+        """Differentiate position and attitude twice, exactly."""
+        path = f'{PATH}.motion'
+        p = _column(self.position, f'{path}.position', duration)
+        q = ca.SX(ca.DM(IDENTITY))
+        if self.attitude is not None:
+            form, given = self.attitude.only
+            parts = _column(given, f'{path}.attitude.{form}', duration)
+            q = attitude_expression(form, ca.vertsplit(parts))
+        w = 2 * product(conjugate(q), ca.jacobian(q, TIME))[1:4]
+        v_W = ca.jacobian(p, TIME)
+        R = rotation_matrix(q)
+        u = ca.vertcat(ca.jacobian(w, TIME), R.T @ ca.jacobian(v_W, TIME))
+        outputs = [ca.densify(e) for e in (q, p, w, R.T @ v_W, u)]
+        values = [
+            np.array(v, dtype=float).reshape(-1) for v in ca.Function('start', [TIME], outputs)(0)
+        ]
+        if not all(np.all(np.isfinite(v)) for v in values):
+            raise ScenarioError(
+                f'{path}: position and attitude must be twice differentiable at t = 0 (and a '
+                'quaternion must not vanish), got a value that is no number'
+            )
+        accelerations = (f'{path}: {name} that follows' for name in ACCELERATIONS)
+        check_finite(dict(zip(accelerations, ca.vertsplit(u), strict=True)), TIME, duration)
+        start = HandStart(q_WH=values[0], p_WH=values[1], w_WH_H=values[2], v_WH_H=values[3])
+        return Driven(control=_of_time(u).control, start=start)
+
+
+class Breakpoints(Section):
+    """Accelerations at given times, linear between them."""
+
+    times: Array = numbers(
+        'increasing times, from 0 to at least the duration',
+        's',
+        of=Quantity(least=0),
+        count=(2, 10_000),
+    )
+    alpha_WH_H: Array | None = numbers(
+        'one vector a time, in H; zero by default', 'rad/s^2', of=Numbers(count=3), default=None
+    )
+    a_WH_H: Array | None = numbers(
+        'one vector a time, in H; zero by default', 'm/s^2', of=Numbers(count=3), default=None
+    )
+
+    @model_validator(mode='after')
+    def _increasing(self) -> Breakpoints:
+        if not np.all(np.diff(self.times) > 0):
+            raise refused(f'must increase, got {self.times.tolist()}', 'times')
+        return self
+
+    def driven(self, duration: float) -> Driven:
+        """Return the control."""
+        path, times = f'{PATH}.breakpoints', self.times
+        if times[0] > 0 or times[-1] < duration:
+            raise ScenarioError(
+                f'{path}.times: must cover 0 to the duration {duration:g} s without a gap, got '
+                f'{times[0]:g} to {times[-1]:g}'
+            )
+        columns = []
+        for part in PARTS:
+            values = getattr(self, part)
+            if values is None:
+                values = np.zeros((times.size, 3))
+            elif values.shape != (times.size, 3):
+                raise ScenarioError(
+                    f'{path}.{part}: takes {times.size} vectors, one for each of the times, got '
+                    f'{len(values)}'
+                )
+            columns.append(values)
+        samples = np.hstack(columns)
+        u = ca.vertcat(*(ca.pw_lin(TIME, ca.DM(times), ca.DM(column)) for column in samples.T))
+        return _of_time(u, (times, samples))
+
+
+class HandMotion(OneOf):
+    """How the hand moves; it goes on as it started by default."""
+
+    acceleration: Acceleration | None = note(default=None)
+    twist_rate: list[ca.SX] | None = formulas(
+        'component-wise derivative of the body twist (w_WH_H, v_WH_H), as in the paper; formulas '
+        'of the time `t`',
+        count=6,
+        default=None,
+    )
+    motion: Motion | None = note(default=None)
+    breakpoints: Breakpoints | None = note(default=None)
+
+    def driven(self, duration: float) -> Driven:
+        """Return what drives the hand."""
+        form, given = self.only
+        driven: Driven = (
+            _twist_rate(given, duration) if form == 'twist_rate' else given.driven(duration)
+        )
+        return driven
+
+
+def resting() -> Driven:
+    """Return what drives a hand of which nothing is said: nothing."""
+    return _of_time(ca.SX(6, 1))
+
+
+def _twist_rate(given: Formulas, duration: float) -> Driven:
     """Turn the derivative of the components into the true acceleration, dv/dt + w x v."""
-    t = ca.SX.sym('t')
-    rate = _formulas(section[key], section.at(key), t, duration)
+    rate = _column(given, f'{PATH}.twist_rate', duration)
 
     def control(state: Layout, layout: Layout) -> Control:
         x = ca.SX.sym('x', state.size)
         w, v = x[state.slice('w_WH_H')], x[state.slice('v_WH_H')]
         u = ca.vertcat(rate[0:3], rate[3:6] + ca.cross(w, v))
-        return Control(ca.Function('control', [x, t], [ca.densify(u)]), layout)
+        return Control(ca.Function('control', [x, TIME], [ca.densify(u)]), layout)
 
-    return HandMotion(control=control)
-
-
-def _motion(section: Section, key: str, duration: float) -> HandMotion:
-    """Differentiate position and attitude twice, exactly."""
-    given, t = section.section(key), ca.SX.sym('t')
-    p = _formulas(given.get('position', [0, 0, 0]), given.at('position'), t, duration)
-    q = ca.SX(ca.DM(IDENTITY))
-    if 'attitude' in given:
-        attitude = given.section('attitude')
-        form = attitude.only()
-        parts = _formulas(attitude[form], attitude.at(form), t, duration)
-        q = attitude_expression(form, ca.vertsplit(parts))
-    w = 2 * product(conjugate(q), ca.jacobian(q, t))[1:4]
-    v_W = ca.jacobian(p, t)
-    R = rotation_matrix(q)
-    u = ca.vertcat(ca.jacobian(w, t), R.T @ ca.jacobian(v_W, t))
-    values = [
-        np.array(v, dtype=float).reshape(-1)
-        for v in ca.Function('start', [t], [ca.densify(e) for e in (q, p, w, R.T @ v_W, u)])(0)
-    ]
-    if not all(np.all(np.isfinite(v)) for v in values):
-        raise section.fail(
-            key,
-            'position and attitude must be twice differentiable at t = 0 (and a quaternion '
-            'must not vanish), got a value that is no number',
-        )
-    accelerations = (f'{section.at(key)}: {name} that follows' for name in ACCELERATIONS)
-    check_finite(dict(zip(accelerations, ca.vertsplit(u), strict=True)), t, duration)
-    start = HandStart(q_WH=values[0], p_WH=values[1], w_WH_H=values[2], v_WH_H=values[3])
-    return HandMotion(control=_of_time(t, u).control, start=start)
-
-
-def _breakpoints(section: Section, key: str, duration: float) -> HandMotion:
-    given, t = section.section(key), ca.SX.sym('t')
-    times = given.numbers('times')
-    if not np.all(np.diff(times) > 0):
-        raise given.fail('times', f'must increase, got {times.tolist()}')
-    if times[0] > 0 or times[-1] < duration:
-        raise given.fail(
-            'times',
-            f'must cover 0 to the duration {duration:g} s without a gap, got '
-            f'{times[0]:g} to {times[-1]:g}',
-        )
-    columns = []
-    for k in ('alpha_WH_H', 'a_WH_H'):
-        values = given.numbers(k, np.zeros((times.size, 3)))
-        if values.shape != (times.size, 3):
-            raise given.fail(
-                k, f'takes {times.size} vectors, one for each of the times, got {len(values)}'
-            )
-        columns.append(values)
-    samples = np.hstack(columns)
-    u = ca.vertcat(*(ca.pw_lin(t, ca.DM(times), ca.DM(column)) for column in samples.T))
-    return _of_time(t, u, (times, samples))
-
-
-_FORMS: dict[str, Callable[[Section, str, float], HandMotion]] = {
-    'acceleration': _acceleration,
-    'twist_rate': _twist_rate,
-    'motion': _motion,
-    'breakpoints': _breakpoints,
-}
-
-
-def read_hand_start(initial: Section, motion: HandMotion) -> HandStart:
-    """Return the start of the hand: that of a prescribed motion, or ``initial.hand``."""
-    if motion.start is not None:
-        if 'hand' in initial:
-            raise ScenarioError(
-                f'{initial.at("hand")}: hand_motion.motion gives the start of the hand already; '
-                'leave one of the two out'
-            )
-        return motion.start
-    hand, zero = initial.section('hand'), np.zeros(3)
-    return HandStart(
-        q_WH=read_attitude(hand, 'attitude'),
-        p_WH=hand.numbers('position', zero),
-        w_WH_H=hand.numbers('angular_velocity', zero),
-        v_WH_H=hand.numbers('velocity', zero),
-    )
+    return Driven(control=control)

@@ -2,155 +2,234 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
 
+import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.checks import check_apart, check_trajectories
 from rolling_dynamics.internal_masses.masses import Mass
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
-from rolling_dynamics.scenario.attitude import read_attitude
-from rolling_dynamics.scenario.point_mass_drive import read_drives
-from rolling_dynamics.scenario.point_mass_hybrid import check_hybrid, hybrid_runner, hybrid_start
-from rolling_dynamics.scenario.point_mass_rails import read_mass
-from rolling_dynamics.scenario.registry import ScenarioReader
-from rolling_dynamics.scenario.scenario import (
-    read_events,
-    read_output_times,
-    read_tolerances,
-    Scenario,
+from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
+from rolling_dynamics.scenario.common import ScenarioFile
+from rolling_dynamics.scenario.entry import Array, Either, Formula, Tensor, Term
+from rolling_dynamics.scenario.faults import located
+from rolling_dynamics.scenario.fields import entry, note, pair, quantity, section, terms, vector
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.point_mass_drive import Breakpoints, read_drives
+from rolling_dynamics.scenario.point_mass_hybrid import (
+    BodyStart,
+    check_hybrid,
+    height,
+    Hybrid,
+    hybrid_start,
 )
-from rolling_dynamics.scenario.section import located, Section
-from rolling_dynamics.scenario.validation import check, load_schema
+from rolling_dynamics.scenario.point_mass_rails import mass_of, MassSection
+from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.surface_section import sphere_volume
 
-Array = NDArray[np.float64]
 DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation
+STARTS = ('theta', 'theta_rate', 'drive')  # of a mass, what is no part of the system
 System = PointMassBall | PointMassDisk
 
 
-@dataclass(frozen=True)
-class Body:
-    """
-    What the scenarios of a ball and of a disk have of their own.
+class DrivenMass(MassSection):
+    """A mass, where it starts and what drives it."""
 
-    Attributes
-    ----------
-    section
-        Name of the section that describes it.
-    kind
-        Its class.
-    inertia
-        Name of its inertia, in the section and of the parameter.
-    axes
-        Components of its centre of mass.
-    start
-        ``(scenario, initial) -> entries`` of the state of a body that rolls.
-
-    """
-
-    section: str
-    kind: type[System]
-    inertia: str
-    axes: int
-    start: Callable[[Section, Section], dict[str, Any]]
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of its scenarios."""
-        return load_schema('rolling_dynamics.scenario', 'common', 'point_mass', self.kind.name)
-
-
-def _ball_start(top: Section, initial: Section) -> dict[str, Any]:
-    """Return attitude, spin and place of a ball: on its path, or on the plane."""
-    own, other = ('path', 'position') if 'path' in top else ('position', 'path')
-    if other in initial:
-        raise initial.fail(other, f'give {own} instead: it is in the state of this ball')
-    return {
-        'q_WB': read_attitude(initial, 'attitude'),
-        'w_WB_B': initial.numbers('angular_velocity', np.zeros(3)),
-        'path' if own == 'path' else 'p': initial.numbers(own, np.zeros(2)),
-    }
-
-
-def _disk_start(_top: Section, initial: Section) -> dict[str, Any]:
-    return {
-        'phi': initial.number('angle', 0.0),
-        'phi_rate': initial.number('rate', 0.0),
-        'p': initial.number('position', 0.0),
-    }
-
-
-BALL = Body('ball', PointMassBall, 'inertia', 3, _ball_start)
-DISK = Body('disk', PointMassDisk, 'polar_inertia', 2, _disk_start)
-
-
-def _scenario(document: dict[str, Any], name: str, body: Body) -> Scenario:
-    """Return the scenario of a plain document."""
-    check(document, body.schema())
-    top, initial = Section(document), Section(document).section('initial')
-    check_hybrid(top)
-    sections = [Section(m, f'masses[{k}]') for k, m in enumerate(top.get('masses', []))]
-    masses = tuple(read_mass(s) for s in sections)
-    system = _system(top, body, masses)
-    with located(body.section):
-        p = _parameters(top, body, system)
-    on_rails = [s for s, m in zip(sections, masses, strict=True) if isinstance(m, RailMass)]
-    theta = np.array([s.number('theta', 0.0) for s in on_rails])
-    duration = top.number('duration')
-    with located('masses'):
-        check_apart(masses, theta, system.mass_size)
-        check_trajectories(masses, top.section(body.section).number('radius'), duration)
-    start = body.start(top, initial)
-    if on_rails:
-        rates = np.array([s.number('theta_rate', 0.0) for s in on_rails])
-        start |= {'theta': theta, 'theta_rate': rates}
-    if system.unilateral:
-        start = hybrid_start(initial, start, system, p)
-    control = read_drives(on_rails, system.state, system.control, duration)
-    return Scenario(
-        name=top.get('name', name),
-        description=top.get('description', ''),
-        system=system,
-        p=p,
-        x0=system.state.pack(**start),
-        control=control,
-        duration=duration,
-        output_times=read_output_times(top, duration),
-        events=read_events(top, system.mode.guards, DEFAULT_EVENTS),
-        control_limits=_limits(top, system),
-        tolerances=read_tolerances(top),
-        raw=document,
-        runner=hybrid_runner(top) if system.unilateral else None,
+    theta: float = quantity('place on the rail at the start', default=0.0)
+    theta_rate: float = quantity('its rate', default=0.0)
+    drive: ca.SX | Breakpoints = entry(
+        Either(
+            "acceleration theta'' along the rail: a formula of `t`, or `times` and `values`, "
+            'straight in between, a time that stands twice is a jump; 0 by default',
+            scalar=Formula(),
+            mapping=Breakpoints,
+        ),
+        default=ca.SX(0),
     )
 
 
-def _system(top: Section, body: Body, masses: tuple[Mass, ...]) -> System:
-    force = top.get('force')
-    with located('force'):
-        return _built(
-            body.kind,
-            masses,
-            None if force is None else tuple(force),
-            'hybrid' in top,
-            top.number('mass_size', 0.0),
-            _obstacles(top, body),
-            tuple(top['path']) if 'path' in top else None,
+class Obstacle(Section):
+    """A box on the plane."""
+
+    x: Array = pair('where it begins and ends along x', 'm')
+    y: Array | None = pair('along y; without end by default, and of a disk', 'm', default=None)
+    height: float = quantity('of its top over the plane', 'm', positive=True)
+
+
+class Friction(Section):
+    """The contact."""
+
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    mu_kinetic: float | None = quantity(
+        'kinetic, that of static by default', least=0, default=None
+    )
+
+
+class Limits(Section):
+    """Greatest magnitudes for a plan and a warning."""
+
+    theta_acceleration: Array = entry(
+        Tensor('acceleration of the masses, one number or one for each'), default=np.array(np.inf)
+    )
+
+
+class Shell(Section):
+    """What the shells of a ball and of a disk have both."""
+
+    mass: float = quantity('mass', 'kg', least=0)
+    radius: float = quantity('radius', 'm', positive=True)
+
+
+class MassDrivenFile(ScenarioFile):
+    """A ball or a disk driven by internal masses."""
+
+    kind: ClassVar[type[System]]
+    body: ClassVar[str]  # name of the section that describes the shell
+
+    masses: list[DrivenMass] = note('masses inside, none by default', default=[])
+    mass_size: float = quantity(
+        'masses whose centres come nearer than this meet; not watched if 0',
+        'm',
+        least=0,
+        default=0.0,
+    )
+    obstacles: list[Obstacle] = note(
+        'boxes on the plane; to touch one is the event `obstacle_1` and so on', default=[]
+    )
+    hybrid: Hybrid | None = note(default=None)
+    force: list[Term] | None = terms(
+        'force at the geometric centre in the world: formulas of `t`, of its place `x y z` and '
+        'velocity `vx vy vz`, of the attitude `qw qx qy qz`, the angular velocity in the world '
+        '`wx wy wz`, and of the masses on rails, `theta_1`, `theta_rate_1` and so on',
+        'N',
+        count=3,
+        default=None,
+    )
+    gravity: Array | None = vector(
+        'gravity in the world, [0, 0, -9.81] by default', 'm/s^2', default=None
+    )
+    friction: Friction = section(Friction)
+    limits: Limits = section(Limits)
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """Return the scenario."""
+        check_hybrid(self.start, self.hybrid, self.given)
+        paths = [f'masses[{k}]' for k in range(len(self.masses))]
+        masses = tuple(map(mass_of, raw.get('masses', ()), paths))
+        moved = {
+            path: given
+            for path, given, mass in zip(paths, self.masses, masses, strict=True)
+            if _on_rail(path, given, mass)
+        }
+        system = self._system(masses)
+        with located(self.body):
+            p = self._parameters(system)
+        theta = np.array([m.theta for m in moved.values()])
+        with located('masses'):
+            check_apart(masses, theta, system.mass_size)
+            check_trajectories(masses, self.shell.radius, self.duration)
+        x0 = self.rolling()
+        if moved:
+            rates = np.array([m.theta_rate for m in moved.values()])
+            x0 |= {'theta': theta, 'theta_rate': rates}
+        if system.unilateral:
+            x0 = hybrid_start(self.start, x0, system, p)
+        drives = {f'{path}.drive': m.drive for path, m in moved.items()}
+        return Scenario(
+            p=p,
+            x0=system.state.pack(**x0),
+            control=read_drives(drives, system.state, system.control, self.duration),
+            control_limits=self._limits(system),
+            runner=self.hybrid.run if self.hybrid else None,
+            **self.common(name, raw, system, DEFAULT_EVENTS),
         )
+
+    @property
+    def shell(self) -> Shell:
+        """The section that describes the shell."""
+        shell: Shell = vars(self)[self.body]
+        return shell
+
+    @property
+    def start(self) -> BodyStart:
+        """The section ``initial``."""
+        start: BodyStart = vars(self)['initial']
+        return start
+
+    def rolling(self) -> dict[str, Any]:
+        """Return the entries of the state of a body that rolls."""
+        raise NotImplementedError
+
+    def _system(self, masses: tuple[Mass, ...]) -> System:
+        path = getattr(self, 'path', None)
+        with located('force'):
+            return _built(
+                self.kind,
+                masses,
+                None if self.force is None else tuple(self.force),
+                self.hybrid is not None,
+                self.mass_size,
+                tuple(self._boxes()),
+                None if path is None else tuple(path),
+            )
+
+    def _boxes(self) -> list[Box]:
+        out = []
+        for k, box in enumerate(self.obstacles):
+            if box.y is not None and self.kind is PointMassDisk:
+                raise ScenarioError(
+                    f'obstacles[{k}].y: has no meaning for a disk, which stays in its plane'
+                )
+            sides = {
+                n: tuple(v.tolist()) for n, v in (('x', box.x), ('y', box.y)) if v is not None
+            }
+            with located(f'obstacles[{k}]'):
+                out.append(Box(height=box.height, **sides))
+        return out
+
+    def _parameters(self, system: Any) -> Array:  # noqa: ANN401
+        own = {**dict(self.shell), 'mu': self.friction.mu}
+        if self.friction.mu_kinetic is not None:
+            own['mu_kinetic'] = self.friction.mu_kinetic
+        if self.gravity is not None:
+            own['gravity_W'] = self.gravity
+        p: Array = system.pack_parameters(**own)
+        return p
+
+    def _limits(self, system: System) -> Array:
+        given = self.limits.theta_acceleration
+        if given.size not in (1, system.control.size):
+            raise ScenarioError(
+                f'limits.theta_acceleration: takes one number or {system.control.size}, got '
+                f'{given.size}'
+            )
+        return np.array(np.broadcast_to(given.reshape(-1), (system.control.size,)))
+
+
+def _on_rail(path: str, given: DrivenMass, mass: Mass) -> bool:
+    """Tell whether a mass stands on a rail; another one has no start and no drive."""
+    if isinstance(mass, RailMass):
+        return True
+    for key in STARTS:
+        if key in given.given:
+            raise ScenarioError(f'{path}.{key}: has no meaning for a mass on a trajectory')
+    return False
 
 
 @lru_cache(maxsize=16)
 def _built(
     kind: type[System],
     masses: tuple[Mass, ...],
-    force: tuple[str | float, ...] | None,
+    force: tuple[Term, ...] | None,
     unilateral: bool,
     mass_size: float,
     obstacles: tuple[Box, ...],
-    path: tuple[str | float, ...] | None,
+    path: tuple[Term, ...] | None,
 ) -> System:
     """Return a system; scenarios that differ in numbers only share one."""
     options: dict[str, Any] = {}
@@ -167,49 +246,98 @@ def _built(
     )
 
 
-def _obstacles(top: Section, body: Body) -> tuple[Box, ...]:
-    out = []
-    for k, given in enumerate(top.get('obstacles', [])):
-        section = Section(given, f'obstacles[{k}]')
-        if 'y' in section and body.axes == 2:
-            raise section.fail('y', 'has no meaning for a disk, which stays in its plane')
-        sides: dict[str, Any] = {n: _pair(section, n) for n in ('x', 'y') if n in section}
-        with located(section.path):
-            out.append(Box(height=section.number('height'), **sides))
-    return tuple(out)
+class Ball(Shell):
+    """The shell with all that is fixed in it; its frame B lies in the geometric centre."""
 
-
-def _pair(section: Section, key: str) -> tuple[float, float]:
-    low, high = section.numbers(key)
-    return float(low), float(high)
-
-
-def _parameters(top: Section, body: Body, system: Any) -> Array:  # noqa: ANN401
-    own, friction = top.section(body.section), top.section('friction')
-    common: dict[str, Any] = {'mu': friction.number('mu', 1.0)}
-    if 'mu_kinetic' in friction:
-        common['mu_kinetic'] = friction.number('mu_kinetic')
-    if 'gravity' in top:
-        common['gravity_W'] = top.numbers('gravity')
-    p: Array = system.pack_parameters(
-        mass=own.number('mass'),
-        radius=own.number('radius'),
-        centre_of_mass=own.numbers('centre_of_mass', np.zeros(body.axes)),
-        **{body.inertia: own.numbers(body.inertia)},
-        **common,
+    inertia: Array = entry(
+        Tensor('about its centre of mass: a number, 3 moments or a 3x3 matrix', 'kg m^2')
     )
-    return p
+    centre_of_mass: Array = vector('in B', 'm', default=np.zeros(3))
 
 
-def _limits(top: Section, system: System) -> Array:
-    given = top.section('limits').numbers('theta_acceleration', np.inf)
-    if given.size not in (1, system.control.size):
-        raise top.section('limits').fail(
-            'theta_acceleration',
-            f'takes one number or {system.control.size}, got {given.size}',
-        )
-    return np.array(np.broadcast_to(given.reshape(-1), (system.control.size,)))
+class BallStart(Section):
+    """State at the start."""
+
+    position: Array = pair('contact point x, y', 'm', default=np.zeros(2))
+    path: Array = pair('path_along and path_aside instead of position', default=np.zeros(2))
+    attitude: Attitude | None = note('attitude of the ball; upright by default', default=None)
+    angular_velocity: Array = vector('in B', 'rad/s', default=np.zeros(3))
+    velocity: Array | None = vector(
+        'of the centre in the world, x, y, z, with `hybrid`; that of rolling by default',
+        'm/s',
+        default=None,
+    )
+    height: float | None = height()
 
 
-BALL_READER = ScenarioReader(schema=BALL.schema, read=partial(_scenario, body=BALL))
-DISK_READER = ScenarioReader(schema=DISK.schema, read=partial(_scenario, body=DISK))
+class BallFile(MassDrivenFile):
+    """A ball driven by internal masses."""
+
+    kind = PointMassBall
+    body = 'ball'
+
+    ball: Ball
+    path: list[Term] | None = terms(
+        'path on the plane, formulas of x and y in `s`: the state then holds `path_along` (s) '
+        'and `path_aside` (distance to the left) in place of the contact point; a limit of '
+        '`path_aside` in `plan.state_limits` makes a plan follow it',
+        'm',
+        count=2,
+        default=None,
+    )
+    initial: BallStart
+
+    def rolling(self) -> dict[str, Any]:
+        """Return attitude, spin and place: on its path, or on the plane."""
+        initial = self.initial
+        own, other = ('position', 'path') if self.path is None else ('path', 'position')
+        if other in initial.given:
+            raise ScenarioError(
+                f'initial.{other}: give {own} instead: it is in the state of this ball'
+            )
+        return {
+            'q_WB': quaternion_of(initial.attitude),
+            'w_WB_B': initial.angular_velocity,
+            'p' if self.path is None else 'path': getattr(initial, own),
+        }
+
+    def bodies(self) -> Iterable[tuple[str, float, float]]:
+        """Return the ball with the masses inside."""
+        mass = self.ball.mass + sum(m.mass for m in self.masses)
+        return [('ball.mass', mass, sphere_volume(self.ball.radius))]
+
+
+class Disk(Shell):
+    """The shell with all that is fixed in it; it rolls in the plane of x and z."""
+
+    polar_inertia: float = quantity('about its centre of mass', 'kg m^2', least=0)
+    centre_of_mass: Array = pair('x and z in the body', 'm', default=np.zeros(2))
+
+
+class DiskStart(Section):
+    """State at the start."""
+
+    position: float = quantity('contact point', 'm', default=0.0)
+    angle: float = quantity('angle phi; it grows towards -x', 'rad', default=0.0)
+    rate: float = quantity('its rate', 'rad/s', default=0.0)
+    velocity: Array | None = pair(
+        'of the centre in the world, x, z, with `hybrid`; that of rolling by default',
+        'm/s',
+        default=None,
+    )
+    height: float | None = height()
+
+
+class DiskFile(MassDrivenFile):
+    """A disk driven by internal masses."""
+
+    kind = PointMassDisk
+    body = 'disk'
+
+    disk: Disk
+    initial: DiskStart
+
+    def rolling(self) -> dict[str, Any]:
+        """Return angle, rate and place."""
+        initial = self.initial
+        return {'phi': initial.angle, 'phi_rate': initial.rate, 'p': initial.position}

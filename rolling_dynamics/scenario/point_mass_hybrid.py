@@ -2,31 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Set as AbstractSet
+from typing import Any, cast, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.contract.mode import mode_name
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
-from rolling_dynamics.scenario.scenario import ProgressReport, Runner, Scenario
-from rolling_dynamics.scenario.section import Section
+from rolling_dynamics.scenario.entry import Array
+from rolling_dynamics.scenario.fields import note, quantity
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.scenario import ProgressReport, Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from transforms3d.quaternions import quat2mat
 
-Array = NDArray[np.float64]
 ON_THE_WAY = (
     1e-9  # of the radius: a centre lower than this over its height of rest is on the plane
 )
 
 
-def check_hybrid(top: Section) -> None:
+class Hybrid(Section):
+    """
+    The body may leave the plane, fly and land.
+
+    Without this section it rolls only, and the run stops where the normal force vanishes.
+    """
+
+    sliding: bool = note(
+        'whether the motion goes on after slip begins, with `friction.mu_kinetic`; the papers '
+        'leave open what follows, and by default the run ends there',
+        default=False,
+    )
+    mode: Literal['rolling', 'slipping', 'separated', 'sliding', 'flight'] = note(
+        'at the start. `sliding` and `flight`, as they were called before, go with the next minor '
+        'version',
+        default='rolling',
+    )
+
+    def run(self, scenario: Scenario, report: ProgressReport | None) -> Trajectory:
+        """Return the motion of a scenario."""
+        body = cast(PointMassBall, scenario.system)
+        return simulate(
+            body if self.sliding else body.ending_at_slip,
+            scenario.p,
+            scenario.x0,
+            scenario.control.simplest,
+            scenario.duration,
+            mode=mode_name(self.mode),
+            t_eval=scenario.output_times,
+            rtol=scenario.tolerances.relative,
+            atol=scenario.tolerances.absolute,
+            on_progress=report,
+        )
+
+
+def height() -> Any:  # noqa: ANN401  as fields are
+    """Return the field of a height."""
+    return quantity(
+        'of the centre over the plane, with `hybrid`; the radius by default', 'm', default=None
+    )
+
+
+class BodyStart(Protocol):
+    """What the start of a ball and that of a disk have both."""
+
+    @property
+    def given(self) -> AbstractSet[str]:
+        """Names of the entries that were given."""
+
+    @property
+    def velocity(self) -> Array | None:
+        """Of the centre in the world [m/s]."""
+
+    @property
+    def height(self) -> float | None:
+        """Of the centre over the plane [m]."""
+
+
+def check_hybrid(initial: BodyStart, hybrid: Hybrid | None, given: AbstractSet[str]) -> None:
     """Refuse entries that have no meaning beside ``hybrid``, or without it."""
-    if 'hybrid' not in top:
-        initial = top.section('initial')
+    if hybrid is None:
         for key in ('velocity', 'height'):
-            if key in initial:
-                raise initial.fail(
-                    key, 'follows from rolling; it is free where there is a section `hybrid`'
+            if key in initial.given:
+                raise ScenarioError(
+                    f'initial.{key}: follows from rolling; it is free where there is a section '
+                    '`hybrid`'
                 )
         return
     for key, reason in (
@@ -34,12 +94,14 @@ def check_hybrid(top: Section) -> None:
         ('plan', 'a plan is made for rolling'),
         ('path', 'coordinates along a path are for a body that rolls'),
     ):
-        if key in top:
-            raise top.fail(key, f'has no meaning beside `hybrid`: {reason}; leave one of them out')
+        if key in given:
+            raise ScenarioError(
+                f'{key}: has no meaning beside `hybrid`: {reason}; leave one of them out'
+            )
 
 
 def hybrid_start(
-    initial: Section, rolling: dict[str, Any], system: PointMassBall | PointMassDisk, p: Array
+    initial: BodyStart, rolling: dict[str, Any], system: PointMassBall | PointMassDisk, p: Array
 ) -> dict[str, Any]:
     """
     Return the entries of the state of a body that can leave the plane.
@@ -57,18 +119,16 @@ def hybrid_start(
     start = dict(rolling)
     place = np.atleast_1d(start.pop('p'))
     radius = float(p[system.parameters.slice('radius')][0])
-    height = initial.number('height', radius)
+    height = radius if initial.height is None else initial.height
     if height < radius * (1 - ON_THE_WAY):
-        raise initial.fail(
-            'height',
-            f'must be at least the radius, {radius:g} m, got {height:g}: it is that of '
-            'the centre over the plane',
+        raise ScenarioError(
+            f'initial.height: must be at least the radius, {radius:g} m, got {height:g}: it is '
+            'that of the centre over the plane'
         )
-    velocity = _rolling_velocity(start, radius)
-    return start | {
-        'p_WB': [*place, height],
-        'v_WB_W': initial.numbers('velocity', velocity),
-    }
+    velocity = initial.velocity
+    if velocity is None:
+        velocity = _rolling_velocity(start, radius)
+    return start | {'p_WB': [*place, height], 'v_WB_W': velocity}
 
 
 def _rolling_velocity(start: dict[str, Any], radius: float) -> Array:
@@ -78,26 +138,3 @@ def _rolling_velocity(start: dict[str, Any], radius: float) -> Array:
     w_WB_W = quat2mat(start['q_WB']) @ start['w_WB_B']
     velocity: Array = np.cross(w_WB_W, [0.0, 0.0, radius])
     return velocity
-
-
-def hybrid_runner(top: Section) -> Runner:
-    """Return what simulates such a scenario."""
-    section = top.section('hybrid')
-    mode, sliding = mode_name(section.get('mode', 'rolling')), section.get('sliding', False)
-
-    def run(scenario: Scenario, report: ProgressReport | None) -> Trajectory:
-        body = cast(PointMassBall, scenario.system)
-        return simulate(
-            body if sliding else body.ending_at_slip,
-            scenario.p,
-            scenario.x0,
-            scenario.control.simplest,
-            scenario.duration,
-            mode=mode,
-            t_eval=scenario.output_times,
-            rtol=scenario.tolerances.relative,
-            atol=scenario.tolerances.absolute,
-            on_progress=report,
-        )
-
-    return run

@@ -1,4 +1,4 @@
-"""Which reader understands the scenario of which system."""
+"""Reading scenarios: the plug-in of a system names the model of its documents."""
 
 from __future__ import annotations
 
@@ -7,35 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.plugin import others, plugins, register_role, role_of
+from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.document import plain, read_document
+from rolling_dynamics.scenario.faults import check
+from rolling_dynamics.scenario.lines import lines_told
+from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.scenario import Scenario
-from rolling_dynamics.scenario.validation import check
 from rolling_dynamics.suggestion import suggestion
-
-
-@dataclass(frozen=True)
-class ScenarioReader:
-    """
-    Reader of the scenarios of one system.
-
-    Attributes
-    ----------
-    schema
-        Returns the JSON schema of its documents.
-    read
-        ``(document, default name) -> Scenario``; raises ScenarioError.
-
-    """
-
-    schema: Callable[[], dict[str, Any]]
-    read: Callable[[dict[str, Any], str], Scenario]
-
-
-def register_reader(system: str, reader: ScenarioReader) -> None:
-    """Let ``load_scenario`` read the scenarios of another system; deprecated, see plug-ins."""
-    register_role(system, reader=reader)
 
 
 def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario') -> Scenario:
@@ -58,39 +39,68 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     ------
     ScenarioError
         An entry is missing, misspelt or out of range; one line for each fault, each beginning with
-        the path of its entry.
+        the path of its entry and ending with the line of the file.
 
     """
     if isinstance(source, Mapping):
-        document = plain(source, name)
-    else:
-        document, name = read_document(source), Path(source).stem
-    return load_plain(document, name)
+        return load_plain(plain(source, name), name)
+    document = read_document(source)
+    with lines_told(document):
+        return load_plain(document, Path(source).stem)
 
 
 def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
     """Return the scenario of a document that is plain data already, and that nobody changes."""
-    return _reader(document).read(document, name)
+    return check(model_of(document), document).build(name, document)
 
 
 def check_plain(document: Mapping[str, Any]) -> None:
     """Raise ScenarioError unless each entry of plain data is of its kind and in its range."""
-    check(document, schema_of(document))
+    check(model_of(document), document)
 
 
-def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of plain data by its entry ``system``."""
-    return _reader(document).schema()
-
-
-def _reader(document: Mapping[str, Any]) -> ScenarioReader:
+def model_of(document: Mapping[str, Any]) -> type[ScenarioFile]:
+    """Return the model of plain data by its entry ``system``."""
     if 'system' not in document:
         known = suggestion('', list(plugins()))
         raise ScenarioError(f'system: is missing (kind of rolling system{known})')
     system = document['system']
-    reader: ScenarioReader | None = None
+    model: type[ScenarioFile] | None = None
     if isinstance(system, str):
-        reader = role_of(system, 'reader')
-    if reader is None:
+        model = role_of(system, 'scenario')
+    if model is None:
         raise ScenarioError(f'system: got {system!r}{others(str(system))}')
-    return reader
+    return model
+
+
+@dataclass(frozen=True)
+class ScenarioReader:
+    """
+    Reader of the scenarios of one system; deprecated, see :class:`.ScenarioFile`.
+
+    Attributes
+    ----------
+    schema
+        Not used any more.
+    read
+        ``(document, default name) -> Scenario``; raises ScenarioError.
+
+    """
+
+    schema: Callable[[], dict[str, Any]]
+    read: Callable[[dict[str, Any], str], Scenario]
+
+
+def register_reader(system: str, reader: ScenarioReader) -> None:
+    """Let ``load_scenario`` read the scenarios of another system; deprecated, see plug-ins."""
+
+    class Read(Section):
+        """Whatever the reader takes."""
+
+        model_config = ConfigDict(extra='allow')
+
+        def build(self, name: str, raw: dict[str, Any]) -> Scenario:
+            """Return what the reader makes of it."""
+            return reader.read(raw, name)
+
+    register_role(system, scenario=Read)

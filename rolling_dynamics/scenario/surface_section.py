@@ -1,123 +1,300 @@
-"""The ``surface`` of a body in a scenario."""
+# ruff: noqa: ANN401 (entries of a YAML file may be anything)
+"""The ``surface`` of a body in a scenario: one model for each kind, to which others are added."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+import logging
+import math
+import re
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import ConfigDict, GetJsonSchemaHandler, model_validator
 from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.section import located, Section
+from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.entry import Anything, Array, Kind, needed, Quantity, refused, Term
+from rolling_dynamics.scenario.fields import entry, note, pair, quantity, terms
+from rolling_dynamics.scenario.json_schema import Json, schema_of
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere, Torus
 from rolling_dynamics.surfaces.surface import Surface, UNBOUNDED
+from rolling_dynamics.text import printable
 
-Range = tuple[float, float]
+GROUP = 'rolling_robotics.surfaces'  # of entry points that name models of further kinds
+LOG = logging.getLogger(__name__)
+NAME = re.compile('[A-Za-z][A-Za-z0-9_]*')
+Side = Literal['outside', 'inside']
+Pole = Literal['x', 'y', 'z']
 
 
-def read_range(section: Section, key: str) -> Range:
-    """Return an entry of two increasing numbers, unbounded if it is not there."""
-    low, high = section.numbers(key, UNBOUNDED)
-    if not low < high:
-        raise section.fail(key, f'must increase, got [{low:g}, {high:g}]')
+class Edges(Section):
+    """Where the hand ends, in its chart coordinates."""
+
+    u: Array | None = pair('least and greatest u', default=None)
+    v: Array | None = pair('least and greatest v', default=None)
+
+    @model_validator(mode='after')
+    def _increasing(self) -> Edges:
+        check_ranges(self, 'u', 'v')
+        return self
+
+    def bounds(self) -> Array:
+        """Return u_min, u_max, v_min, v_max, infinite where there is no edge; shape (4,)."""
+        return np.array([*bounds(self.u), *bounds(self.v)])
+
+
+def check_ranges(section: Section, *keys: str) -> None:
+    """Refuse ranges of a section that do not increase."""
+    for key in keys:
+        low, high = bounds(getattr(section, key))
+        if not low < high:
+            raise refused(f'must increase, got [{low:g}, {high:g}]', key)
+
+
+def bounds(given: Array | None) -> tuple[float, float]:
+    """Return the least and the greatest number of a range, unbounded if it is not given."""
+    low, high = UNBOUNDED if given is None else given
     return float(low), float(high)
 
 
-def _sphere(s: Section, _: Section) -> Surface:
-    return Sphere(s.number('radius'), side=s.get('side', 'outside'), pole=s.get('pole', 'z'))
+def sphere_volume(radius: float) -> float:
+    """Return the volume of a sphere [m^3] of a radius [m]."""
+    return 4 / 3 * math.pi * radius**3
 
 
-def _ellipsoid(s: Section, _: Section) -> Surface:
-    axes = (s.number(k) for k in 'abc')
-    return Ellipsoid(*axes, side=s.get('side', 'outside'), pole=s.get('pole', 'z'))
+class SurfaceSection(Section):
+    """A surface; subclasses have a field ``kind: Literal['name']``."""
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface, which ends at its edges if it ends anywhere."""
+        raise NotImplementedError
+
+    def volume(self) -> float:
+        """Return the volume of a body that is touched from outside [m^3], NaN if not known."""
+        return math.nan
 
 
-def _cylinder(s: Section, edges: Section) -> Surface:
-    return Cylinder(
-        s.number('radius'), side=s.get('side', 'outside'), v_bounds=read_range(edges, 'v')
+class SphereSection(SurfaceSection):
+    """(u, v) -> radius (sin u cos v, sin u sin v, cos u), 0 < u < pi, for the pole z."""
+
+    kind: Literal['sphere']
+    radius: float = quantity('radius', 'm', positive=True)
+    side: Side = note('where the other body touches', default='outside')
+    pole: Pole = note('axis of the poles of the first chart', default='z')
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        del edges
+        return Sphere(self.radius, side=self.side, pole=self.pole)
+
+    def volume(self) -> float:
+        """Return the volume of the body [m^3]."""
+        return sphere_volume(self.radius) if self.side == 'outside' else math.nan
+
+
+class EllipsoidSection(SurfaceSection):
+    """(u, v) -> (a sin u cos v, b sin u sin v, c cos u), 0 < u < pi, for the pole z."""
+
+    kind: Literal['ellipsoid']
+    a: float = quantity('semi-axis along x', 'm', positive=True)
+    b: float = quantity('semi-axis along y', 'm', positive=True)
+    c: float = quantity('semi-axis along z', 'm', positive=True)
+    side: Side = note('where the other body touches', default='outside')
+    pole: Pole = note('axis of the poles of the first chart', default='z')
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        del edges
+        return Ellipsoid(self.a, self.b, self.c, side=self.side, pole=self.pole)
+
+    def volume(self) -> float:
+        """Return the volume of the body [m^3]."""
+        solid = 4 / 3 * math.pi * self.a * self.b * self.c
+        return solid if self.side == 'outside' else math.nan
+
+
+class CylinderSection(SurfaceSection):
+    """(u, v) -> (radius cos u, radius sin u, v)."""
+
+    kind: Literal['cylinder']
+    radius: float = quantity('radius', 'm', positive=True)
+    side: Side = note('where the other body touches', default='outside')
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        return Cylinder(self.radius, side=self.side, v_bounds=bounds(edges.v))
+
+
+class TorusSection(SurfaceSection):
+    """(u, v) -> ((major + minor cos u) cos v, (major + minor cos u) sin v, -minor sin u)."""
+
+    kind: Literal['torus']
+    major: float = quantity('radius of the circle of centres', 'm', positive=True)
+    minor: float = quantity('radius of the tube, less than `major`', 'm', positive=True)
+    side: Side = note('where the other body touches', default='outside')
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        del edges
+        return Torus(self.major, self.minor, side=self.side)
+
+    def volume(self) -> float:
+        """Return the volume of the body [m^3]."""
+        return 2 * math.pi**2 * self.major * self.minor**2 if self.side == 'outside' else math.nan
+
+
+class PlaneSection(SurfaceSection):
+    """(u, v) -> (u, v, 0), normal +z."""
+
+    kind: Literal['plane']
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        return Plane(u_bounds=bounds(edges.u), v_bounds=bounds(edges.v))
+
+
+class ExpressionSection(SurfaceSection):
+    """(u, v) -> position, as formulas; F_u x F_v points out of the material."""
+
+    kind: Literal['expression']
+    position: list[Term] = terms(
+        'formulas of x, y, z in `u`, `v` and the names of `dimensions`', 'm', count=3
     )
-
-
-def _torus(s: Section, _: Section) -> Surface:
-    return Torus(s.number('major'), s.number('minor'), side=s.get('side', 'outside'))
-
-
-def _plane(_: Section, edges: Section) -> Surface:
-    return Plane(u_bounds=read_range(edges, 'u'), v_bounds=read_range(edges, 'v'))
-
-
-def _period(s: Section, key: str) -> float | None:
-    return s.number(key) if key in s else None
-
-
-def _expression(s: Section, _: Section) -> Surface:
-    dimensions = s.section('dimensions')
-    return ExpressionSurface(
-        s['position'],
-        parameters={k: dimensions.number(k) for k in dimensions.values},
-        support=s.get('support'),
-        side=s.get('side', 'outside'),
-        u_bounds=read_range(s, 'u_bounds'),
-        v_bounds=read_range(s, 'v_bounds'),
-        periods=(_period(s, 'u_period'), _period(s, 'v_period')),
+    dimensions: Mapping[str, Annotated[float, Quantity()]] = note(
+        'dimensions by name', 'm', default={}
     )
+    support: str = note(
+        'formula h(nx, ny, nz) of the support function of a convex body, homogeneous of degree '
+        '1; with it an object has no chart singularities',
+        default='',
+    )
+    side: Side = note('where the other body touches', default='outside')
+    u_bounds: Array | None = pair('least and greatest u of the chart', default=None)
+    v_bounds: Array | None = pair('least and greatest v of the chart', default=None)
+    u_period: float | None = quantity('period of u, if it has one', positive=True, default=None)
+    v_period: float | None = quantity('period of v, if it has one', positive=True, default=None)
+
+    @model_validator(mode='after')
+    def _checked(self) -> ExpressionSection:
+        check_ranges(self, 'u_bounds', 'v_bounds')
+        for name in self.dimensions:
+            if not NAME.fullmatch(name):
+                raise refused(
+                    f'{name!r} is not a name: a letter, then letters and digits', 'dimensions'
+                )
+        return self
+
+    def surface(self, edges: Edges) -> Surface:
+        """Return the surface."""
+        del edges
+        return ExpressionSurface(
+            self.position,
+            parameters=dict(self.dimensions),
+            support=self.support if 'support' in self.given else None,
+            side=self.side,
+            u_bounds=bounds(self.u_bounds),
+            v_bounds=bounds(self.v_bounds),
+            periods=(self.u_period, self.v_period),
+        )
 
 
-KINDS: dict[str, Callable[[Section, Section], Surface]] = {
-    'sphere': _sphere,
-    'ellipsoid': _ellipsoid,
-    'cylinder': _cylinder,
-    'torus': _torus,
-    'plane': _plane,
-    'expression': _expression,
+_KINDS: dict[str, type[SurfaceSection]] = {
+    'sphere': SphereSection,
+    'ellipsoid': EllipsoidSection,
+    'cylinder': CylinderSection,
+    'torus': TorusSection,
+    'plane': PlaneSection,
+    'expression': ExpressionSection,
 }
 
 
-def read_surface(body: Section, edges: Section | None = None) -> Surface:
-    """
-    Return the surface of a body.
-
-    Parameters
-    ----------
-    body
-        The body's section, with the entry ``surface``.
-    edges
-        Section with the ranges ``u`` and ``v`` in which the body ends.
-
-    """
-    section = body.section('surface')
-    with located(section.path):
-        return KINDS[section['kind']](section, edges or Section({}, ''))
+def register_surface(kind: str, model: type[SurfaceSection]) -> None:
+    """Add a kind of surface for this process; a package does it by an entry point of ``GROUP``."""
+    _KINDS[kind] = model
+    schema_of.cache_clear()
 
 
-def _solid_torus(mass: float, major: float, minor: float) -> NDArray[np.float64]:
+@cache
+def _installed() -> dict[str, type[SurfaceSection]]:
+    """Return the kinds that packages bring; one that cannot be loaded is a line in the log."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  20 ms that few need
+
+    found = {}
+    for point in entry_points(group=GROUP):
+        try:
+            model = point.load()
+            if not issubclass(model, SurfaceSection):
+                raise TypeError(f'a SurfaceSection is needed, got {model!r}')  # noqa: TRY301
+        except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
+            text = printable(f'{type(e).__name__}: {e}')
+            LOG.warning('surface %s (%s) is left out: %s', point.name, point.value, text)
+        else:
+            found[point.name] = model
+    return found
+
+
+class _OfSomeKind(Section):
+    """What is read of a surface first."""
+
+    model_config = ConfigDict(extra='ignore')
+
+    kind: Any = entry(Anything())
+
+
+class AnySurface(Kind):
+    """A surface of one of the kinds that are known when it is read."""
+
+    def read(self, given: Any) -> SurfaceSection:
+        """Return the section of its kind."""
+        if not isinstance(given, dict):
+            raise needed('a mapping', '', given)
+        kind = _OfSomeKind.model_validate(given).kind
+        known = _KINDS if str(kind) in _KINDS else _KINDS | _installed()
+        if not isinstance(kind, str) or kind not in known:
+            raise refused(f'got {shorten(kind)}{suggestion(str(kind), list(known))}', 'kind')
+        return known[kind].model_validate(given)
+
+    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return a schema for each kind, as conditions: an editor completes the one at hand."""
+        kinds = _KINDS | _installed()
+        branches = [
+            {'if': {'required': ['kind'], 'properties': {'kind': {'const': kind}}}, 'then': schema}
+            for kind, schema in ((kind, schema_of(model)) for kind, model in kinds.items())
+        ]
+        kind = {'enum': list(kinds), 'description': 'kind of surface'}
+        return self.described(
+            {
+                'type': 'object',
+                'required': ['kind'],
+                'properties': {'kind': kind},
+                'allOf': branches,
+            }
+        )
+
+
+def _solid_torus(mass: float, major: float, minor: float) -> Array:
     across = mass * (major**2 / 2 + 5 * minor**2 / 8)
     return np.diag([across, across, mass * (major**2 + 3 * minor**2 / 4)])
 
 
-SOLIDS: dict[str, Callable[..., NDArray[np.float64]]] = {
+SOLIDS: dict[str, Callable[..., Array]] = {
     'sphere': lambda mass, r: solid_ellipsoid_inertia(mass, r, r, r),
     'ellipsoid': solid_ellipsoid_inertia,
     'torus': _solid_torus,
 }
 
 
-def read_inertia(body: Section, surface: Surface) -> NDArray[np.float64]:
+def inertia_of(given: Array | str, mass: float, surface: Surface) -> Array:
     """Return the inertia of a body, a number, 3 or 3x3; ``solid`` from its surface."""
-    if body['inertia'] != 'solid':
-        try:
-            return body.numbers('inertia')
-        except ScenarioError as e:
-            raise ScenarioError(f"{e}; or write 'solid'") from None
+    if not isinstance(given, str):
+        return given
     if surface.name not in SOLIDS or surface.side != 'outside':
-        raise body.fail(
-            'inertia',
-            f"'solid' is known for {', '.join(SOLIDS)}, touched from outside; give the "
-            f'moments of inertia of this {surface.name} as numbers',
+        raise ScenarioError(
+            f"object.inertia: 'solid' is known for {', '.join(SOLIDS)}, touched from outside; "
+            f'give the moments of inertia of this {surface.name} as numbers'
         )
-    return SOLIDS[surface.name](body.number('mass'), *surface.parameter_values)
-
-
-def read_edges(edges: Section) -> list[float]:
-    """Return u_min, u_max, v_min, v_max, infinite where there is no edge."""
-    return [value for key in 'uv' for value in read_range(edges, key)]
+    return SOLIDS[surface.name](mass, *surface.parameter_values)

@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.entry import Array
+from rolling_dynamics.scenario.faults import check, located
+from rolling_dynamics.scenario.fields import note, pair, quantity, section
+from rolling_dynamics.scenario.lines import tells_lines
+from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
-from rolling_dynamics.scenario.section import located, Section
-from rolling_dynamics.scenario.validation import check, load_schema
 from rolling_planner.gait_planner.problem import Circle, GaitProblem, Point, Waypoint
 
-NUMBERS = ('reserve', 'clearance', 'max_speed')
+
+class WaypointSection(Section):
+    """A point to pass."""
+
+    position: Array = pair('contact point', 'm')
+    tolerance: float = quantity(
+        'greatest distance of the path', 'm', positive=True, default=Waypoint.tolerance
+    )
+    wait: float | None = quantity(
+        'time to rest there; passed without stopping if left out', 's', least=0, default=None
+    )
 
 
-def gait_plan_schema() -> dict[str, Any]:
-    """Return the schema of the section ``plan``."""
-    return load_schema('rolling_planner.gait_planner', 'gait_plan')
+class CircleSection(Section):
+    """A circle that the shell must not touch."""
+
+    center: Array = pair('on the floor', 'm')
+    radius: float = quantity('of the obstacle', 'm', positive=True)
 
 
+class LimitsSection(Section):
+    """Of contact and drive."""
+
+    torque: float = quantity(
+        'greatest torque, none by default', 'N m', positive=True, default=GaitLimits.torque
+    )
+    friction: float | None = quantity(
+        'greatest friction over normal force, mu by default', positive=True, default=None
+    )
+    normal_force: float = quantity(
+        'least, as a share of the weight', least=0, default=GaitLimits.normal_force
+    )
+    amplitude: float = quantity(
+        'greatest amplitude', 'rad', positive=True, default=GaitLimits.amplitude
+    )
+
+
+class GaitPlan(Section):
+    """What `rolling plan` looks for: a manoeuvre of gaits."""
+
+    waypoints: list[WaypointSection] = note(
+        'points to pass, in order; the sphere comes to rest at the last one', min_length=1
+    )
+    obstacles: list[CircleSection] = note('circles that the shell must not touch', default=[])
+    limits: LimitsSection = section(LimitsSection)
+    reserve: float = quantity(
+        'share of friction and torque that the plan may use',
+        positive=True,
+        most=1,
+        default=GaitProblem.reserve,
+    )
+    clearance: float = quantity(
+        'between shell and obstacle', 'm', least=0, default=GaitProblem.clearance
+    )
+    max_speed: float = quantity(
+        'none by default', 'm/s', positive=True, default=GaitProblem.max_speed
+    )
+
+
+@tells_lines
 def read_gait_problem(scenario: Scenario) -> GaitProblem:
     """
     Return the manoeuvre that a scenario asks for.
@@ -40,42 +93,26 @@ def read_gait_problem(scenario: Scenario) -> GaitProblem:
     raw = scenario.raw.get('plan')
     if raw is None:
         raise ScenarioError('plan: is missing (the section with the waypoints of a manoeuvre)')
-    check(raw, gait_plan_schema(), 'plan')
+    plan = check(GaitPlan, raw, 'plan')
     velocities = [scenario.x0[STATE.slice(name)] for name in ('w_WS_W', 'w_WP_W')]
     if np.any(np.concatenate(velocities)):
         raise ScenarioError('initial: a manoeuvre begins at rest; leave velocity and spin out')
-    plan = Section(raw, 'plan')
-    limits = plan.section('limits')
-    start = scenario.x0[STATE.slice('contact')]
     with located('plan'):
         return GaitProblem(
-            params=read_sphere(Section(scenario.raw)),
-            start=(float(start[0]), float(start[1])),
+            params=read_sphere(scenario.raw),
+            start=_point(scenario.x0[STATE.slice('contact')]),
             waypoints=[
-                _waypoint(Section(w, f'plan.waypoints[{k}]'))
-                for k, w in enumerate(plan['waypoints'])
+                Waypoint(position=_point(w.position), tolerance=w.tolerance, wait=w.wait)
+                for w in plan.waypoints
             ],
-            obstacles=[
-                _circle(Section(c, f'plan.obstacles[{k}]'))
-                for k, c in enumerate(plan.get('obstacles', []))
-            ],
-            limits=GaitLimits(**{name: limits.number(name) for name in limits.values}),
-            **{name: plan.number(name) for name in NUMBERS if name in plan},
+            obstacles=[Circle(center=_point(c.center), radius=c.radius) for c in plan.obstacles],
+            limits=GaitLimits(**dict(plan.limits)),
+            reserve=plan.reserve,
+            clearance=plan.clearance,
+            max_speed=plan.max_speed,
         )
 
 
-def _waypoint(section: Section) -> Waypoint:
-    return Waypoint(
-        position=_point(section, 'position'),
-        tolerance=section.number('tolerance', Waypoint.tolerance),
-        wait=section.number('wait') if 'wait' in section else None,
-    )
-
-
-def _circle(section: Section) -> Circle:
-    return Circle(center=_point(section, 'center'), radius=section.number('radius'))
-
-
-def _point(section: Section, key: str) -> Point:
-    x, y = section.numbers(key)
-    return float(x), float(y)
+def _point(values: Array) -> Point:
+    x, y = values.tolist()
+    return x, y

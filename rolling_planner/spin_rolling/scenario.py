@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import model_validator
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.section import Section
-from rolling_dynamics.scenario.validation import check, load_schema
+from rolling_dynamics.scenario.entry import Array, refused
+from rolling_dynamics.scenario.faults import check
+from rolling_dynamics.scenario.fields import note, pair, quantity, section, vector, whole
+from rolling_dynamics.scenario.lines import tells_lines
+from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.spin_rolling.bounds import InputBounds
 from rolling_planner.spin_rolling.problem import (
@@ -22,6 +26,69 @@ ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')
 AS_GIVEN = ('mode', 'optimise', 'shots', 'seed')
 
 
+class Goal(Section):
+    """Contact at the end; what is not named is as at the start."""
+
+    u_s: float | None = quantity('contact on the plane', 'm', default=None)
+    v_s: float | None = quantity('contact on the plane', 'm', default=None)
+    u_o: float | None = quantity('contact on the sphere', 'rad', default=None)
+    v_o: float | None = quantity('contact on the sphere', 'rad', default=None)
+    psi: float | None = quantity('angle of spin', 'rad', default=None)
+
+    @model_validator(mode='after')
+    def _some(self) -> Goal:
+        if not self.given:
+            raise refused('at least one entry is needed, got none')
+        return self
+
+
+class RegionSection(Section):
+    """Where the contact may be; everywhere by default."""
+
+    u_bounds: Array = pair('least and greatest u_s', 'm', default=np.array(ContactRegion.u_bounds))
+    v_bounds: Array = pair('least and greatest v_s', 'm', default=np.array(ContactRegion.v_bounds))
+    axis: Array = vector(
+        'centre of the cap of the sphere, in its frame', default=np.array(ContactRegion.axis)
+    )
+    half_angle: float = quantity(
+        'from the centre of the cap to its edge', 'rad', default=ContactRegion.half_angle
+    )
+    pole_margin: float = quantity(
+        'least angle from the poles of the chart', 'rad', default=ContactRegion.pole_margin
+    )
+
+    def region(self) -> ContactRegion:
+        """Return the region."""
+        return ContactRegion(**{name: _plain(value) for name, value in self})
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  arrays and numbers
+    return tuple(value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+class BoundsSection(Section):
+    """Greatest magnitude of the inputs."""
+
+    delta: float = quantity('rolling rate', 'm/s', default=InputBounds.delta)
+    alpha_s: float = quantity('geodesic curvature', '1/m', default=InputBounds.alpha_s)
+    gamma_s: float = quantity('normal curvature', '1/m', default=InputBounds.gamma_s)
+
+
+class SpinRollingPlan(Section):
+    """What `rolling plan` looks for."""
+
+    goal: Goal
+    mode: Literal['spin_rolling', 'pure_rolling'] = note(
+        'three inputs, or two', default='spin_rolling'
+    )
+    region: RegionSection = section(RegionSection)
+    bounds: BoundsSection = section(BoundsSection)
+    optimise: bool = note('whether the plan is shortened', default=True)
+    shots: int = whole('shootings of the optimisation', 1, default=SpinRollingProblem.shots)
+    seed: int = whole('seed of the shootings', 0, default=SpinRollingProblem.seed)
+
+
+@tells_lines
 def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     """
     Return the planning problem of a scenario.
@@ -35,43 +102,24 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     raw = scenario.raw.get('plan')
     if raw is None:
         raise ScenarioError('plan: is missing (the section that tells the goal of a plan)')
-    check(raw, load_schema('rolling_planner.spin_rolling', 'plan'), 'plan')
-    plan, system = Section(raw, 'plan'), scenario.system
+    plan, system = check(SpinRollingPlan, raw, 'plan'), scenario.system
     if not isinstance(system, SpinRollingSphere):
         raise ScenarioError(f'system: a spin_rolling_sphere is needed, got {system.name!r}')
     R = np.array(system.attitude(scenario.x0))
     start = contact_of_attitude(scenario.x0[:2], R)
-    given = plan.section('goal')
     try:
-        if all(name in given for name in ENTRIES[2:]):
-            here = np.zeros(3)  # not needed, and not defined at a pole
-        else:
-            here = coordinates_from_attitude(R)
+        polar = plan.goal.given >= set(ENTRIES[2:])  # not needed, and not defined at a pole
+        here = np.zeros(3) if polar else coordinates_from_attitude(R)
         known = dict(zip(ENTRIES, [*scenario.x0[:2], *here], strict=True))
-        goal = contact_at([given.number(name, known[name]) for name in ENTRIES])
+        wanted = known | plan.goal.model_dump(exclude_unset=True)
+        goal = contact_at([wanted[name] for name in ENTRIES])
         return SpinRollingProblem(
             radius=float(scenario.p[0]),
             start=start,
             goal=goal,
-            region=_region(plan),
-            bounds=_bounds(plan),
-            **{k: plan[k] for k in AS_GIVEN if k in plan},
+            region=plan.region.region(),
+            bounds=InputBounds(**dict(plan.bounds)),
+            **{name: getattr(plan, name) for name in AS_GIVEN},
         )
     except ParameterError as e:
         raise ScenarioError(f'plan.{e}'.replace('plan.start: ', 'initial: ', 1)) from None
-
-
-def _region(plan: Section) -> ContactRegion:
-    section = plan.section('region')
-    options: dict[str, Any] = {
-        k: tuple(section.numbers(k).tolist())
-        for k in ('u_bounds', 'v_bounds', 'axis')
-        if k in section
-    }
-    options |= {k: section.number(k) for k in ('half_angle', 'pole_margin') if k in section}
-    return ContactRegion(**options)
-
-
-def _bounds(plan: Section) -> InputBounds:
-    section = plan.section('bounds')
-    return InputBounds(**{k: section.number(k) for k in section.values})

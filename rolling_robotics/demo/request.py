@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.section import Section
+from rolling_dynamics.scenario.faults import check
 from rolling_planner.gait_planner.scenario import read_gait_problem
 from rolling_planner.problem.scenario import read_problem
+from rolling_planner.spin_rolling.scenario import SpinRollingPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +47,8 @@ def state_goal(scenario: Scenario) -> PlanRequest:
 
 def contact_goal(scenario: Scenario) -> PlanRequest:
     """Return the goal of a sphere that rolls and spins: contact coordinates, at its own pace."""
-    section = Section(scenario.raw).section('plan').section('goal')
-    goal = {name: section.number(name) for name in section.values}
+    plan = check(SpinRollingPlan, scenario.raw.get('plan', {}), 'plan')
+    goal = plan.goal.model_dump(exclude_unset=True)
     return PlanRequest(text=_listed(goal), goal=goal)
 
 

@@ -9,10 +9,12 @@ from typing import Any
 from rolling_dynamics.scenario import Scenario
 from rolling_planner import Iteration, plan_rolling
 from rolling_planner.problem.goal import goal_error, goal_misses
+from rolling_planner.problem.plan_section import PlanSection
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.plans.planned import Planned
 from rolling_robotics.result_arrays import Values
 
+SECTION = PlanSection
 LINES = {
     'segments': ('segments', 'd'),
     'iterations': ('iterations', 'd'),

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.scenario import Tolerances
-from rolling_dynamics.scenario.section import located
 from rolling_planner import Iteration
 from rolling_planner.gait_planner import plan_gaits
-from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_planner.gait_planner.scenario import GaitPlan, read_gait_problem
 from rolling_robotics.plans.planned import Planned
 from rolling_robotics.result_arrays import Values
 
 RATE = 1000.0  # samples of the torque a second
 TOLERANCES = Tolerances(relative=1e-10, absolute=1e-12)  # the torque is linear between samples
+SECTION = GaitPlan
 LINES = {
     'swings': ('swings', 'd'),
     'duration': ('duration [s]', '.6g'),

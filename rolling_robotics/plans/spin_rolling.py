@@ -10,11 +10,12 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner import Iteration
 from rolling_planner.spin_rolling import contact_of_attitude, goal_error, plan_spin_rolling
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
 from rolling_robotics.plans.planned import Planned
 from rolling_robotics.result_arrays import Values
 
 TOLERANCE = 1e-9
+SECTION = SpinRollingPlan
 LINES = {
     'method': ('method', ''),
     'length': ('length [m]', '.6g'),

@@ -5,7 +5,7 @@ from rolling_dynamics.plugin import SystemPlugin
 PLUGIN = SystemPlugin(
     name='contact',
     protocol=1,
-    reader='rolling_dynamics.scenario.contact:READER',
+    scenario='rolling_dynamics.scenario.contact:ContactFile',
     job='rolling_planner.nodes.jobs.contact:PLANNER',
     arrays='rolling_robotics.contact_arrays:contact_arrays',
     scene='rolling_robotics.scene.contact:contact_scene',

@@ -5,7 +5,7 @@ from rolling_dynamics.plugin import SystemPlugin
 PLUGIN = SystemPlugin(
     name='pendulum_sphere',
     protocol=1,
-    reader='rolling_dynamics.scenario.pendulum_sphere:READER',
+    scenario='rolling_dynamics.scenario.pendulum_sphere:PendulumSphereFile',
     robot_view='rolling_dynamics.pendulum_sphere.robot_view:view',
     law='rolling_controller.robot_laws.kinds:PENDULUM_KIND',
     planner='rolling_robotics.plans.gaits',

@@ -5,7 +5,7 @@ from rolling_dynamics.plugin import SystemPlugin
 PLUGIN = SystemPlugin(
     name='point_mass_ball',
     protocol=1,
-    reader='rolling_dynamics.scenario.point_mass:BALL_READER',
+    scenario='rolling_dynamics.scenario.point_mass:BallFile',
     robot_view='rolling_dynamics.internal_masses.robot_view:view',
     law='rolling_controller.robot_laws.kinds:POINT_MASS_KIND',
     job='rolling_planner.nodes.jobs.mass_driven:PLANNER',

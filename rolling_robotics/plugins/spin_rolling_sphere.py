@@ -5,7 +5,7 @@ from rolling_dynamics.plugin import SystemPlugin
 PLUGIN = SystemPlugin(
     name='spin_rolling_sphere',
     protocol=1,
-    reader='rolling_dynamics.scenario.spin_rolling_sphere:READER',
+    scenario='rolling_dynamics.scenario.spin_rolling_sphere:SpinRollingFile',
     robot_view='rolling_dynamics.spin_rolling_sphere.robot_view:view',
     law='rolling_controller.robot_laws.kinds:SPIN_ROLLING_KIND',
     planner='rolling_robotics.plans.spin_rolling',

@@ -1,23 +1,25 @@
-# ruff: noqa: ANN401 (entries of a YAML file may be anything)
 """What a sweep visits: the section ``sweep`` of a scenario as points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 import hashlib
 import json
 import math
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import plain
+from rolling_dynamics.scenario.entry import Anything, Either, Quantity, Several
+from rolling_dynamics.scenario.faults import check, located
+from rolling_dynamics.scenario.fields import note, quantity, whole
 from rolling_dynamics.scenario.formulas import LARGEST
-from rolling_dynamics.scenario.section import located, Section
-from rolling_dynamics.scenario.validation import check, load_schema
+from rolling_dynamics.scenario.lines import tells_lines
+from rolling_dynamics.scenario.model import Section
 from rolling_robotics.sweep.entries import filled, names_in, steps_of, with_entry
 
 MOST = 10_000_000  # points of a sweep
@@ -95,17 +97,47 @@ def document_at(
     return out
 
 
-def sweep_schema() -> dict[str, Any]:
-    """Return the schema of the section ``sweep``."""
-    return load_schema('rolling_robotics.sweep', 'sweep')
+class RangeSection(Section):
+    """Evenly spaced numbers."""
+
+    start: Annotated[float, Quantity()] = Field(alias='from')
+    to: float = quantity()
+    count: int | None = whole('', 1, default=None)
+    spacing: Literal['linear', 'log'] = 'linear'
 
 
-@cache
-def _unfinished_schema() -> dict[str, Any]:
-    """Return the schema of a section to which the command line adds."""
-    return sweep_schema() | {'required': []}
+class Samples(Section):
+    """Points drawn from the ranges and lists; without it every combination is taken."""
+
+    count: int = whole('how many points', 1, MOST)
+    seed: int = whole('of the random numbers', 0, default=0)
+    method: Literal['latin_hypercube', 'random'] = note('', default='latin_hypercube')
 
 
+class SweepSection(Section):
+    """What `rolling sweep` varies."""
+
+    vary: dict[
+        str,
+        Annotated[
+            list[Any] | RangeSection,
+            Either(several=Several(of=Anything(), count=(1, None)), mapping=RangeSection),
+        ],
+    ] = note(
+        'by name of an entry, such as `friction.mu` or `masses[0].theta`: a list of values, or '
+        '`from`, `to` and `count`; a name that begins with `$` is no entry but stands in `set`',
+        min_length=1,
+        default={},
+    )
+    set: dict[str, Any] = note(
+        'entries that follow from what is varied: values or formulas in which names with `$` '
+        "stand for theirs, such as `masses[0].drive: '-$a*sin(t)'`",
+        default={},
+    )
+    samples: Samples | None = note(default=None)
+
+
+@tells_lines
 def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Sweep:
     """
     Return the sweep that a scenario asks for.
@@ -124,21 +156,19 @@ def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = No
 
     """
     own, given = document.get('sweep') or {}, plain(given or {}, 'sweep')
-    check(own, _unfinished_schema(), 'sweep')
+    check(SweepSection, own, 'sweep')
     vary = {**own.get('vary', {}), **given.get('vary', {})}
     section = own | {k: v for k, v in given.items() if v} | ({'vary': vary} if vary else {})
     if 'vary' not in section:
         raise ScenarioError(
             'sweep.vary: is missing: name the entries to vary in the scenario, or with --vary'
         )
-    check(section, sweep_schema(), 'sweep')
-    follows = section.get('set', {})
-    _check_names(vary, follows)
-    top = Section(section, 'sweep')
-    ranges = {name: _values(top, name, v) for name, v in vary.items()}
-    columns = _sampled(top, ranges) if 'samples' in section else _grid(ranges)
+    sweep = check(SweepSection, section, 'sweep')
+    _check_names(vary, sweep.set)
+    ranges = {name: _values(sweep, name, v) for name, v in sweep.vary.items()}
+    columns = _sampled(sweep.samples, ranges) if sweep.samples else _grid(ranges)
     rest = {k: v for k, v in document.items() if k != 'sweep'}
-    return Sweep(rest, tuple(ranges), tuple(ranges.values()), columns, follows)
+    return Sweep(rest, tuple(ranges), tuple(ranges.values()), columns, sweep.set)
 
 
 def _check_names(vary: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
@@ -152,20 +182,19 @@ def _check_names(vary: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
         raise ScenarioError(f'sweep.vary: {name} stands in no entry of sweep.set')
 
 
-def _values(top: Section, name: str, given: Any) -> Range | list[Any]:
+def _values(sweep: SweepSection, name: str, given: RangeSection | list[Any]) -> Range | list[Any]:
     if isinstance(given, list):
         return given
-    section = Section(given, f'sweep.vary.{name}')
-    low, high = section.number('from'), section.number('to')
-    log = section.get('spacing') == 'log'
+    low, high = given.start, given.to
+    log, path = given.spacing == 'log', f'sweep.vary.{name}'
     if log and not (low * high > 0 and math.isfinite(high / low) and high / low > 0):
-        raise section.fail(
-            'spacing',
-            f'log needs ends of one sign, not 0 or too near to it, got {low:g}, {high:g}',
+        raise ScenarioError(
+            f'{path}.spacing: log needs ends of one sign, not 0 or too near to it, got {low:g}, '
+            f'{high:g}'
         )
-    if 'samples' not in top and 'count' not in section:
-        raise section.fail('count', 'is missing; without samples, a range needs a count')
-    return Range(low, high, section.get('count'), log)
+    if sweep.samples is None and given.count is None:
+        raise ScenarioError(f'{path}.count: is missing; without samples, a range needs a count')
+    return Range(low, high, given.count, log)
 
 
 def _grid(ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
@@ -182,15 +211,14 @@ def _grid(ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
     return tuple([values[i] for i in k] for values, k in zip(lists, index, strict=True))
 
 
-def _sampled(top: Section, ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
+def _sampled(samples: Samples, ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
     from scipy.stats import qmc  # noqa: PLC0415  (heavy)
 
-    section = top.section('samples')
-    count, rng = section['count'], np.random.default_rng(section.get('seed', 0))
-    if section.get('method', 'latin_hypercube') == 'random':
+    count, rng = samples.count, np.random.default_rng(samples.seed)
+    if samples.method == 'random':
         shares = rng.random((count, len(ranges)))
     else:
-        with located(section.path):
+        with located('sweep.samples'):
             shares = qmc.LatinHypercube(len(ranges), rng=rng).random(count)
     out = []
     for share, values in zip(shares.T, ranges.values(), strict=True):

@@ -3,16 +3,29 @@
 import copy
 from pathlib import Path
 import re
+from typing import Literal
 
+import jsonschema
 import numpy as np
 import pytest
 from rolling_dynamics import plugin
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.plugin import role_of
-from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.plugin import register_plugin, role_of, SystemPlugin
+from rolling_dynamics.scenario import (
+    load_scenario,
+    register_reader,
+    ScenarioFile,
+    ScenarioReader,
+    surface_section,
+)
+from rolling_dynamics.scenario.contact import ContactFile
+from rolling_dynamics.scenario.fields import quantity
+from rolling_dynamics.scenario.json_schema import schema_of
 from rolling_dynamics.simulation import simulate
+from rolling_dynamics.surfaces import ExpressionSurface
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.scenario_reference import updated
+from rolling_robotics.scenario_schema import scenario_schema
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat
 import yaml
@@ -245,14 +258,122 @@ def test_mapping_of_arrays_is_read_too():
     assert scenario.system.parameters.unpack(scenario.p)['gravity_W'].tolist() == [0, 0, -1.5]
 
 
-def test_a_new_system_needs_no_change_here(monkeypatch):
-    from rolling_dynamics.scenario import registry
-
-    schema = {'type': 'object', 'properties': {'system': {}}, 'additionalProperties': False}
-    reader = registry.ScenarioReader(lambda: schema, lambda document, _: document['system'])
+@pytest.fixture
+def no_plugins(monkeypatch):
     monkeypatch.setattr(plugin, '_KNOWN', {})
-    with pytest.warns(DeprecationWarning, match='by its plug-in'):
-        registry.register_reader('toy', reader)
-    assert load_scenario({'system': 'toy'}) == 'toy'
+
+
+def test_a_new_system_needs_no_change_here(no_plugins):
+    class Toy(ScenarioFile):
+        """A toy."""
+
+        size: float = quantity('how large', 'm', positive=True)
+
+        def build(self, name, raw):
+            return name, self.size, raw
+
+    register_plugin(SystemPlugin(name='toy', protocol=1, scenario=Toy))
+    document = {'system': 'toy', 'size': '2*0.1', 'duration': 1}
+    assert load_scenario(document, 'mine') == ('mine', 0.2, document)
+    with pytest.raises(ScenarioError, match=r"size: must be positive \[m\], got '-1'"):
+        load_scenario(document | {'size': '-1'})
     with pytest.raises(ScenarioError, match=r"'toi'.*did you mean 'toy'.*with a plug-in"):
         load_scenario({'system': 'toi'})
+
+
+def test_a_reader_is_deprecated_and_read(no_plugins):
+    reader = ScenarioReader(dict, lambda document, name: (document['system'], name))
+    with pytest.warns(DeprecationWarning, match='by its plug-in'):
+        register_reader('toy', reader)
+    assert load_scenario({'system': 'toy', 'whatever': 1}, 'mine') == ('toy', 'mine')
+
+
+def test_a_new_kind_of_surface_is_read_and_told_of(monkeypatch):
+    class Dish(surface_section.SurfaceSection):
+        """A dish."""
+
+        kind: Literal['dish']
+        depth: float = quantity('how deep', 'm', positive=True)
+
+        def surface(self, edges):  # noqa: ARG002
+            return ExpressionSurface(('u', 'v', f'{self.depth}*(u^2 + v^2)'))
+
+    monkeypatch.setattr(surface_section, '_KINDS', dict(surface_section._KINDS))
+    surface_section.register_surface('dish', Dish)
+    document = plate(initial={'contact': {'u_o': 'pi/2', 'v_o': 0, 'u_h': 0, 'v_h': 0}})
+    document['hand']['surface'] = {'kind': 'dish', 'depth': 0.5}
+    assert load_scenario(document).system.hand_surface.name == 'expression'
+    document['hand']['surface'] = {'kind': 'dish', 'deepth': 0.5}
+    with pytest.raises(ScenarioError) as e:
+        load_scenario(document)
+    assert sorted(str(e.value).splitlines()) == [
+        "hand.surface.deepth: unknown entry; did you mean 'depth'? there are: kind, depth",
+        "hand.surface.depth: is missing (how deep [m]); is it 'deepth', misspelt?",
+    ]
+    kinds = schema_of(ContactFile)['properties']['hand']['properties']['surface']['allOf']
+    assert kinds[-1]['then']['properties']['depth']['unit'] == 'm'
+
+
+BAD = """\
+system: contact
+object:
+  surface: {kind: sphere, radius: 0.2}
+  mass: -0.1
+  inertia: solid
+hand:
+  surface:
+    kind: plane
+initial:
+  contact: {u_o: pi/2, v_o: 0, u_h: 0,
+            v_h: [0]}
+friction:
+  - mu
+  - 1
+plan: {segments: 2.5, goal: {u_h: 0}}
+"""
+
+
+def test_errors_tell_the_line_of_the_file(tmp_path):
+    path = tmp_path / 'bad.yaml'
+    path.write_text(BAD)
+    with pytest.raises(ScenarioError) as e:
+        load_scenario(path)
+    assert sorted(str(e.value).splitlines()) == [
+        'duration: is missing (time to simulate, and horizon of a plan [s])',
+        "friction: must be a mapping, got ['mu', 1] (line 12)",
+        'initial.contact.v_h: must be a number or a formula, got [0] (line 11)',
+        'object.mass: must be positive [kg], got -0.1 (line 4)',
+    ]
+    path.write_text(
+        BAD.replace('-0.1', '1').replace('[0]', '0').replace('  - mu\n  - 1', '  mu: 1')
+    )
+    with pytest.raises(ScenarioError, match=r'^duration: is missing'):
+        load_scenario(path)
+    path.write_text(path.read_text() + 'duration: 1\n')
+    with pytest.raises(ScenarioError) as e:
+        read_problem(load_scenario(path))
+    assert str(e.value) == 'plan.segments: must be a whole number, got 2.5 (line 14)'
+
+
+def test_shipped_scenarios_fit_the_published_schema():
+    schema = scenario_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    for path in EXAMPLES:
+        assert not list(validator.iter_errors(yaml.safe_load(path.read_text()))), path.stem
+
+
+@pytest.mark.parametrize(
+    ('entry', 'value', 'good'),
+    [
+        ('mass', '0.1*2', True),
+        ('mass', 0, False),
+        ('mas', 1, False),
+        ('surface', {'kind': 'sphere'}, False),
+        ('inertia', [1, 'pi', 2], True),
+    ],
+)
+def test_an_editor_marks_what_does_not_fit(entry, value, good):
+    document = plate()
+    document['object'][entry] = value
+    assert jsonschema.Draft202012Validator(scenario_schema()).is_valid(document) is good

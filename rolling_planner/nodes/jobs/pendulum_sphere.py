@@ -15,7 +15,6 @@ from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction, resting_direction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
-from rolling_dynamics.scenario.section import Section
 from rolling_planner.errors import InfeasibleError
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
 from rolling_planner.gait_planner.scenario import read_gait_problem
@@ -117,7 +116,7 @@ def base_problem(scenario: Scenario) -> GaitProblem:
         return read_gait_problem(scenario)
     x, y = scenario.x0[STATE.slice('contact')].tolist()
     return GaitProblem(
-        params=read_sphere(Section(dict(scenario.raw))),
+        params=read_sphere(scenario.raw),
         start=(x, y),
         waypoints=[Waypoint(position=(x, y))],
     )

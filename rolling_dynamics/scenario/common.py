@@ -1,0 +1,174 @@
+# ruff: noqa: ANN401 (a document may hold anything)
+"""What every scenario may hold, whatever its system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import math
+from typing import Any
+
+import numpy as np
+from pydantic import GetJsonSchemaHandler, model_validator
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.entry import Array, Kind, needed, Quantity, refused
+from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, section
+from rolling_dynamics.scenario.json_schema import Json
+from rolling_dynamics.scenario.model import OneOf, Section
+from rolling_dynamics.scenario.scenario import Scenario, Tolerances
+from rolling_dynamics.suggestion import suggestion
+
+MAX_OUTPUTS = 1_000_000
+ACTIONS = ('stop', 'record', 'ignore')
+
+
+class Output(OneOf):
+    """When the result is written; 100 times a second by default."""
+
+    rate: float = quantity('samples a second', 'Hz', positive=True, default=100.0)
+    times: Array | None = numbers(
+        'increasing times, the last at most the duration',
+        's',
+        of=Quantity(least=0),
+        count=(1, MAX_OUTPUTS),
+        default=None,
+    )
+
+    @model_validator(mode='after')
+    def _increasing(self) -> Output:
+        if self.times is not None and not np.all(np.diff(self.times) > 0):
+            raise refused(f'must increase, got {self.times.tolist()}', 'times')
+        return self
+
+    def over(self, duration: float) -> Array:
+        """Return the times at which results are written [s], shape (N,)."""
+        if self.times is not None:
+            if self.times[-1] > duration:
+                raise ScenarioError(
+                    f'output.times: must lie within the duration {duration:g} s, got '
+                    f'{self.times[-1]:g}'
+                )
+            return self.times
+        count = duration * self.rate
+        if count > MAX_OUTPUTS:
+            raise ScenarioError(
+                f'output.rate: gives {count:.3g} samples in {duration:g} s; at most {MAX_OUTPUTS} '
+                f'are written, so at most {MAX_OUTPUTS / duration:.6g} Hz'
+            )
+        times = np.arange(math.floor(count + 1e-9) + 1) / self.rate
+        return times if duration - times[-1] < 1e-9 * duration else np.append(times, duration)
+
+
+class _Events(Kind):
+    """What happens at each guard, by its name; a list of names stops at each."""
+
+    def read(self, given: Any) -> dict[str, str]:
+        """Return what happens, by name."""
+        if isinstance(given, list):
+            for k, name in enumerate(given):
+                if not isinstance(name, str):
+                    raise refused(f'must be a text, got {shorten(name)}', k)
+            return dict.fromkeys(given, 'stop')
+        if not isinstance(given, dict):
+            raise needed('a list or a mapping', '', given)
+        for name, action in given.items():
+            if action not in ACTIONS:
+                raise refused(f'got {shorten(action)}{suggestion(str(action), ACTIONS)}', name)
+        return given
+
+    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return a list or a mapping."""
+        entries = {'items': {'type': 'string'}, 'additionalProperties': {'enum': [*ACTIONS]}}
+        return self.described({'type': ['array', 'object'], **entries})
+
+
+class ScenarioFile(Section):
+    """
+    What a scenario may hold: the entries that all have, to which a system adds its own.
+
+    A plug-in names its subclass as ``scenario``.
+    """
+
+    system: str = note('kind of rolling system')
+    name: str | None = note(
+        'name of the scenario; the name of its file if left out', default=None, min_length=1
+    )
+    description: str = note('what it shows, in a sentence', default='')
+    duration: float = quantity('time to simulate, and horizon of a plan', 's', positive=True)
+    output: Output = section(Output)
+    events: Mapping[str, str] = entry(
+        _Events(
+            'what happens where a margin falls through zero, by its name: `stop`, `record` or '
+            '`ignore`; a list of names stops at each'
+        ),
+        default={},
+    )
+    tolerances: Tolerances = section(Tolerances)
+    plan: dict[str, Any] | None = note('what `rolling plan` looks for, see below', default=None)
+    sweep: dict[str, Any] | None = note('what `rolling sweep` varies, see below', default=None)
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """
+        Return the scenario.
+
+        Parameters
+        ----------
+        name
+            Its name if the document gives none.
+        raw
+            The document as plain data.
+
+        Raises
+        ------
+        ScenarioError
+            What was given makes no scenario; the text begins with the path of an entry.
+
+        """
+        raise NotImplementedError
+
+    def bodies(self) -> Iterable[tuple[str, float, float]]:
+        """Return the path of its mass, mass [kg] and volume [m^3] of each solid body."""
+        return ()
+
+    def common(
+        self,
+        name: str,
+        raw: Mapping[str, Any],
+        system: RollingSystem,
+        events: Mapping[str, str],
+        duration: float | None = None,
+    ) -> dict[str, Any]:
+        """
+        Return the arguments of ``Scenario`` that do not depend on the kind of system.
+
+        Parameters
+        ----------
+        name, raw
+            As of :meth:`build`.
+        system
+            The system.
+        events
+            What happens at its guards by default; where nothing is said, the motion stops.
+        duration
+            In seconds, where the scenario's own has another unit.
+
+        """
+        seconds = self.duration if duration is None else duration
+        guards = next(iter(system.modes.values())).guards
+        for given in self.events:
+            if given not in guards:
+                raise ScenarioError(
+                    f'events: unknown event {given!r}{suggestion(given, list(guards))}'
+                )
+        known = {guard: action for guard, action in events.items() if guard in guards}
+        return {
+            'name': self.name or name,
+            'description': self.description,
+            'system': system,
+            'duration': seconds,
+            'output_times': self.output.over(seconds),
+            'events': dict.fromkeys(guards, 'stop') | known | dict(self.events),
+            'tolerances': self.tolerances,
+            'raw': raw,
+        }

@@ -1,0 +1,172 @@
+"""What the scenario of an object on a moving hand may hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import model_validator
+from rolling_dynamics.contact.layouts import GRAVITY
+from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
+from rolling_dynamics.scenario.contact_velocity import RelativeVelocity
+from rolling_dynamics.scenario.entry import (
+    Array,
+    Either,
+    Numbers,
+    Quantity,
+    refused,
+    Tensor,
+)
+from rolling_dynamics.scenario.fields import entry, note, quantity, section, vector
+from rolling_dynamics.scenario.hand_motion import HandStart
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.surface_section import AnySurface, Edges, SurfaceSection
+
+
+class Object(Section):
+    """The body that rolls; its frame O lies in its centre of mass."""
+
+    surface: SurfaceSection = entry(AnySurface('its surface'))
+    mass: float = quantity('mass', 'kg', positive=True)
+    inertia: Array | str = entry(
+        Tensor(
+            'inertia about the centre of mass in O: a number, 3 principal moments, a 3x3 matrix, '
+            'or `solid` for a homogeneous sphere, ellipsoid or torus',
+            'kg m^2',
+            word='solid',
+        )
+    )
+
+
+class Hand(Section):
+    """The body that is moved; its frame is H."""
+
+    surface: SurfaceSection = entry(AnySurface('its surface'))
+    edges: Edges = section(Edges)
+
+
+class Gravity(Section):
+    """Gravity by magnitude and tilt."""
+
+    magnitude: float = quantity('magnitude', 'm/s^2', least=0, default=GRAVITY)
+    tilt: float = quantity('angle from -z', 'rad', default=0.0)
+    azimuth: float = quantity('direction of the tilt, from x towards y', 'rad', default=0.0)
+
+    def vector(self) -> Array:
+        """Return it in the world [m/s^2]."""
+        tilt, azimuth = self.tilt, self.azimuth
+        direction = [
+            np.sin(tilt) * np.cos(azimuth),
+            np.sin(tilt) * np.sin(azimuth),
+            -np.cos(tilt),
+        ]
+        return self.magnitude * np.array(direction)
+
+
+class Friction(Section):
+    """The contact."""
+
+    model: Literal['rolling', 'pure_rolling'] = note(
+        '`rolling`: spin about the normal is free; `pure_rolling`: there is none',
+        default='rolling',
+    )
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    mu_spin: float = quantity(
+        'coefficient of spin friction, needed with `pure_rolling`', 'm', least=0, default=0.0
+    )
+
+    @model_validator(mode='after')
+    def _spin(self) -> Friction:
+        if self.model == 'pure_rolling' and 'mu_spin' not in self.given:
+            raise refused(
+                'is missing (coefficient of spin friction [m]): pure rolling holds only as far as '
+                'it reaches',
+                'mu_spin',
+            )
+        return self
+
+
+class HandAtStart(Section):
+    """The hand; at rest in the world frame by default."""
+
+    position: Array = vector('origin of H in W', 'm', default=np.zeros(3))
+    attitude: Attitude | None = note('attitude of H in W', default=None)
+    angular_velocity: Array = vector('w_WH_H, expressed in H', 'rad/s', default=np.zeros(3))
+    velocity: Array = vector('v_WH_H, of the origin, expressed in H', 'm/s', default=np.zeros(3))
+
+    def start(self) -> HandStart:
+        """Return configuration and twist."""
+        return HandStart(
+            q_WH=quaternion_of(self.attitude),
+            p_WH=self.position,
+            w_WH_H=self.angular_velocity,
+            v_WH_H=self.velocity,
+        )
+
+
+class Contact(Section):
+    """Contact coordinates `u_o v_o u_h v_h psi`, or `u_h v_h` and the object's attitude in H."""
+
+    u_o: float | None = quantity('contact on the object', default=None)
+    v_o: float | None = quantity('contact on the object', default=None)
+    u_h: float = quantity('contact on the hand')
+    v_h: float = quantity('contact on the hand')
+    psi: float = quantity('angle between the contact frames', 'rad', default=0.0)
+    attitude: Attitude | None = note('attitude of O in H', default=None)
+
+    @model_validator(mode='after')
+    def _one_way(self) -> Contact:
+        for key in ('u_o', 'v_o', 'psi'):
+            if self.attitude is None and getattr(self, key) is None:
+                raise refused('is missing (or give the attitude of the object)', key)
+            if self.attitude is not None and key in self.given:
+                raise refused('follows from the attitude; leave one of the two out', key)
+        return self
+
+
+class Pose(Section):
+    """Pose of the object in the world; it must touch the hand."""
+
+    position: Array = vector('centre of mass in W', 'm')
+    attitude: Attitude | None = note('attitude of O in W, that of W by default', default=None)
+
+
+class Initial(Section):
+    """State at the start; `contact` or `object` is needed."""
+
+    hand: HandAtStart | None = note(default=None)
+    contact: Contact | None = note(default=None)
+    object: Pose | None = note(default=None)
+    relative_velocity: RelativeVelocity | None = note(default=None)
+
+    @model_validator(mode='after')
+    def _one_place(self) -> Initial:
+        if (self.contact is None) == (self.object is None):
+            got = 'neither' if self.contact is None else 'contact and object'
+            raise refused(
+                f'exactly one of contact (coordinates) and object (pose) is needed, got {got}'
+            )
+        return self
+
+
+class Limits(Section):
+    """Greatest magnitude of each component of the control; a number or 3."""
+
+    alpha_WH_H: Array | float = entry(
+        Either(
+            'angular acceleration',
+            'rad/s^2',
+            scalar=Quantity('', 'rad/s^2', positive=True),
+            several=Numbers(of=Quantity(positive=True), count=3),
+        ),
+        default=np.inf,
+    )
+    a_WH_H: Array | float = entry(
+        Either(
+            'acceleration',
+            'm/s^2',
+            scalar=Quantity('', 'm/s^2', positive=True),
+            several=Numbers(of=Quantity(positive=True), count=3),
+        ),
+        default=np.inf,
+    )

@@ -1,0 +1,149 @@
+# ruff: noqa: ANN401 (entries of a YAML file may be anything)
+"""Reading a section by its model, and what is said of what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+import difflib
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from rolling_dynamics.errors import RollingError, ScenarioError
+from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.json_schema import entries_of, Json, part_at, schema_of
+from rolling_dynamics.suggestion import suggestion
+
+MAX_ERRORS = 8
+Model = TypeVar('Model', bound=BaseModel)
+Path = tuple[str | int, ...]
+_WORDS = {
+    'number': 'a number',
+    'string': 'a text',
+    'object': 'a mapping',
+    'array': 'a list',
+    'boolean': 'true or false',
+    'integer': 'a whole number',
+    'null': 'nothing',
+}
+
+
+@contextmanager
+def located(path: str) -> Iterator[None]:
+    """Put the path of an entry before the text of an error raised inside."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except RollingError as e:
+        raise ScenarioError(f'{path}: {e}') from None
+
+
+def check(model: type[Model], document: Mapping[str, Any], path: str = '') -> Model:
+    """
+    Return the section that a mapping of plain data holds.
+
+    Parameters
+    ----------
+    model
+        What it may hold.
+    document
+        The mapping.
+    path
+        Path of the mapping, put before the paths in messages.
+
+    Raises
+    ------
+    ScenarioError
+        One line for each fault, each beginning with the path of its entry.
+
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as e:
+        errors = e.errors(include_url=False)
+    schema = schema_of(model)
+    lines = list(dict.fromkeys(_line(error, schema, document, path) for error in errors))
+    more = [f'and {len(lines) - MAX_ERRORS} more'] if len(lines) > MAX_ERRORS else []
+    raise ScenarioError('\n'.join(lines[:MAX_ERRORS] + more))
+
+
+def entry_path(steps: Path, prefix: str = '') -> str:
+    """Return the path of an entry as it stands in messages, such as ``initial.contact.u_h``."""
+    out = prefix
+    for step in steps:
+        out += f'[{step}]' if isinstance(step, int) else f'.{step}' if out else step
+    return out
+
+
+def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix: str) -> str:
+    """Return what is said of an error."""
+    kind, given = error['type'], error['input']
+    steps = tuple(step for step in error['loc'] if not str(step).startswith('<'))
+    if kind == 'entry':  # by a kind of entry, or by a check of a section
+        return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
+    path = entry_path(steps, prefix)
+    if kind in ('missing', 'extra_forbidden'):
+        around = document
+        for step in steps[:-1]:
+            around = around[step]  # type: ignore[index]
+        known = entries_of(part_at(schema, steps[:-1], document), around)
+        text = _missing if kind == 'missing' else _unknown
+        return f'{path}: {text(str(steps[-1]), known, around)}'
+    return f'{path}: {_TEXTS.get(kind, _type)(part_at(schema, steps, document), given)}'
+
+
+def _unit(schema: Json) -> str:
+    return f' [{schema["unit"]}]' if 'unit' in schema else ''
+
+
+def _unknown(name: str, known: Json, _: Mapping[str, Any]) -> str:
+    return f'unknown entry{suggestion(name, list(known))}'
+
+
+def _missing(name: str, known: Json, given: Mapping[str, Any]) -> str:
+    own = known[name]
+    text = f' ({own["description"]}{_unit(own)})' if 'description' in own else ''
+    close = difflib.get_close_matches(name, [str(k) for k in given], 1)
+    hint = f'; is it {close[0]!r}, misspelt?' if close and close[0] not in known else ''
+    return f'is missing{text}{hint}'
+
+
+def _type(schema: Json, given: Any) -> str:
+    types = schema.get('type', 'object')
+    words = [_WORDS[t] for t in ([types] if isinstance(types, str) else types)]
+    if str(schema.get('format', '')).startswith('formula'):
+        words = ['a formula' if w == 'a text' else w for w in words]
+    return f'must be {" or ".join(words)}{_unit(schema)}, got {shorten(given)}'
+
+
+def _choice(schema: Json, given: Any) -> str:
+    return f'got {shorten(given)}{suggestion(str(given), [str(v) for v in schema["enum"]])}'
+
+
+def _bound(words: str, keyword: str) -> Callable[[Json, Any], str]:
+    def text(schema: Json, given: Any) -> str:
+        return f'must be {words} {schema[keyword]:g}{_unit(schema)}, got {shorten(given)}'
+
+    return text
+
+
+def _length(schema: Json, given: Any) -> str:
+    if isinstance(given, str):
+        return 'a text is needed that is not empty'
+    if isinstance(given, dict):
+        return f'at least one entry is needed, got {", ".join(given) or "none"}'
+    low, high = schema.get('minItems'), schema.get('maxItems')
+    count = str(low) if low == high else f'at least {low}' if high is None else f'{low} to {high}'
+    return f'takes {count} entries{_unit(schema)}, got {len(given)}: {shorten(given)}'
+
+
+_TEXTS: dict[str, Callable[[Json, Any], str]] = {
+    'literal_error': _choice,
+    'greater_than_equal': _bound('at least', 'minimum'),
+    'less_than_equal': _bound('at most', 'maximum'),
+    'too_short': _length,
+    'too_long': _length,
+    'string_too_short': _length,
+}

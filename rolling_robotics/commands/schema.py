@@ -1,0 +1,28 @@
+"""`rolling schema`: what scenario files may hold, for an editor."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+HELP = 'print the JSON Schema of scenario files, for completion in an editor'
+DESCRIPTION = """\
+Print the JSON Schema of the scenario files of all systems that are installed. An editor completes
+names, shows sentences and units, and marks what does not fit. For the YAML language server (VS
+Code, Neovim, Emacs and others) begin a file with
+  # yaml-language-server: $schema=scenario.schema.json
+A number may be a formula; whether a formula is good, `rolling check` tells."""
+EXAMPLE = '  rolling schema > scenario.schema.json'
+
+
+def add_arguments(_: ArgumentParser) -> None:
+    """Declare no options."""
+
+
+def run(_: Namespace) -> int:
+    """Print it."""
+    import json  # noqa: PLC0415  (--help stays fast)
+
+    from rolling_robotics.scenario_schema import scenario_schema  # noqa: PLC0415
+
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0
