@@ -16,6 +16,8 @@ from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
+    ParameterEvent,
+    ParameterType,
     SetParametersResult,
 )
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -167,6 +169,15 @@ class ParameterTable:
         """Return the present values of all parameters by name."""
         return {name: self[name] for name in self._table}
 
+    def in_force(self) -> ParameterEvent:
+        """Return the present values of all parameters, and ``use_sim_time``, as a message."""
+        parameters = [self._node.get_parameter(name) for name in (*self._table, 'use_sim_time')]
+        return ParameterEvent(
+            stamp=self._node.get_clock().now().to_msg(),
+            node=self._node.get_fully_qualified_name(),
+            new_parameters=[parameter.to_parameter_msg() for parameter in parameters],
+        )
+
     def _declare(self, entry: Parameter) -> None:
         try:
             self._node.declare_parameter(entry.name, entry.default, entry.descriptor())
@@ -197,3 +208,27 @@ class ParameterTable:
             values[change.name] = change.value
         reason = self._cross_check(values) if self._cross_check else None
         return SetParametersResult(successful=reason is None, reason=reason or '')
+
+
+_FIELDS = {
+    ParameterType.PARAMETER_BOOL: 'bool_value',
+    ParameterType.PARAMETER_INTEGER: 'integer_value',
+    ParameterType.PARAMETER_DOUBLE: 'double_value',
+    ParameterType.PARAMETER_STRING: 'string_value',
+    ParameterType.PARAMETER_BYTE_ARRAY: 'byte_array_value',
+    ParameterType.PARAMETER_BOOL_ARRAY: 'bool_array_value',
+    ParameterType.PARAMETER_INTEGER_ARRAY: 'integer_array_value',
+    ParameterType.PARAMETER_DOUBLE_ARRAY: 'double_array_value',
+    ParameterType.PARAMETER_STRING_ARRAY: 'string_array_value',
+}
+
+
+def parameter_values(message: ParameterEvent) -> dict[str, Any]:
+    """Return the values by name of :meth:`ParameterTable.in_force`; arrays as lists."""
+    values = {}
+    for parameter in message.new_parameters:
+        field = _FIELDS.get(parameter.value.type)
+        if field is not None:
+            value = getattr(parameter.value, field)
+            values[parameter.name] = list(value) if field.endswith('array_value') else value
+    return values

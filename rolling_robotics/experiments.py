@@ -196,7 +196,6 @@ def _in_laboratory(
         rviz_file=f'{name}.rviz',
         recorded=(
             *HAND_AND_OBJECT,
-            'controller/trial',
             'controller/steps',
             'controller/settings',
             'simulator/surfaces',

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-import json
 import threading
 import time
 from typing import Any
 
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
@@ -30,7 +30,6 @@ from rolling_node_kit.qos import EVENT, LATCHED, overridable
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import Health, OK, WARN
 from rolling_planner.plan import Plan
-from std_msgs.msg import String
 
 COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
@@ -99,7 +98,7 @@ class ExecutionNode(CompilingNode):
             qos_overriding_options=overridable(),
         )
         self._executed = self.create_publisher(RollingPlan, 'execution/plan', LATCHED)
-        self._settings = self.create_publisher(String, 'execution/settings', LATCHED)
+        self._settings = self.create_publisher(ParameterEvent, 'execution/settings', LATCHED)
         self._server = SingleGoalServer(
             self,
             ExecutePlan,
@@ -183,8 +182,7 @@ class ExecutionNode(CompilingNode):
             return _result(CODES.INVALID_GOAL, following)
         if following is None:
             return _result(CODES.CANCELLED, '')
-        settings = {**self.values.as_dict(), 'use_sim_time': equipment.sim_time}
-        self._settings.publish(String(data=json.dumps(settings)))
+        self._settings.publish(self.values.in_force())
 
         def on_start(stamp: int) -> None:
             message = goal.request.plan

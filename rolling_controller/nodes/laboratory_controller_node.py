@@ -2,17 +2,22 @@
 Controller of the laboratory: damping, flip-up, throw and catch, balance, one run at a time.
 
 It takes states of hand and object, from an estimator or a simulator, and sends accelerations of
-the hand. What an experiment needs is planned and designed when the node is configured.
+the hand. What an experiment needs is planned and designed when the node is configured; with
+``autostart`` it becomes active once that is done and a first state came.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import sys
 import threading
 import time
 from typing import Any
 
+import numpy as np
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.action import ActionClient
+from rclpy.task import Future
 from rolling_controller.laboratory.laboratory_subject import Subject, subject_of
 from rolling_controller.laboratory.laws import chosen_law, EXPERIMENTS, Prepared
 from rolling_controller.laboratory.run_log import RunLog
@@ -20,28 +25,33 @@ from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import Hand
 from rolling_controller.nodes.machine import Array
-from rolling_controller.nodes.trial import Trial, TrialState
+from rolling_controller.nodes.trial import CODES, Trial, TrialState
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import load_model
+from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.common_parameters import OVERRUN
+from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import EVENT, JOURNAL, LATCHED, overridable
+from rolling_node_kit.qos import EVENT, JOURNAL, overridable
+from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
-from std_msgs.msg import Int64MultiArray, String
+from std_msgs.msg import Int64MultiArray
 from std_srvs.srv import Trigger
 
+PHASES = RunExperiment.Feedback
 COMPILE_LIMIT = 120.0  # longest wait for what a run evaluates to be compiled [s]
 LOOK_PERIOD = 0.05  # between two looks for a first state [s]
 SHARED = (
     'scenario_file',
     'rate',
+    'feedback_rate',
     'state_timeout',
     'stamp_tolerance',
     'brake_time',
@@ -61,7 +71,8 @@ TABLE = (
         name='law',
         default='closed_loop',
         choices=('closed_loop', 'replay_balance', 'open_loop'),
-        text='with feedback; a flip-up replayed, then balanced; or without feedback; from ~/start',
+        text='of runs whose goal names none: with feedback; a flip-up replayed, then balanced; or '
+        'without feedback',
     ),
     Parameter(
         name='duration',
@@ -69,7 +80,7 @@ TABLE = (
         low=0.0,
         high=3600.0,
         unit='s',
-        text='time after which a run ends by itself; 0 = at ~/stop; from ~/start',
+        text='time after which a run ends whose goal gives none; 0 = when it is cancelled',
     ),
     Parameter(
         name='frame_prefix', default='', read_only=True, text='put before the frame of the hand'
@@ -89,7 +100,7 @@ class LaboratoryHand(Hand):
 
 
 class LaboratoryControllerNode(CompilingNode):
-    """Lifecycle node that runs an experiment at ``~/start``."""
+    """Lifecycle node with the action server ``run_experiment``."""
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -97,9 +108,12 @@ class LaboratoryControllerNode(CompilingNode):
         self._hand: LaboratoryHand | None = None
         self._equipment: LoopEquipment | None = None
         self._prepared: Prepared | None = None
+        self._preparation: threading.Thread | None = None
         self._failed = ''
         self._trial: Trial | None = None
         self._runs = 0
+        self._server: SingleGoalServer | None = None
+        self._client: ActionClient | None = None
         self._made: list[tuple[Any, Any]] = []
 
     # -- life cycle -------------------------------------------------------------------------
@@ -111,13 +125,8 @@ class LaboratoryControllerNode(CompilingNode):
             raise ParameterError(f'experiment must be one of {", ".join(EXPERIMENTS)}, got none')
         model = load_model(v['scenario_file'])
         subject = subject_of(v['experiment'], model)
-        self._hand = LaboratoryHand(
-            self,
-            v,
-            subject.source,
-            subject.system.state,
-            subject.limits(model.control_limits),
-        )
+        self._limits = subject.limits(model.control_limits)
+        self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
         self._hand.subject = subject
         self._equipment = LoopEquipment(
             machine=self._hand,
@@ -132,28 +141,39 @@ class LaboratoryControllerNode(CompilingNode):
             sim_time=self.get_parameter('use_sim_time').value,
         )
         self._make_topics()
-        self._tell({'phase': 'preparing'})
         self.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps a second')
-        threading.Thread(target=self._prepare, args=(subject,), daemon=True).start()
+        self._preparation = threading.Thread(target=self._prepare, args=(subject,), daemon=True)
+        self._preparation.start()
 
     def _make_topics(self) -> None:
         qos = overridable()
         contact = self.create_subscription(
             RollingContact, 'contact/state', self._take_contact, EVENT, qos_overriding_options=qos
         )
-        self._status = self.create_publisher(
-            String, '~/trial', LATCHED, qos_overriding_options=qos
-        )
         self._steps = self.create_publisher(Int64MultiArray, '~/steps', JOURNAL)
-        self._settings = self.create_publisher(String, '~/settings', JOURNAL)
+        self._settings = self.create_publisher(ParameterEvent, '~/settings', JOURNAL)
+        self._server = SingleGoalServer(
+            self,
+            RunExperiment,
+            'run_experiment',
+            self._run,
+            refusal=lambda: None if self.active else f'the node is {self.state_label}',
+        )
+        self._client = ActionClient(self, RunExperiment, 'run_experiment')
         self._made = [
             (self.destroy_subscription, contact),
-            (self.destroy_publisher, self._status),
             (self.destroy_publisher, self._steps),
             (self.destroy_publisher, self._settings),
             (self.destroy_service, self.create_service(Trigger, '~/start', self._start)),
             (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
         ]
+
+    @property
+    def preparing(self) -> str:
+        """What the first run waits for, in words; empty if it may begin."""
+        if self._preparation is None or not self._preparation.is_alive():
+            return super().preparing
+        return 'preparing the laws' if self._prepared is None else self._hand.missing
 
     def _prepare(self, subject: Subject) -> None:
         """Plan and design, in a thread of its own."""
@@ -166,38 +186,42 @@ class LaboratoryControllerNode(CompilingNode):
             self._failed = str(error)
         except Exception as error:  # noqa: BLE001 - the node lives on and says why
             self._failed = f'{type(error).__name__}: {error}'
-        if self._equipment is None or self._hand is None or self._hand.subject is not subject:
+        hand = self._hand
+        if hand is None or hand.subject is not subject:
             return
         if self._failed:
             self.get_logger().error(f'nothing can be run: {self._failed}')
-            self._tell({'phase': 'failed', 'reason': self._failed})
             return
         if prepared.told:
             self.get_logger().info(prepared.told)
-        self.get_logger().info(f'ready after {time.monotonic() - begin:.1f} s of preparation')
-        hand = self._hand
-        while not hand.measured.count:  # readers and writers may not have found each other yet
+        self._prepared = prepared
+        while self.values['autostart'] and not hand.measured.count:
             time.sleep(LOOK_PERIOD)
             if self._hand is not hand:
                 return
             hand.poll()
             hand.measured.state()
-        self._prepared = prepared
-        self._tell({'phase': 'ready', 'told': prepared.told, 'laws': list(prepared.laws)})
+        self.get_logger().info(f'ready after {time.monotonic() - begin:.1f} s of preparation')
 
     def deactivate(self) -> None:
         """End a run, the hand at rest."""
-        self._end('the node was deactivated')
+        self._end(CODES.INACTIVE, 'the node was deactivated')
+        if self._server is not None:
+            self._server.stop(INACTIVE)
 
     def cleanup(self) -> None:
         """Forget the scenario."""
-        self._end('the node was cleaned up')
+        self._end(CODES.INACTIVE, 'the node was cleaned up')
+        if self._server is not None and self._client is not None:
+            self._server.destroy()
+            self._client.destroy()
         for destroy, entity in self._made:
             destroy(entity)
         self._made = []
         if self._hand is not None:
             self._hand.destroy()
         self._hand = self._equipment = self._prepared = self._trial = None
+        self._server = self._client = self._preparation = None
         self._failed = ''
 
     # -- runs -------------------------------------------------------------------------------
@@ -207,69 +231,103 @@ class LaboratoryControllerNode(CompilingNode):
         if trial is not None:
             trial.contact_mode = message.mode
 
-    def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.message = self._refusal()
-        response.success = not response.message
-        if response.success:
-            self._begin()
-            response.message = f'run {self._runs}: {self.values["law"]}'
-        return response
-
-    def _refusal(self) -> str:
-        """Return why no run can begin, or the empty string."""
-        if not self.active or self._equipment is None:
-            return f'the node is {self.state_label}'
-        if self._prepared is None:
-            return self._failed or f'the laws are being prepared, or {self._hand.missing}'
-        if self.values['law'] not in self._prepared.laws:
-            known = ', '.join(self._prepared.laws)
-            return f'this experiment has the laws {known}; got {self.values["law"]!r}'
-        if self._trial is not None and not self._trial.state.ended:
-            return 'a run goes on; ~/stop ends it'
-        return ''
-
-    def _begin(self) -> None:
+    async def _run(self, goal: Goal) -> RunExperiment.Result:
+        wanted = goal.request
+        law, duration = wanted.law or self.values['law'], wanted.duration
+        code, text = self._refusal(wanted.experiment, law, duration)
+        if text:
+            return RunExperiment.Result(error_code=code, error_string=text)
         assert self._prepared is not None  # noqa: S101 (by _refusal)
         assert self._equipment is not None  # noqa: S101
-        law, name = chosen_law(self._prepared, self.values['law']), self.values['law']
+        followed, ended = chosen_law(self._prepared, law), Future()
         self._runs += 1
-        run = self._runs
+        run, hand = self._runs, self._hand
+        hand.poll()
+        hand.measured.restart()  # states from before, when the object was elsewhere
+        self._settings.publish(self.values.in_force())
+        goal.handle.publish_feedback(RunExperiment.Feedback(phase=PHASES.PHASE_WAITING))
+        self._trial = trial = Trial(
+            self,
+            self._equipment,
+            followed,
+            duration or self.values['duration'],
+            lambda state: resolve(self, ended, state),
+            lambda x, u: goal.handle.publish_feedback(self._progress(trial, x, u)),
+            RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers))),
+        )
+        trial.begin()
+        goal.on_stop(lambda: trial.end(CODES.CANCELLED, 'asked to stop'))
+        state: TrialState = await ended
+        self.get_logger().info(_ending(run, law, state))
+        since = followed.balancing_since
+        return RunExperiment.Result(
+            error_code=state.code,
+            error_string=state.ended if state.code != CODES.NONE else '',
+            run=run,
+            law=law,
+            start=nanoseconds_to_time(state.started or 0),
+            duration=state.time,
+            balancing_since=math.nan if since is None else since,
+        )
 
-        def changed(state: TrialState) -> None:
-            phase = 'ended' if state.ended else 'running'
-            self._tell(
-                {
-                    'phase': phase,
-                    'run': run,
-                    'law': name,
-                    'started': state.started,
-                    'duration': state.time,
-                    'complete': state.complete,
-                    'reason': state.ended,
-                    'balancing_since': law.balancing_since,
-                }
+    def _refusal(self, experiment: str, law: str, duration: float) -> tuple[int, str]:
+        """Return an error code and why a run cannot begin, or the empty string."""
+        served = self.values['experiment']
+        if experiment not in {'', served}:
+            return CODES.INVALID_GOAL, f'experiment: this node runs {served}; got {experiment!r}'
+        if not 0 <= duration < math.inf:
+            return (
+                CODES.INVALID_GOAL,
+                f'duration must be finite and not negative [s], got {duration}',
             )
-            if state.ended:
-                self.get_logger().info(_ending(run, name, state))
+        if self._prepared is None:
+            text = f'nothing can be run: {self._failed}' if self._failed else 'still preparing'
+            return (CODES.INFEASIBLE if self._failed else CODES.INACTIVE), text
+        if law not in self._prepared.laws:
+            known = ', '.join(self._prepared.laws)
+            return CODES.INVALID_GOAL, f'this experiment has the laws {known}; got {law!r}'
+        return CODES.NONE, ''
 
-        self._hand.poll()
-        self._hand.measured.restart()  # states from before, when the object was elsewhere
-        settings = {**self.values.as_dict(), 'use_sim_time': self._equipment.sim_time}
-        self._settings.publish(String(data=json.dumps(settings)))
-        log = RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers)))
-        self._trial = Trial(self, self._equipment, law, self.values['duration'], changed, log)
+    def _progress(self, trial: Trial, x: Array, u: Array) -> RunExperiment.Feedback:
+        """Return how a run goes, in a state, under a control."""
+        balances = trial.law.balancing_since is not None
+        out = RunExperiment.Feedback(
+            phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
+            time=trial.state.time,
+            contact_mode=trial.contact_mode,
+            state_names=list(self._hand.subject.system.state.names),
+            state_values=x.tolist(),
+        )
+        if self._limits is not None:
+            out.margin_names = list(self._hand.subject.system.control.names)
+            out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
+        return out
+
+    def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Begin a run; deprecated, the action tells more."""
+        self.get_logger().warning(
+            '~/start is deprecated and goes with version 0.3: send a goal of run_experiment',
+            once=True,
+        )
+        law = self.values['law']
+        _, text = self._refusal('', law, 0.0)
+        if not self.active:
+            text = f'the node is {self.state_label}'
+        elif self._server.busy:
+            text = 'a run goes on; ~/stop ends it'
+        response.success, response.message = not text, text or f'run {self._runs + 1}: {law}'
+        if response.success:
+            self._client.send_goal_async(RunExperiment.Goal())
+        return response
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._end('asked to stop')
+        self._end(CODES.CANCELLED, 'asked to stop')
         response.success, response.message = True, 'the hand is brought to rest'
         return response
 
-    def _end(self, reason: str) -> None:
+    def _end(self, code: int, reason: str) -> None:
         if self._trial is not None:
-            self._trial.end(reason)
-
-    def _tell(self, status: dict[str, Any]) -> None:
-        self._status.publish(String(data=json.dumps(status)))
+            self._trial.end(code, reason)
 
     # -- health -----------------------------------------------------------------------------
 
@@ -298,7 +356,9 @@ class LaboratoryControllerNode(CompilingNode):
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values
-        waiting = 'ready' if self._prepared is not None else 'preparing'
+        waiting = 'preparing' if self._prepared is None else 'ready'
+        if self._prepared is not None and self._prepared.told:
+            values['prepared'] = self._prepared.told
         return OK, 'running' if running else waiting, values
 
 

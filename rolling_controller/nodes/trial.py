@@ -18,9 +18,11 @@ from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHI
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
+from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop, Punctuality
 
+CODES = RunExperiment.Result
 HELD = 2  # answers after which plant and controller surely take turns, in simulated time
 
 
@@ -37,10 +39,8 @@ class TrialState:
         Since then [s].
     ended
         Why it ended; empty while it goes on.
-    complete
-        Whether it lasted as long as it was to.
-    lost
-        Times at which the contact was reported lost [s].
+    code
+        Error code of the action, NONE where it lasted as long as it was to.
     last
         Punctuality of the loop since it was last read.
 
@@ -49,8 +49,7 @@ class TrialState:
     started: int | None = None
     time: float = 0.0
     ended: str = ''
-    complete: bool = False
-    lost: int = 0
+    code: int = CODES.NONE
     last: Punctuality | None = None
 
 
@@ -73,11 +72,12 @@ class Trial:
         equipment: LoopEquipment,
         law: ExperimentLaw,
         duration: float,
-        on_change: Callable[[TrialState], None],
+        on_end: Callable[[TrialState], None],
+        on_progress: Callable[[Array, Array], None],
         log: RunLog,
     ) -> None:
         """
-        Start to run.
+        Prepare to run; :meth:`begin` begins.
 
         Parameters
         ----------
@@ -87,18 +87,20 @@ class Trial:
             The law, begun anew.
         duration
             After which it ends [s]; 0 for no end.
-        on_change
-            Told the state at its start and at its end.
+        on_end
+            Told the state at its end.
+        on_progress
+            Told state and control, ``feedback_rate`` times a second.
         log
             Takes what a replay needs to know of each command.
 
         """
         self._node, self._equipment, self.law = node, equipment, law
-        self._duration, self._on_change = duration, on_change
+        self._duration, self._on_end, self._on_progress = duration, on_end, on_progress
         self.contact_mode = ''
         self.state = TrialState()
         self._once, self._turn = threading.Lock(), threading.Lock()
-        self._ended = False
+        self._ended, self._next_progress = False, 0.0
         self._intake, self._held = Intake(equipment), 0
         self._answers, self._log = Answers(law, equipment.predictor), log
         self._restarts = equipment.machine.measured.restarts
@@ -106,13 +108,16 @@ class Trial:
             self._tick,
             equipment.period,
             name='control',
-            on_fault=lambda e: self.end(str(e)),
+            on_fault=lambda e: self.end(CODES.INTERNAL, str(e)),
             overruns=equipment.overruns,
-            on_overrun=self.end,
+            on_overrun=lambda text: self.end(CODES.INTERNAL, text),
         )
+
+    def begin(self) -> None:
+        """Start the thread."""
         self.loop.start()
 
-    def end(self, reason: str, *, complete: bool = False) -> None:
+    def end(self, code: int, reason: str) -> None:
         """End once: stop the loop, command the hand to rest, tell it."""
         with self._once:
             if self._ended:
@@ -122,9 +127,9 @@ class Trial:
         rest = self._equipment.brought_to_rest(self._node)
         self._log.note(SAFE, NO_STATE if rest.seen is None else rest.seen, rest.stamp)
         self._log.flush()
-        self.state.ended, self.state.complete = reason, complete
+        self.state.ended, self.state.code = reason, code
         self.state.last = self.loop.read_punctuality()
-        self._on_change(self.state)
+        self._on_end(self.state)
 
     def _tick(self) -> bool:
         measured = self._equipment.machine.measured
@@ -133,7 +138,7 @@ class Trial:
                 return False
             now = self._intake.take()
             if self._intake.stale:
-                self.end(self._intake.stale)
+                self.end(CODES.STALE_STATE, self._intake.stale)
                 return False
             if now is None:
                 return True
@@ -152,19 +157,26 @@ class Trial:
                 self._log.note(SAFE, stamp, stamp)
                 return True
             self.state.started = stamp
-            self._on_change(self.state)
         self.state.time = (stamp - self.state.started) * 1e-9
         if 0.0 < self._duration <= self.state.time:
-            self.end('the time is over', complete=True)
+            self.end(CODES.NONE, 'the time is over')
             return False
         touching = self.contact_mode != RollingContact.MODE_SEPARATED
         acts = equipment.acts(self._node, stamp)
         at, u = self._answers.command(stamp, x, acts, touching=touching)
         if not np.all(np.isfinite(u)):
-            self.end('the law gave no finite acceleration')
+            self.end(CODES.INTERNAL, 'the law gave no finite acceleration')
             return False
         if self._ended:  # while this step was computed: the safe command is the last one
             return False
         machine.send(u, at)
         self._log.note(TOUCHING if touching else 0, stamp, acts)
+        self._tell(x, u)
         return True
+
+    def _tell(self, x: Array, u: Array) -> None:
+        """Tell state and control, if it is time to."""
+        if self.state.time < self._next_progress:
+            return
+        self._next_progress = self.state.time + 1.0 / self._equipment.values['feedback_rate']
+        self._on_progress(x, u)

@@ -7,7 +7,6 @@ takes them. In simulated time the newest joint state tells the time.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -15,6 +14,7 @@ from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
+from rcl_interfaces.msg import ParameterEvent
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
@@ -53,7 +53,7 @@ from rolling_node_kit.qos import (
 )
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Int64MultiArray, String
+from std_msgs.msg import Int64MultiArray
 from tf2_msgs.msg import TFMessage
 
 LOGGED = 50  # steps in a message of the log
@@ -165,7 +165,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._state = self.writer(RollingContact, 'contact/state', EVENT)
         self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
         self._steps = self.writer(Int64MultiArray, '~/steps', LOG)
-        self._settings = self.writer(String, '~/settings', LATCHED)
+        self._settings = self.writer(ParameterEvent, '~/settings', LATCHED)
         self._read = JointReader(self.values['joint_names']).read
         v, pose = self.values, PoseWithCovarianceStamped
         self._joints = self.polled(JointState, v['state_topic'], STREAM_POLLED, raw=True)
@@ -180,7 +180,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._mode_told = ''
         self._noted = 0
         self._every = {n: self.every(n) for n in ('contact_rate', 'state_rate', 'tf_rate')}
-        self._settings.publish(String(data=json.dumps(self.values.as_dict())))
+        self._settings.publish(self.values.in_force())
 
     # -- inputs -----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 from rolling_dynamics.configuration import find_installed
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable, quoted
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import Parameter, parameter_values
 from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with
 
@@ -92,7 +92,7 @@ class Recorded:
 
     def settings(self, name: str, table: Sequence[Parameter]) -> list[dict[str, Any]]:
         """
-        Return the parameters of a node, as it published them as JSON, with a file to read.
+        Return the parameters of a node, as it published them, with a file to read.
 
         Parameters
         ----------
@@ -107,17 +107,27 @@ class Recorded:
             One of them will not do, or the scenario is none of the suite and was not given.
 
         """
-        return [self._checked(m.data, name, table) for _, _, m in self.messages([name])]
+        return [
+            self._checked(self._values(m, name), name, table) for _, _, m in self.messages([name])
+        ]
 
-    def _checked(self, text: str, name: str, table: Sequence[Parameter]) -> dict[str, Any]:
+    def _values(self, message: Any, name: str) -> dict[str, Any]:
+        """Return parameters by name from a message; version 0.1 sent JSON in a String."""
+        if not hasattr(message, 'data'):
+            return parameter_values(message)
         try:
-            values = json.loads(text)
+            values = json.loads(message.data)
         except (ValueError, RecursionError) as error:
             raise ParameterError(
                 f'{self.path}: {name} is no JSON: {printable(error, 200)}'
             ) from None
         if not isinstance(values, dict):
             raise ParameterError(f'{self.path}: {name} is no mapping: {quoted(values)}')
+        return values
+
+    def _checked(
+        self, values: dict[str, Any], name: str, table: Sequence[Parameter]
+    ) -> dict[str, Any]:
         for entry in table:
             problem = _problem(entry, values[entry.name]) if entry.name in values else None
             if problem:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
-import json
+import math
 import os
 from pathlib import Path
 import time
 from types import TracebackType
-from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import State
 import numpy as np
-from rolling_dynamics.text import quoted
+from rclpy.action import ActionClient
+from rolling_dynamics.text import printable
+from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.priority import take_priority
-from rolling_node_kit.qos import EVENT, LATCHED
+from rolling_node_kit.qos import EVENT
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiments import RECORDER
-from rolling_robotics.nodes.demo_client import ClientError, DemoClient
+from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD
 from rolling_robotics.nodes.replay.runs import REPLAYED
-from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 TRUTH, ESTIMATE = 'object/ground_truth', 'object/odometry'
@@ -30,6 +32,8 @@ AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
 AGREED_FOR = 0.5  # s
 PATIENCE = 30.0  # for that [s]
 PRIORITY = 5  # below those of loops and recorder
+CODES = RunExperiment.Result
+NEVER_BEGUN = (CODES.INVALID_GOAL, CODES.INFEASIBLE, CODES.INACTIVE)
 LATE = 2.0  # s, for the last samples of a trial
 SPARE = 60.0  # beyond its length that a trial may take [s]
 
@@ -58,9 +62,10 @@ class TrialClient(DemoClient):
             domain=domain, check=check, watched={TRUTH: 'attitude', ESTIMATE: 'attitude'}
         )
         self._hardware = hardware
-        self._status: list[dict[str, Any]] = []
+        self._health: dict[str, str] = {}
         self._modes: list[tuple[float, str]] = []
-        self._node.create_subscription(String, 'controller/trial', self._take_status, LATCHED)
+        self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take_health, EVENT)
         modes = 'contact/ground_truth' if hardware == 'emulated' else 'contact/state'
         self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
@@ -83,43 +88,32 @@ class TrialClient(DemoClient):
                 with contextlib.suppress(OSError):
                     os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
 
-    def _take_status(self, message: String) -> None:
-        try:
-            status = json.loads(message.data)
-        except (ValueError, RecursionError):
-            status = None
-        if isinstance(status, dict) and isinstance(status.get('phase'), str):
-            self._status.append(status)
-        else:
-            self._node.get_logger().warning(f'controller/trial refused: {quoted(message.data)}')
+    def _take_health(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == 'controller':
+                self._health = {entry.key: entry.value for entry in status.values}
 
     def _take_contact(self, message: RollingContact) -> None:
         stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
         self._modes.append((stamp, message.mode))
 
-    def _told(self, phase: str, run: int | None = None) -> dict[str, Any] | None:
-        """Return what the controller told of a phase, or None."""
-        for status in reversed(self._status):
-            if status['phase'] == phase and run in {None, status.get('run')}:
-                return status
-        return None
-
     # -- calls ------------------------------------------------------------------------------
 
     def wait_until_ready(self, timeout: float) -> None:
         """Wait until the laws are prepared, the plant is seen, and a recorder listens."""
+        end = time.monotonic() + timeout
+        while self._state('controller') != State.PRIMARY_STATE_ACTIVE:
+            if time.monotonic() > end:
+                raise ClientError(f'the controller was not active within {timeout:g} s')
+            self._check()
+            time.sleep(STATE_PERIOD)
         self._wait(
-            'controller and plant did not come up',
+            'the plant was not seen',
             lambda: (
-                self._seen.is_set()
-                and bool(self._told('ready') or self._told('failed'))
-                and self._is_recorded()
+                self._seen.is_set() and self._experiment.server_is_ready() and self._is_recorded()
             ),
-            timeout,
+            end - time.monotonic(),
         )
-        failed = self._told('failed')
-        if failed:
-            raise ClientError(f'controller: {failed["reason"]}')
 
     def _is_recorded(self) -> bool:
         """Tell whether a recorder, if there is one, listens to all that a replay needs."""
@@ -135,7 +129,7 @@ class TrialClient(DemoClient):
 
     def preparation(self) -> str:
         """Return what the controller told when it was ready."""
-        return str((self._told('ready') or {}).get('told', ''))
+        return printable(self._health.get('prepared', ''))
 
     def _trigger(self, name: str) -> str:
         answer = self._call(Trigger, name, Trigger.Request())
@@ -228,23 +222,23 @@ class TrialClient(DemoClient):
             Called once it goes on.
 
         """
-        self.set_parameters('controller', {'law': law, 'duration': duration})
         record = Execution(seen={watch.topic: Stream() for watch in self._watches})
         before = self._modes[-1:]
         self._modes, self._running = before, record
-        run = int(self._trigger('controller/start').split()[1].rstrip(':'))
-        on_start()
-        self._wait(
-            'the trial did not end',
-            lambda: self._told('ended', run) is not None,
+        result = self._run(
+            self._experiment,
+            RunExperiment.Goal(law=law, duration=float(duration)),
+            lambda _: None,
             slower * duration + SPARE,
+            on_start,
         )
-        status = self._told('ended', run) or {}
-        start = (status['started'] or 0) * 1e-9
-        self._await_samples(record, start + status['duration'])
+        if result.error_code in NEVER_BEGUN:
+            raise ClientError(f'controller: {printable(result.error_string)}')
+        start = time_to_nanoseconds(result.start) * 1e-9
+        self._await_samples(record, start + result.duration)
         self._running = None
         stamps = np.array(record.seen[TRUTH].stamps)
-        keep = (stamps >= start) & (stamps <= start + status['duration'])
+        keep = (stamps >= start) & (stamps <= start + result.duration)
         rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
         return TrialSeen(
             law=law,
@@ -252,12 +246,10 @@ class TrialClient(DemoClient):
             offset=off,
             times=stamps[keep] - start,
             attitudes=rows[keep],
-            modes=[
-                (t - start, mode) for t, mode in self._modes if t - start <= status['duration']
-            ],
-            complete=bool(status['complete']),
-            reason=str(status['reason']),
-            balancing_since=status['balancing_since'],
+            modes=[(t - start, mode) for t, mode in self._modes if t - start <= result.duration],
+            complete=result.error_code == CODES.NONE,
+            reason=printable(result.error_string),
+            balancing_since=None if math.isnan(result.balancing_since) else result.balancing_since,
         )
 
 

@@ -19,7 +19,7 @@ RECORDED = (
     '/object/odometry',
     '/object/ground_truth',
     '/contact/state',
-    '/controller/trial',
+    '/controller/steps',
 )
 SENSED = ('/robot_joint_states', '/robot_joint_command', '/camera/markers', '/vision/object_pose')
 

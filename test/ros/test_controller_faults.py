@@ -1,6 +1,5 @@
 """Controllers whose states freeze, lag, run ahead or cannot be used, or whose loop is late."""
 
-import json
 from pathlib import Path
 import signal
 import sys
@@ -17,15 +16,14 @@ from rclpy.parameter import Parameter
 from rolling_dynamics.scenario_model import load_robot
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER, STREAM_WRITER
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER, STREAM_WRITER
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
 sys.path.append(str(Path(__file__).parent))
 
 from fake_states import hand_and_object, PERIOD, Source, still
+from runs import await_active, Runner
 
 CODES = ExecutePlan.Result
 TIMEOUT, TOLERANCE = 0.3, 0.5  # state_timeout and stamp_tolerance [s]
@@ -142,11 +140,11 @@ def followed(request, peer, run_process):
         made.close()
 
 
-def set_parameters(peer, **values):
+def set_parameters(peer, node='controller', **values):
     request = SetParameters.Request(
         parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
     )
-    answer = peer.call(SetParameters, 'controller/set_parameters', request, LONG)
+    answer = peer.call(SetParameters, f'{node}/set_parameters', request, LONG)
     assert all(r.successful for r in answer.results), answer
 
 
@@ -251,25 +249,21 @@ def test_run_of_the_laboratory_ends_too(peer, run_process):
     process = run_process(
         'rolling_controller.nodes.laboratory_controller_node',
         params={'scenario_file': 'laboratory_damping.yaml', 'experiment': 'damping', **SETTINGS},
+        arguments=('--ros-args', '-r', '__node:=laboratory'),
     )
 
-    def told(phase):
-        accept = lambda m: json.loads(m.data)['phase'] == phase  # noqa: E731
-        found = peer.collect(String, 'controller/trial', LATCHED, accept=accept, timeout=LONG)
-        return json.loads(found[0].data)
-
     with peer.every(PERIOD, source.tell):
-        told('ready')
+        await_active(peer, 'laboratory', LONG)
+        runner = Runner(peer)
         for fault in ('frozen', 'slow', 'zero_quaternion', 'one_body_missing'):
-            assert peer.call(Trigger, 'controller/start', Trigger.Request()).success
-            told('running')
+            handle = runner.begin()
             source.break_down(fault)
-            ended = told('ended')
+            ended = runner.result(handle)
             source.recover()
-            assert 'the newest state is' in ended['reason'], fault
+            assert ended.error_code == CODES.STALE_STATE
+            assert 'the newest state is' in ended.error_string, fault
             peer.collect(Odometry, 'object/odometry', STREAM_READER, 5)
-        set_parameters(peer, **LATE)
-        assert peer.call(Trigger, 'controller/start', Trigger.Request()).success
-        told('running')
+        set_parameters(peer, 'laboratory', **LATE)
+        handle = runner.begin()
         stand_still(process)
-        assert 'overrun_abort is 30%' in told('ended')['reason']
+        assert 'overrun_abort is 30%' in runner.result(handle).error_string

@@ -1,7 +1,6 @@
 """The estimator node with fake encoders and a fake vision bridge."""
 
 from itertools import pairwise
-import json
 import math
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -9,10 +8,12 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
+from rcl_interfaces.msg import ParameterEvent
 from rolling_hw_interface.step_log import BEGIN, ENABLED, steps_in
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import POSE, StampedEncoder
 from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.parameters import parameter_values
 from rolling_node_kit.qos import (
     EVENT,
     LATCHED,
@@ -22,7 +23,7 @@ from rolling_node_kit.qos import (
     STREAM_WRITER,
 )
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Int64MultiArray, String
+from std_msgs.msg import Int64MultiArray
 
 ESTIMATOR = 'rolling_hw_interface.nodes.estimator_node'
 START = [-1.1513490, 1.7197844, -2.1392317]  # the hand level at the origin of the world
@@ -117,7 +118,7 @@ def test_contact_and_clock_are_known(peer, sensors):
 
 
 def test_steps_and_parameters_are_logged_for_a_replay(peer, sensors):
-    values = json.loads(peer.collect(String, 'estimator/settings', LATCHED)[0].data)
+    values = parameter_values(peer.collect(ParameterEvent, 'estimator/settings', LATCHED)[0])
     assert {name: values[name] for name in SETTINGS} == SETTINGS
     log = peer.collect(Int64MultiArray, 'estimator/steps', LOG, timeout=20.0)[0]
     steps = list(steps_in(log.data))

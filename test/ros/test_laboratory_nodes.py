@@ -2,6 +2,8 @@
 
 import json
 import math
+from pathlib import Path
+import sys
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -10,10 +12,14 @@ from nav_msgs.msg import Odometry
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
-from std_msgs.msg import String
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from std_srvs.srv import Trigger
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from runs import await_active, Runner
 
 SIMULATOR = 'rolling_dynamics.nodes.hybrid_simulator_node'
 CONTROLLER = 'rolling_controller.nodes.laboratory_controller_node'
@@ -38,25 +44,16 @@ def nodes(run_process):
     }
 
 
-def told(peer, phase, **wanted):
-    """Return what the controller tells of a phase, perhaps that of a certain run."""
-    wanted = {'phase': phase, **wanted}
-    found = peer.collect(
-        String,
-        'controller/trial',
-        LATCHED,
-        accept=lambda m: wanted.items() <= json.loads(m.data).items(),
-        timeout=LONG,
-    )
-    return json.loads(found[0].data)
+@pytest.fixture
+def ready(peer, nodes):
+    """Return the processes, the controller active."""
+    await_active(peer, 'controller', LONG)
+    return nodes
 
 
 @pytest.fixture
-def ready(peer, nodes):
-    status = peer.collect(String, 'controller/trial', LATCHED, timeout=LONG)[0]
-    if json.loads(status.data)['phase'] == 'preparing':
-        told(peer, 'ready')
-    return nodes
+def runner(peer, ready):
+    return Runner(peer)
 
 
 def set_parameters(peer, node, **values):
@@ -99,15 +96,20 @@ def test_object_is_held_until_the_first_command_and_falls_then(peer, ready):
     assert trigger(peer, 'simulator/reset').success
 
 
-def test_a_run_damps_the_rocking(peer, ready):
-    assert all(r.successful for r in set_parameters(peer, 'controller', duration=3.0))
+def test_a_run_damps_the_rocking_and_tells_how_it_goes(peer, runner):
     assert trigger(peer, 'simulator/reset').success
-    assert trigger(peer, 'controller/start').success
-    again = trigger(peer, 'controller/start')
-    assert (again.success, again.message) == (False, 'a run goes on; ~/stop ends it')
-    ended = told(peer, 'ended')
-    assert ended['complete'], ended
-    assert ended['duration'] == pytest.approx(3.0, abs=0.01)
+    ended = runner.run(experiment='damping', law='closed_loop', duration=3.0)
+    assert (ended.error_code, ended.error_string) == (RunExperiment.Result.NONE, '')
+    assert ended.duration == pytest.approx(3.0, abs=0.01)
+    assert ended.balancing_since == pytest.approx(0.0, abs=0.01)
+    assert ended.start.sec + ended.start.nanosec > 0
+    balancing = [m for m in runner.told if m.phase == RunExperiment.Feedback.PHASE_BALANCING]
+    assert len(balancing) > 20
+    assert [m.time for m in balancing] == sorted(m.time for m in balancing)
+    assert {m.contact_mode for m in balancing} <= {'', RollingContact.MODE_ROLLING}
+    for message in balancing:
+        assert dict(zip(message.state_names, message.state_values, strict=True))['beta_HO'] != 0.0
+        assert all(margin <= 1.0 for margin in message.margin_values)
     found = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, 20, timeout=LONG)
     assert max(abs(lean(m)) for m in found) < 0.2 * TURN
 
@@ -137,15 +139,13 @@ def recorder(peer, run_process, tmp_path):
     return process, tmp_path / 'bag'
 
 
-def test_a_recorded_run_gives_its_commands_again(peer, ready, recorder):
+def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     from rolling_robotics.nodes.recorded import Recorded
     from rolling_robotics.nodes.replay.runs import replay_runs
 
     process, folder = recorder
-    set_parameters(peer, 'controller', duration=1.0)
     assert trigger(peer, 'simulator/reset').success
-    number = int(trigger(peer, 'controller/start').message.split()[1].rstrip(':'))
-    assert told(peer, 'ended', run=number)['complete']
+    assert runner.run(duration=1.0).error_code == RunExperiment.Result.NONE
     process._reader.join(0.3)
     assert process.stop() == 0
     with Recorded(folder) as recorded:
@@ -154,22 +154,54 @@ def test_a_recorded_run_gives_its_commands_again(peer, ready, recorder):
     assert run.equal == run.recorded > 0.9 * len(run.answers)
 
 
-def test_stop_ends_a_run(peer, ready):
+def test_cancel_brings_the_hand_to_rest_soon(peer, runner):
+    handle = runner.begin(law='open_loop')
+    asked = time.monotonic()
+    peer.cancel(handle)
+    ended = runner.result(handle)
+    assert time.monotonic() - asked < 2.0  # 0.2 s on a machine that does nothing else
+    assert ended.error_code == RunExperiment.Result.CANCELLED
+    assert hand_rests(peer)
+
+
+def hand_rests(peer):
+    """Return whether the last command brought the hand to rest: it is no longer accelerated."""
+    rest = lambda m: abs(m.twist.twist.linear.x) + abs(m.twist.twist.angular.y) < 1e-3  # noqa: E731
+    return bool(peer.collect(Odometry, 'hand/odometry', STREAM_READER, accept=rest, timeout=LONG))
+
+
+def test_a_newer_goal_takes_over(peer, runner):
+    first = runner.begin(law='open_loop')
+    second = runner.begin(law='closed_loop', duration=0.2)
+    assert runner.result(first).error_code == RunExperiment.Result.PREEMPTED
+    assert runner.result(second).error_code == RunExperiment.Result.NONE
+
+
+def test_services_of_the_version_before_still_work(peer, runner):
     set_parameters(peer, 'controller', duration=0.0, law='open_loop')
     assert trigger(peer, 'controller/start').success
-    told(peer, 'running')
+    busy = lambda m: any(v.key == 'running' and v.value == 'True' for v in m.status[0].values)  # noqa: E731
+    ours = lambda m: m.status[0].name == 'controller' and busy(m)  # noqa: E731
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=ours, timeout=LONG)
+    again = trigger(peer, 'controller/start')
+    assert (again.success, again.message) == (False, 'a run goes on; ~/stop ends it')
     assert trigger(peer, 'controller/stop').success
-    ended = told(peer, 'ended')
-    assert (ended['reason'], ended['complete']) == ('asked to stop', False)
     set_parameters(peer, 'controller', law='closed_loop')
 
 
-def test_a_law_that_the_experiment_has_not_is_refused(peer, ready):
-    set_parameters(peer, 'controller', law='replay_balance')
-    refused = trigger(peer, 'controller/start')
-    assert not refused.success
-    assert 'has the laws closed_loop, open_loop' in refused.message
-    set_parameters(peer, 'controller', law='closed_loop')
+@pytest.mark.parametrize(
+    ('goal', 'text'),
+    [
+        ({'law': 'replay_balance'}, 'has the laws closed_loop, open_loop'),
+        ({'experiment': 'flip_up'}, "this node runs damping; got 'flip_up'"),
+        ({'duration': -1.0}, 'duration must be finite and not negative'),
+        ({'duration': math.nan}, 'duration must be finite and not negative'),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(runner, goal, text):
+    ended = runner.run(**goal)
+    assert ended.error_code == RunExperiment.Result.INVALID_GOAL
+    assert text in ended.error_string
 
 
 def test_bad_parameters_are_refused_with_the_reason(peer, ready):
@@ -201,12 +233,13 @@ def test_an_experiment_without_a_name_and_another_body_are_refused_in_words(run_
         assert 'Traceback' not in process.text
 
 
-def test_a_stopped_plant_ends_the_run_and_everything_stops_cleanly(peer, ready):
-    set_parameters(peer, 'controller', state_timeout=0.5, duration=0.0)
-    assert trigger(peer, 'controller/start').success
-    told(peer, 'running')
+def test_a_stopped_plant_ends_the_run_and_everything_stops_cleanly(peer, ready, runner):
+    set_parameters(peer, 'controller', state_timeout=0.5)
+    handle = runner.begin()
     assert ready['simulator'].stop() == 0
-    assert 'the newest state is' in told(peer, 'ended')['reason']
+    ended = runner.result(handle)
+    assert ended.error_code == RunExperiment.Result.STALE_STATE
+    assert 'the newest state is' in ended.error_string
     health = peer.collect(
         DiagnosticArray,
         '/diagnostics',

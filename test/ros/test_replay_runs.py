@@ -135,7 +135,9 @@ class Rehearsal:
             lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))
         )
         chosen = chosen_law(self.prepared, law)
-        trial = trial_module.Trial(self.node, self.equipment, chosen, 0.0, lambda _: None, log)
+        trial = trial_module.Trial(
+            self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, log
+        )
         for k in range(STEPS):
             self.measure(dropped=not self.sim_time and k % 13 == 5, unread=k == UNREAD)
             flies = 60 <= k < 90
@@ -144,7 +146,7 @@ class Rehearsal:
                 trial._tick()
                 self.now += int(self.random.integers(0, PERIOD))
             self.plant.step(self.machine.sent, PERIOD * 1e-9)
-        trial.end('asked to stop')
+        trial.end(trial_module.CODES.CANCELLED, 'asked to stop')
 
     def measure(self, *, dropped, unread):
         """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""

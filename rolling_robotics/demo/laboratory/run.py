@@ -89,8 +89,8 @@ def run_laboratory(
     if hardware == REAL:
         raise ParameterError(
             'a demonstration speaks to this machine only, and knows the truth; drive hardware by '
-            f'`ros2 launch rolling_robotics {name}.launch.py hardware:=real` and the service '
-            'controller/start'
+            f'`ros2 launch rolling_robotics {name}.launch.py hardware:=real` and a goal of '
+            'the action run_experiment'
         )
     need_nodes()
     if use_sim_time is None:
