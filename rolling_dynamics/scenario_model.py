@@ -103,6 +103,11 @@ def load_model(scenario_file: str) -> Model:
 
     """
     scenario = load_scenario(scenario_file)
+    if 'hybrid' in scenario.raw:
+        raise ParameterError(
+            f'{scenario_file}: has a section `hybrid`, but these nodes run an object that '
+            'rolls: leave the section out; hybrid_simulator lets it slide and fly'
+        )
     if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(
             f'{scenario_file}: system is {scenario.system.name!r}; these nodes run {"contact"!r}'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,15 @@ from rolling_dynamics.contact.coordinates_representation import CoordinatesRepre
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
+from rolling_robotics.hybrid_contact_arrays import hybrid_contact_arrays
 
 
-def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
+def contact_arrays(
+    system: ContactSystem | HybridContactSystem, trajectory: Trajectory
+) -> dict[str, Series]:
     """
     Return the state in both representations, contact points and twists.
 
@@ -23,11 +29,14 @@ def contact_arrays(system: ContactSystem, trajectory: Trajectory) -> dict[str, S
     the simulation used; coordinates are NaN at the poles of these charts. Turns are counted along
     the integration where it was followed by :class:`ContactCoordinates`.
     """
+    if len(system.modes) > 1:
+        return hybrid_contact_arrays(cast(HybridContactSystem, system), trajectory)
     raw = along(trajectory, _view)
     parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
     R_HO, R_HCh = (parts[k].reshape(-1, 3, 3).transpose(0, 2, 1) for k in (0, 3))
     p_HC, w_HO_H = parts[1], parts[4]
     p_OC = np.einsum('nji,nj->ni', R_HO, parts[2])
+    system = cast(ContactSystem, system)
     arrays = _hand(system, trajectory)
     arrays['q_HO'] = Series(
         quaternions(R_HO),

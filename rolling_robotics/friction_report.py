@@ -47,7 +47,7 @@ def friction_need(
     """
     if not needs_friction(scenario) or not trajectory.times.size:
         return {}
-    if scenario.runner is None and trajectory.is_dense:
+    if len(scenario.system.modes) == 1 and trajectory.is_dense:
         whole = required_friction(trajectory)
         mu, time = whole.mu, whole.time
         least, least_time = whole.least_normal_force, whole.least_time

@@ -23,8 +23,6 @@ def simulate_scenario(
         if progress is not None:
             progress.say(f't = {t:.3g} s', t / scenario.duration)
 
-    if scenario.runner is not None:
-        return scenario.runner(scenario, on_progress)
     return simulate(
         scenario.system,
         scenario.p,
@@ -36,6 +34,7 @@ def simulate_scenario(
         atol=scenario.tolerances.absolute,
         events=scenario.events,
         dense=dense,
+        mode=scenario.mode,
         follower=follower_of(scenario),
         on_progress=on_progress,
     )

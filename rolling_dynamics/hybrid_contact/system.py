@@ -42,6 +42,7 @@ from rolling_dynamics.point_contact import inelastic_impact
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
+from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
 Array = NDArray[np.float64]
@@ -64,7 +65,8 @@ class HybridContactSystem:
 
     """
 
-    name = 'hybrid_contact'
+    name = 'contact'
+    hand_surface = Plane()
     independent_variable = 'time'
     slides = True
     velocity_entry = 'v_HO_H'
@@ -316,7 +318,7 @@ class HybridContactSystem:
 
     @cached_property
     def pose(self) -> ca.Function:
-        """``(x, p) -> X_WH, X_WO`` homogeneous matrices; names hand, object."""
+        """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
         e, b = self.expressions, self.scene.body
         R = rotation_matrix(b.q_WH)
         return ca.Function(
@@ -325,9 +327,10 @@ class HybridContactSystem:
             [
                 homogeneous(R, b.p_WH),
                 homogeneous(R @ self.scene.contact.R_HO, b.p_WH + R @ b.p_HO_H),
+                ca.densify(self.contact_frame(e.x, e.p)),
             ],
             ['x', 'p'],
-            ['hand', 'object'],
+            ['hand', 'object', 'contact'],
         )
 
     def conserved(self, p: Array, x: Array) -> list[str]:

@@ -162,13 +162,14 @@ class ScenarioFile(Section):
                     f'events: unknown event {given!r}{suggestion(given, list(guards))}'
                 )
         known = {guard: action for guard, action in events.items() if guard in guards}
+        watched = dict.fromkeys(guards, 'stop') | known | dict(self.events)
         return {
             'name': self.name or name,
             'description': self.description,
             'system': system,
             'duration': seconds,
             'output_times': self.output.over(seconds),
-            'events': dict.fromkeys(guards, 'stop') | known | dict(self.events),
+            'events': watched if len(system.modes) == 1 else {},
             'tolerances': self.tolerances,
             'raw': raw,
         }

@@ -11,8 +11,16 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.layouts import FAR
 from rolling_dynamics.contact.touch import closest_points, Touch
 from rolling_dynamics.errors import ScenarioError, SurfaceError
+from rolling_dynamics.hybrid_contact import HybridContactSystem
+from rolling_dynamics.hybrid_contact.of_contact_system import placed_state
 from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile
+from rolling_dynamics.scenario.contact_hybrid import (
+    check_hybrid,
+    free_state,
+    Hybrid,
+    hybrid_bodies,
+)
 from rolling_dynamics.scenario.contact_sections import (
     Contact,
     Friction,
@@ -68,18 +76,45 @@ class ContactFile(ScenarioFile):
     )
     initial: Initial
     hand_motion: HandMotion | None = note(default=None)
+    hybrid: Hybrid | None = note(default=None)
     limits: Limits = section(Limits)
 
     @np.errstate(all='ignore')  # what overflows is refused by its path, not warned of
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""
+        check_hybrid(self.hybrid, self.friction, self.initial, self.given)
         system, p = self._system()
         driven = self.hand_motion.driven(self.duration) if self.hand_motion else resting()
         hand = self._hand(driven)
+        if self.hybrid is None:
+            system, x0 = self._rolling(system, p, hand)
+            return self._scenario(name, raw, driven, system, p, x0)
+        bodies = hybrid_bodies(self.hybrid, self.friction, system, p)
+        if self.initial.object is not None:
+            x0 = free_state(self.initial, self.initial.object, hand, system, bodies)
+        else:
+            x0 = placed_state(*bodies, system, self._rolling(system, p, hand)[1])
+        return self._scenario(name, raw, driven, *bodies, x0)
+
+    def _rolling(
+        self, system: ContactSystem, p: Array, hand: HandStart
+    ) -> tuple[ContactSystem, Array]:
+        """Return the system on charts that are regular at the start, and the state there."""
         placement = self._placement(system, hand)
         system = _off_pole(system, placement)
         x0 = self._state(system, hand, placement)
         self._check_contact(system, p, x0)
+        return system, x0
+
+    def _scenario(
+        self,
+        name: str,
+        raw: Mapping[str, Any],
+        driven: Driven,
+        system: ContactSystem | HybridContactSystem,
+        p: Array,
+        x0: Array,
+    ) -> Scenario:
         return Scenario(
             p=p,
             x0=x0,

@@ -74,6 +74,11 @@ class Friction(Section):
     mu_spin: float = quantity(
         'coefficient of spin friction, needed with `pure_rolling`', 'm', least=0, default=0.0
     )
+    mu_kinetic: float | None = quantity(
+        'coefficient of kinetic friction, with `hybrid`; that of static by default',
+        least=0,
+        default=None,
+    )
 
     @model_validator(mode='after')
     def _spin(self) -> Friction:
@@ -125,10 +130,16 @@ class Contact(Section):
 
 
 class Pose(Section):
-    """Pose of the object in the world; it must touch the hand."""
+    """Pose of the object in the world; without `hybrid` it must touch the hand."""
 
     position: Array = vector('centre of mass in W', 'm')
     attitude: Attitude | None = note('attitude of O in W, that of W by default', default=None)
+    velocity: Array | None = vector(
+        'of its centre in W, with `hybrid`; by default it rolls where it touches, and is at rest '
+        'elsewhere',
+        'm/s',
+        default=None,
+    )
 
 
 class Initial(Section):

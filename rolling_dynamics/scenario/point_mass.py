@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.contract.mode import mode_name
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.checks import check_apart, check_trajectories
@@ -127,6 +128,8 @@ class MassDrivenFile(ScenarioFile):
             if _on_rail(path, given, mass)
         }
         system = self._system(masses)
+        if self.hybrid and not self.hybrid.sliding:
+            system = system.ending_at_slip
         with located(self.body):
             p = self._parameters(system)
         theta = np.array([m.theta for m in moved.values()])
@@ -145,7 +148,7 @@ class MassDrivenFile(ScenarioFile):
             x0=system.state.pack(**x0),
             control=read_drives(drives, system.state, system.control, self.duration),
             control_limits=self._limits(system),
-            runner=self.hybrid.run if self.hybrid else None,
+            mode=mode_name(self.hybrid.mode) if self.hybrid else None,
             **self.common(name, raw, system, DEFAULT_EVENTS),
         )
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Any, cast, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from rolling_dynamics.contract.mode import mode_name
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.fields import note, quantity
 from rolling_dynamics.scenario.model import Section
-from rolling_dynamics.scenario.scenario import ProgressReport, Scenario
-from rolling_dynamics.simulation import simulate, Trajectory
 from transforms3d.quaternions import quat2mat
 
 ON_THE_WAY = (
@@ -38,22 +35,6 @@ class Hybrid(Section):
         'version',
         default='rolling',
     )
-
-    def run(self, scenario: Scenario, report: ProgressReport | None) -> Trajectory:
-        """Return the motion of a scenario."""
-        body = cast(PointMassBall, scenario.system)
-        return simulate(
-            body if self.sliding else body.ending_at_slip,
-            scenario.p,
-            scenario.x0,
-            scenario.control.simplest,
-            scenario.duration,
-            mode=mode_name(self.mode),
-            t_eval=scenario.output_times,
-            rtol=scenario.tolerances.relative,
-            atol=scenario.tolerances.absolute,
-            on_progress=report,
-        )
 
 
 def height() -> Any:  # noqa: ANN401  as fields are

@@ -54,8 +54,8 @@ class Scenario:
         Of the integration.
     raw
         The document as plain data.
-    runner
-        What simulates it instead of :func:`rolling_dynamics.simulation.simulate`; None for that.
+    mode
+        Mode of motion at the start; None for the one that the state is in.
 
     """
 
@@ -71,7 +71,7 @@ class Scenario:
     control_limits: NDArray[np.float64]
     tolerances: Tolerances = field(default_factory=Tolerances)
     raw: Mapping[str, Any] = field(default_factory=dict)
-    runner: Runner | None = None
+    mode: str | None = None
 
     @np.errstate(all='ignore')
     def __post_init__(self) -> None:

@@ -184,6 +184,8 @@ class Run:
                 f'({self._mode})'
             )
         after = transition(MotionState(t=t, x=x, mode=self._mode, p=self._p), self._control(t, x))
+        if after.mode not in self._machine.system.modes:  # of a view of some modes
+            after = after.noted(after.mode, 'a mode begins that this system leaves out', ends=True)
         self._take(after)
         if self._stopped:
             self._ended = after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces.grid import surface_points
 from rolling_dynamics.surfaces.surface import Surface
@@ -26,9 +28,9 @@ def paths_figure(arrays: Arrays) -> Figure | None:
     """Return the path over the hand, in the plane or in space, and the path over the object."""
     if arrays.result['system'] != 'contact':
         return None
-    system = load_scenario(arrays.result['scenario']).system
-    if not isinstance(system, ContactSystem):
-        return None
+    system = cast(
+        'ContactSystem | HybridContactSystem', load_scenario(arrays.result['scenario']).system
+    )
     figure = Figure(figsize=(WIDTH, 3.7), layout=ConstrainedLayoutEngine(wspace=0.12))
     if system.hand_surface.name == 'plane':
         left = figure.add_subplot(1, 2, 1)

@@ -109,7 +109,9 @@ def _of_array(name: str) -> Callable[[Arrays, Values], Values]:
     return lambda arrays, _values: arrays[name].reshape(len(arrays.time), -1)
 
 
-def _contact_rates(arrays: Arrays, _values: Values) -> Values:
+def _contact_rates(arrays: Arrays, values: Values) -> Values:
+    if 'q_dot' not in arrays:  # of an object that may slide
+        return smooth_rates(arrays, values)
     return arrays['q_dot'][:, 2:4]
 
 

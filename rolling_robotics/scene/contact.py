@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.result_arrays import Arrays, Values
@@ -35,9 +38,7 @@ def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         What was simulated.
 
     """
-    system = scenario.system
-    if not isinstance(system, ContactSystem):
-        raise TypeError(system.name)
+    system = cast('ContactSystem | HybridContactSystem', scenario.system)
     obj = surface_mesh(
         system.object_surface, drawn_box(system.object_surface, arrays['contact_o']), OBJECT
     )
@@ -107,7 +108,7 @@ def _goal(arrays: Arrays, surface: Surface, size: float) -> tuple[Line, ...]:
     )
 
 
-def _object_frame(system: ContactSystem, arrays: Arrays) -> Frame:
+def _object_frame(system: ContactSystem | HybridContactSystem, arrays: Arrays) -> Frame:
     """Return the contact frame of the object; NaN at the poles of its first chart."""
     uv = arrays['contact_o']
     surface = system.object_surface

@@ -100,7 +100,7 @@ def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
     if not trajectory.times.size:
         return {}
     mode, guards = next(iter(scenario.system.modes.values())), margin_names(scenario.system)
-    of_system = partial(_outputs, guards, compile_it=scenario.runner is None)
+    of_system = partial(_outputs, guards, compile_it=len(scenario.system.modes) == 1)
     values = trajectory.evaluate(of_system)
     times = trajectory.times
     row: Row = {}

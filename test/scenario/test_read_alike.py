@@ -58,7 +58,7 @@ def summary(scenario):
         'samples': None if control.samples is None else digest(control.samples),
         'held': None if control.held is None else control.held.tolist(),
         'borders': list(control.borders),
-        'runner': s.runner is not None,
+        'runner': len(s.system.modes) > 1,
         'name': s.name,
         'description': s.description,
     }

@@ -1,0 +1,122 @@
+"""Scenarios of an object that slides on a plate, leaves it and lands: the section ``hybrid``."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.hybrid_contact import HybridContactSystem
+from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of
+from rolling_dynamics.scenario.attitude import quaternion_of
+from rolling_dynamics.scenario.contact_sections import Friction, Initial, Pose
+from rolling_dynamics.scenario.contact_velocity import relative_velocity
+from rolling_dynamics.scenario.entry import Array
+from rolling_dynamics.scenario.faults import located
+from rolling_dynamics.scenario.fields import quantity
+from rolling_dynamics.scenario.hand_motion import HandStart
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.placement import Placement
+from transforms3d.quaternions import qconjugate, qmult, quat2mat
+
+TOUCHES = 1e-6  # m: an object that is this near the plate rolls if nothing is said of its velocity
+
+
+class Hybrid(Section):
+    """
+    The object may slide on a plate, leave it, fly and land.
+
+    Without this section it rolls only, and the run stops where the normal force vanishes.
+    """
+
+    rolling_resistance: float = quantity(
+        'torque against rolling over normal force and rate of rolling',
+        'm s/rad',
+        least=0,
+        default=0.0,
+    )
+
+
+def check_hybrid(
+    hybrid: Hybrid | None, friction: Friction, initial: Initial, given: AbstractSet[str]
+) -> None:
+    """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+    if hybrid is None:
+        free = {
+            'friction.mu_kinetic': 'mu_kinetic' in friction.given,
+            'initial.object.velocity': initial.object and 'velocity' in initial.object.given,
+        }
+        for path, there in free.items():
+            if there:
+                raise ScenarioError(
+                    f'{path}: has a meaning where there is a section `hybrid`; this object rolls'
+                )
+        return
+    for key, reason in (
+        ('events', 'the modes follow from their margins'),
+        ('plan', 'a plan is made for rolling'),
+        ('representation', 'the state is that of a free body'),
+    ):
+        if key in given:
+            raise ScenarioError(
+                f'{key}: has no meaning beside `hybrid`: {reason}; leave one of them out'
+            )
+    if friction.model == 'pure_rolling':
+        raise ScenarioError(
+            'friction.model: beside `hybrid` the contact spins where friction.mu_spin does not '
+            "hold it; leave 'pure_rolling' out"
+        )
+
+
+def hybrid_bodies(
+    hybrid: Hybrid, friction: Friction, model: ContactSystem, params: Array
+) -> tuple[HybridContactSystem, Array]:
+    """Return the bodies of a contact system as a system of several modes, and its parameters."""
+    with located('hybrid'):
+        system, p = hybrid_of(
+            model, params, planar=False, slip_share=1.0, resistance=hybrid.rolling_resistance
+        )
+    if friction.mu_kinetic is not None:
+        if friction.mu_kinetic > friction.mu:
+            raise ScenarioError(
+                f'friction.mu_kinetic: must not exceed mu = {friction.mu:g}, got '
+                f'{friction.mu_kinetic:g}'
+            )
+        p[system.parameters.slice('mu_kinetic')] = friction.mu_kinetic
+    return system, p
+
+
+def free_state(
+    initial: Initial,
+    pose: Pose,
+    hand: HandStart,
+    model: ContactSystem,
+    bodies: tuple[HybridContactSystem, Array],
+) -> Array:
+    """Return the state of an object that is placed by its pose, on the plate or above it."""
+    system, p = bodies
+    R_WH = quat2mat(hand.q_WH)
+    q_HO = qmult(qconjugate(hand.q_WH), quaternion_of(pose.attitude))
+    p_HO = R_WH.T @ (pose.position - hand.p_WH)
+    at = Placement(q_HO=q_HO, contact_h=p_HO[:2], contact_o=None, psi=None)
+    carried = -hand.v_WH_H - np.cross(hand.w_WH_H, p_HO)  # v_HO_H of what rests in the world
+    v_WO = np.zeros(3) if pose.velocity is None else R_WH.T @ pose.velocity
+    x = system.state.pack(
+        q_WH=hand.q_WH,
+        p_WH=hand.p_WH,
+        q_HO=q_HO,
+        p_HO_H=p_HO,
+        w_WH_H=hand.w_WH_H,
+        v_WH_H=hand.v_WH_H,
+        w_HO_H=relative_velocity(initial.relative_velocity, model, hand, at).in_H,
+        v_HO_H=v_WO + carried,
+    )
+    gap = float(system.touch(x, p)[0])
+    if pose.velocity is None and abs(gap) <= TOUCHES:
+        return np.array(system.projections['rolling'](x, p)).ravel()
+    try:
+        system.begin(p, x, np.zeros(system.control.size))
+    except ParameterError as e:
+        raise ScenarioError(f'initial.object.position: {e}') from None
+    return x
