@@ -12,9 +12,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.per_system import once_per_system
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.per_system import once_per_system
 
 Array = NDArray[np.float64]
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics

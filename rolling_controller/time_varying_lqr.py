@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import Linearization, LinearSteps, step_functions
 from rolling_controller.lqr_weights import limit_arrays, LqrWeights
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
-from rolling_controller.per_system import once_per_system
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD

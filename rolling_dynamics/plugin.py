@@ -54,10 +54,8 @@ class SystemPlugin:
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
     planner
-        Module with ``check`` and ``plan``, see :mod:`rolling_robotics.plans`, for `rolling plan`;
-        None stands for collocation.
-    job
-        :class:`rolling_planner.nodes.jobs.system_planner.SystemPlanner` of the planner node.
+        :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
+        planner node alike; None stands for collocation.
     arrays
         ``(system, trajectory) -> dict`` of :class:`rolling_robotics.result_arrays.Series`: the
         arrays of a result file; None stands for the entries of the state.
@@ -74,7 +72,6 @@ class SystemPlugin:
     robot_view: Any = None
     law: Any = None
     planner: Any = None
-    job: Any = None
     arrays: Any = None
     scene: Any = None
     example: str | None = None

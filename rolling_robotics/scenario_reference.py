@@ -15,7 +15,7 @@ from typing import Any
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.json_schema import Json as Schema
 from rolling_dynamics.scenario.json_schema import schema_of
-from rolling_robotics.plans import collocation
+from rolling_planner.problem.plan_section import PlanSection
 from rolling_robotics.sweep.points import SweepSection
 
 HEAD = '| entry | takes | unit | meaning |\n|---|---|---|---|'
@@ -28,7 +28,7 @@ def tables() -> dict[str, str]:
     out = {name: _table(schema, '') for name, schema in schemas.items()}
     hand = schemas['contact']['properties']['hand']
     out['surface'] = _surface_table(hand['properties']['surface'])
-    out['plan'] = _table(schema_of(collocation.SECTION), 'plan')
+    out['plan'] = _table(schema_of(PlanSection), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rolling_dynamics.plugin import plugins, roles
+from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.json_schema import Json, schema_of
-from rolling_robotics.plans import collocation
+from rolling_planner.planners.planner import planner_of
 from rolling_robotics.sweep.points import SweepSection
 
 DIALECT = 'https://json-schema.org/draft/2020-12/schema'
@@ -16,11 +16,7 @@ def scenario_schema() -> Json:
     """Return one schema for the scenarios of all systems that are installed."""
     defs: Json = {}
     for name, model in roles('scenario'):
-        planner = plugins()[name].load('planner') or collocation
-        section = getattr(planner, 'SECTION', None)
-        own = {'sweep': schema_of(SweepSection)} | (
-            {'plan': schema_of(section)} if section else {}
-        )
+        own = {'sweep': schema_of(SweepSection), 'plan': schema_of(planner_of(name).section)}
         schema = schema_of(model)
         defs[name] = _with_units(schema | {'properties': schema['properties'] | own})
     return {

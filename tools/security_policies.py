@@ -165,10 +165,10 @@ def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rig
 
 def _listen(planner: SuiteNode) -> None:
     from rolling_planner.nodes import present_state  # noqa: PLC0415  (needs rclpy)
-    from rolling_planner.nodes.jobs.system_planner import planning_model  # noqa: PLC0415
+    from rolling_planner.planners.job import planning_model  # noqa: PLC0415
 
-    model = planning_model(planner.values['scenario_file'])
-    present_state.STREAMS[model.planner.state_stream](model).subscribe(planner, lambda _: None)
+    scenario = planning_model(planner.values['scenario_file']).scenario
+    present_state.state_stream(scenario).subscribe(planner, lambda _: None)
 
 
 def rights_of_plain_node(name: str) -> Rights:

@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import quoted
 from rolling_interfaces.action import PlanRolling
 from rolling_planner.nodes.conversions import named_values, whole_entries
-from rolling_planner.nodes.jobs.system_planner import PlanningModel
+from rolling_planner.planners.job import PlanningModel
 
 
 def goal_job(
@@ -35,7 +35,7 @@ def goal_job(
     -------
     dict
         ``goal``, ``horizon``, ``method``, ``options``, ``waypoints`` and ``keep_out``, see
-        :func:`rolling_planner.nodes.planning_job.work`.
+        :func:`rolling_planner.planners.job.work`.
 
     Raises
     ------
@@ -73,10 +73,11 @@ def goal_job(
 
 def check_system(given: str, model: PlanningModel) -> None:
     """Raise ParameterError if a request is for another system than that of the scenario."""
-    wanted = model.system.name
+    wanted = model.scenario.system.name
     if given not in ('', wanted):
         raise ParameterError(
-            f'system must be {wanted!r}, that of the scenario {model.title}, got {quoted(given)}'
+            f'system must be {wanted!r}, that of the scenario '
+            f'{model.scenario.name}, got {quoted(given)}'
         )
 
 
@@ -104,8 +105,8 @@ def _waypoints(
     """Return the positions of the waypoints, shape (k, 3) [m]."""
     if request.waypoints and not model.planner.takes_waypoints:
         raise ParameterError(
-            f'waypoints are not for the planner of {model.system.name}; leave them empty and plan '
-            'from point to point'
+            f'waypoints are not for the planner of {model.scenario.system.name}; leave them '
+            'empty and plan from point to point'
         )
     for k, pose in enumerate(request.waypoints):
         frame = pose.header.frame_id
@@ -127,8 +128,8 @@ def _keep_out(request: PlanRolling.Goal, model: PlanningModel) -> NDArray[np.flo
         )
     if len(radii) and not model.planner.takes_keep_out:
         raise ParameterError(
-            f'keep_out_centers are not for the planner of {model.system.name}; leave them empty, '
-            'and limit states in the section plan of the scenario'
+            f'keep_out_centers are not for the planner of {model.scenario.system.name}; leave '
+            'them empty, and limit states in the section plan of the scenario'
         )
     for k, radius in enumerate(radii):
         if not radius > 0.0:

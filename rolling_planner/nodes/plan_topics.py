@@ -40,7 +40,7 @@ class PlanTopics:
         }
 
     def publish(self, bodies: Mapping[str, Mapping[str, Any]], stamp: Time) -> None:
-        """Publish the motion of the bodies, as a planner of ``jobs`` returns it."""
+        """Publish the motion of the bodies, see :func:`body_motions`."""
         for name, motion in bodies.items():
             samples = [
                 {'X': X, 'w': t[:3], 'v': t[3:]}

@@ -24,11 +24,12 @@ from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleG
 from rolling_node_kit.suite_node import Health, OK, SuiteNode
 from rolling_planner.nodes.conversions import named_values, start_vector, trajectory_to_arrays
 from rolling_planner.nodes.goal_request import check_system, goal_job
-from rolling_planner.nodes.jobs.system_planner import planning_model, PlanningModel
 from rolling_planner.nodes.plan_result import failure, feedback_message, result_message
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
+from rolling_planner.planners.body_motion import bodies_named
+from rolling_planner.planners.job import planning_model, PlanningModel
 from rolling_planner.workers.worker import FAULT, Outcome
 from rolling_planner.workers.worker_pool import WorkerPool
 
@@ -61,9 +62,8 @@ class PlannerNode(SuiteNode):
         idle = {'horizon': 1.0, 'method': '', 'options': planning_options(self.values)}
         self._pool = WorkerPool(self.values['work'], {**self._job('plan'), **idle})
         self._undo.append(self._pool.close)
-        self._topics = PlanTopics(
-            self, self.values['world_frame'], self._model.planner.bodies_named
-        )
+        scenario = self._model.scenario
+        self._topics = PlanTopics(self, self.values['world_frame'], bodies_named(scenario.system))
         self._undo.append(self._topics.destroy)
         self._server = SingleGoalServer(
             self, PlanRolling, 'plan_rolling', self._execute, refusal=self._refusal
@@ -77,7 +77,7 @@ class PlannerNode(SuiteNode):
             callback_group=ReentrantCallbackGroup(),  # goals are answered during a check
         )
         self._undo.append(lambda: self.destroy_service(self._check))
-        self.get_logger().info(f'{self._model.title}: ready to plan')
+        self.get_logger().info(f'{scenario.name}: ready to plan')
 
     def deactivate(self) -> None:
         """Give up the plan at work."""
@@ -138,14 +138,14 @@ class PlannerNode(SuiteNode):
     ) -> tuple[NDArray[np.float64] | None, str]:
         """Return the state to start from; None, and why, if it is needed and does not come."""
         given = named_values('start', names, values)
-        present, reason = self._model.start, ''
+        present, reason = self._model.scenario.x0, ''
         if not given:
             timeout = self.values['state_timeout']
-            found, reason = await present_state(self, self._model, timeout, goal)
+            found, reason = await present_state(self, self._model.scenario, timeout, goal)
             if found is None:
                 return None, reason
             present = found
-        return start_vector(given, self._model.system.state, present), ''
+        return start_vector(given, self._model.scenario.system.state, present), ''
 
     async def _solve(
         self,

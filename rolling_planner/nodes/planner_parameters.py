@@ -7,7 +7,7 @@ from typing import Any
 from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_planner.transcription.collocation import METHODS
 
-WORK = 'rolling_planner.nodes.planning_job:work'
+WORK = 'rolling_planner.planners.job:work'
 
 TABLE = (
     Parameter(

@@ -14,10 +14,11 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.scenario import Scenario
 from rolling_node_kit.qos import STREAM_POLLED, STREAM_READER
 from rolling_node_kit.single_goal_server import Goal, resolve
-from rolling_planner.nodes.jobs.system_planner import ODOMETRY, PlanningModel, ROBOT_STATE
 from sensor_msgs.msg import JointState
 
 Array = NDArray[np.float64]
@@ -50,11 +51,11 @@ class OdometryStream:
 
     topics = 'hand/odometry with object/odometry of equal stamp'
 
-    def __init__(self, model: PlanningModel) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         """Compile the conversion."""
-        system = cast('ContactSystem', model.system)
-        start = model.start[system.state.slice('contact_h')]
-        self._measured = Measurements(StateSource(system, model.params, start))
+        system = cast('ContactSystem', scenario.system)
+        start = scenario.x0[system.state.slice('contact_h')]
+        self._measured = Measurements(StateSource(system, scenario.p, start))
 
     @property
     def refused(self) -> str:
@@ -83,9 +84,9 @@ class RobotStateStream:
 
     topics = 'robot/state'
 
-    def __init__(self, model: PlanningModel) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         """Take the names from the layout of the state."""
-        self._names = model.system.state.names
+        self._names = scenario.system.state.names
         self._refused = ''
 
     @property
@@ -110,14 +111,14 @@ class RobotStateStream:
         return [node.create_subscription(JointState, 'robot/state', came, STREAM_READER)]
 
 
-STREAMS: dict[str, Callable[[PlanningModel], StateStream]] = {
-    ODOMETRY: OdometryStream,
-    ROBOT_STATE: RobotStateStream,
-}
+def state_stream(scenario: Scenario) -> StateStream:
+    """Return the topics with the state: odometry of hand and object, or the state of a robot."""
+    carries = offers(scenario.system, CarriedObject) is not None
+    return OdometryStream(scenario) if carries else RobotStateStream(scenario)
 
 
 async def present_state(
-    node: Node, model: PlanningModel, timeout: float, goal: Goal | None
+    node: Node, scenario: Scenario, timeout: float, goal: Goal | None
 ) -> tuple[Array | None, str]:
     """
     Listen for as long as it takes to get one state.
@@ -126,7 +127,7 @@ async def present_state(
     ----------
     node
         Who listens.
-    model
+    scenario
         Whose state.
     timeout
         Greatest time to wait, by a steady clock [s].
@@ -141,7 +142,7 @@ async def present_state(
         Why not.
 
     """
-    stream = STREAMS[model.planner.state_stream](model)
+    stream = state_stream(scenario)
     came: Future = Future()
 
     def take(x: Array) -> None:

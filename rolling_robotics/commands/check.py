@@ -24,7 +24,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_dynamics.scenario.doubts import doubts  # noqa: PLC0415
-    from rolling_robotics.commands.plan import planner_of  # noqa: PLC0415
+    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
     from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
         try:
             scenario = load_scenario(path)
             if 'plan' in scenario.raw:
-                planner_of(scenario).check(scenario)
+                planner_of(scenario.system.name).problem(scenario)
             for line in doubts(scenario.raw):
                 say(f'{path}: {line}')
             if 'sweep' in scenario.raw:

@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     )
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.commands.plan import planner_of  # noqa: PLC0415
+    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         simulate_scenario(scenario, progress)
     if 'plan' in scenario.raw:
         with Progress(f'planning {scenario.name}'):
-            planner_of(scenario).plan(scenario, lambda _: True)
+            planner_of(scenario.system.name).plan(scenario, lambda _: True)
     with Progress(f'compiling {scenario.name}') as progress:
 
         def show() -> bool:

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-import importlib
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rolling_dynamics.scenario import Scenario
 
 HELP = 'plan the motion that a scenario asks for and write it as JSON'
 DESCRIPTION = """\
@@ -42,17 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--compare',
         action='store_true',
-        help='of a pendulum_sphere: plan the same motion by collocation too, and print time, '
-        'energy, peak torque and friction of both',
+        help='where a system has several ways to plan, such as the gaits of a pendulum_sphere: '
+        'plan in each, and print time, energy, peak torque and friction',
     )
-
-
-def planner_of(scenario: Scenario) -> ModuleType:
-    """Return the module of :mod:`rolling_robotics.plans` that plans for a scenario's system."""
-    from rolling_dynamics.plugin import role_of  # noqa: PLC0415  (--help stays fast)
-
-    own: ModuleType | None = role_of(scenario.system.name, 'planner')
-    return own or importlib.import_module('rolling_robotics.plans.collocation')
 
 
 def run(args: Namespace) -> int:
@@ -60,20 +46,16 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_planner import Iteration  # noqa: PLC0415
+    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
     from rolling_robotics.interrupt import InterruptFlag  # noqa: PLC0415
-    from rolling_robotics.plans.planned import plan_result, plan_summary  # noqa: PLC0415
+    from rolling_robotics.plan_result import plan_result, plan_summary  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
-    planner = planner_of(scenario)
-    if args.compare and not hasattr(planner, 'compare'):
-        raise ParameterError(
-            f'--compare: there is one way to plan for {scenario.system.name!r}; it takes a '
-            'pendulum_sphere'
-        )
+    planner = planner_of(scenario.system.name)
     with Progress(f'planning {scenario.name}') as progress, InterruptFlag() as interrupt:
 
         def on_iteration(i: Iteration) -> bool:
@@ -83,15 +65,17 @@ def run(args: Namespace) -> int:
             )
             return not interrupt.raised
 
+        ways = planner.compare(scenario) if args.compare else []
+        if ways is None:
+            raise ParameterError(
+                f'--compare: there is one way to plan for {scenario.system.name!r}; leave it out'
+            )
         planned = planner.plan(scenario, on_iteration)
         progress.say('simulating the plan')
-        result = plan_result(planned)
-        if args.compare:
-            progress.say('planning by collocation')
-            result['comparison'] = planner.compare(scenario)
+        result = plan_result(planned) | ({'comparison': ways} if ways else {})
         write_json(out, result)
-    compared = [COMPARED.format(**row) for row in result.get('comparison', [])]
-    say_written(out, plan_summary(result, planned.lines), *compared)
+    compared = [COMPARED.format(**row) for row in ways]
+    say_written(out, plan_summary(result, planner.lines), *compared)
     if not result['reached']:
         say(
             f'goal: the error {result["goal_error"]:.3g} exceeds the tolerance '

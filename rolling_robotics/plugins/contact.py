@@ -6,7 +6,6 @@ PLUGIN = SystemPlugin(
     name='contact',
     protocol=1,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
-    job='rolling_planner.nodes.jobs.contact:PLANNER',
     arrays='rolling_robotics.contact_arrays:contact_arrays',
     scene='rolling_robotics.scene.contact:contact_scene',
     example='ball_on_plate_hard',

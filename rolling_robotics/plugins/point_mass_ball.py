@@ -8,7 +8,6 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.scenario.point_mass:BallFile',
     robot_view='rolling_dynamics.internal_masses.robot_view:view',
     law='rolling_controller.robot_laws.kinds:POINT_MASS_KIND',
-    job='rolling_planner.nodes.jobs.mass_driven:PLANNER',
     arrays='rolling_robotics.mass_arrays:mass_arrays',
     scene='rolling_robotics.scene.internal_masses:mass_scene',
     example='point_mass_ball',

@@ -8,8 +8,7 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.scenario.spin_rolling_sphere:SpinRollingFile',
     robot_view='rolling_dynamics.spin_rolling_sphere.robot_view:view',
     law='rolling_controller.robot_laws.kinds:SPIN_ROLLING_KIND',
-    planner='rolling_robotics.plans.spin_rolling',
-    job='rolling_planner.nodes.jobs.spin_rolling_sphere:PLANNER',
+    planner='rolling_planner.spin_rolling.system_planner:PLANNER',
     scene='rolling_robotics.scene.spin_rolling_sphere:spin_rolling_scene',
     example='spin_rolling_ball',
 )

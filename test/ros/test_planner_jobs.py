@@ -6,8 +6,8 @@ from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.plugin import plugins
 from rolling_planner.errors import InfeasibleError, PlanningTimeoutError
-from rolling_planner.nodes.jobs.system_planner import planner_of, planning_model
-from rolling_planner.nodes.planning_job import work
+from rolling_planner.planners.job import planning_model, work
+from rolling_planner.planners.planner import planner_of
 from transforms3d.quaternions import quat2mat
 
 OPTIONS = {
@@ -26,7 +26,7 @@ def plan(scenario, goal, horizon=0.0, report=lambda _: True, **changes):
     job = {
         'kind': 'plan',
         'scenario_file': scenario,
-        'start': planning_model(scenario).start,
+        'start': planning_model(scenario).scenario.x0,
         'goal': goal,
         'horizon': horizon,
         'method': '',
@@ -90,11 +90,11 @@ def test_manoeuvre_of_the_scenario_with_its_waits():
 def test_shell_turns_as_it_rolls():
     """Straight on, the shell turns by way over radius about the axis across."""
     scenario = 'pendulum_start.yaml'
-    start = planning_model(scenario).start.copy()
+    start = planning_model(scenario).scenario.x0.copy()
     start[STATE.slice('q_WS')] = [0.8, 0.0, 0.0, 0.6]
     found = plan(scenario, {'contact': [1.2, 0.0]}, start=start)['plan']
     np.testing.assert_allclose(found.states[0], start, atol=1e-12)
-    radius = planning_model(scenario).params[2]
+    radius = planning_model(scenario).scenario.p[2]
     turn = quat2mat(found.states[-1, STATE.slice('q_WS')]) @ quat2mat(start[2:6]).T
     angle = 1.2 / radius
     about_y = [[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]]
@@ -118,7 +118,7 @@ def test_manoeuvre_fills_its_horizon_at_rest():
     ],
 )
 def test_manoeuvre_begins_at_rest(entry, value, text):
-    start = planning_model('pendulum_start.yaml').start.copy()
+    start = planning_model('pendulum_start.yaml').scenario.x0.copy()
     start[STATE.slice(entry)] = value
     with pytest.raises(ParameterError, match=text):
         plan('pendulum_start.yaml', {'contact': [1.0, 0.0]}, start=start)
@@ -160,13 +160,10 @@ def test_no_is_an_answer_to_progress(scenario, goal, horizon):
         plan(scenario, goal, horizon, report=lambda _: False)
 
 
-def test_every_system_has_a_planner():
+def test_every_system_has_a_planner_one_of_its_own_or_collocation():
     for name in plugins():
         assert planner_of(name).methods
-    with pytest.raises(
-        ParameterError, match="system 'unicycle' has no planner; there are: contact"
-    ):
-        planner_of('unicycle')
+    assert planner_of('unicycle') is planner_of('contact') is not planner_of('pendulum_sphere')
 
 
 @pytest.mark.parametrize('name', ['spin_rolling_published.yaml', 'spin_rolling_straight.yaml'])
@@ -185,7 +182,7 @@ def test_a_check_ends_when_it_is_to(monkeypatch, budget, go_on, error):
     job = {
         'kind': 'check',
         'scenario_file': scenario,
-        'start': planning_model(scenario).start,
+        'start': planning_model(scenario).scenario.x0,
         'trajectory': {
             'times': np.linspace(0.0, 1.0, 3),
             'q_WH': np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)),
@@ -199,6 +196,10 @@ def test_a_check_ends_when_it_is_to(monkeypatch, budget, go_on, error):
 
 def test_a_robot_has_no_hand():
     scenario = 'spin_rolling_plan.yaml'
-    job = {'kind': 'check', 'scenario_file': scenario, 'start': planning_model(scenario).start}
+    job = {
+        'kind': 'check',
+        'scenario_file': scenario,
+        'start': planning_model(scenario).scenario.x0,
+    }
     with pytest.raises(ParameterError, match='this planner runs spin_rolling_sphere'):
         work(job, lambda _: True)

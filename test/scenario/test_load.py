@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rolling_dynamics import plugin
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.plugin import register_plugin, role_of, SystemPlugin
+from rolling_dynamics.plugin import register_plugin, SystemPlugin
 from rolling_dynamics.scenario import (
     load_scenario,
     register_reader,
@@ -23,6 +23,7 @@ from rolling_dynamics.scenario.fields import quantity
 from rolling_dynamics.scenario.json_schema import schema_of
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import ExpressionSurface
+from rolling_planner.planners.planner import planner_of
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.scenario_reference import updated
 from rolling_robotics.scenario_schema import scenario_schema
@@ -55,8 +56,9 @@ def test_examples_load(path):
     assert scenario.name == path.stem
     assert scenario.description
     assert scenario.x0.shape == (scenario.system.state.size,)
-    if 'plan' in scenario.raw and role_of(scenario.system.name, 'planner') is None:
-        assert read_problem(scenario).horizon == scenario.duration
+    if 'plan' in scenario.raw:
+        problem = planner_of(scenario.system.name).problem(scenario)
+        assert getattr(problem, 'horizon', scenario.duration) == scenario.duration
 
 
 @pytest.mark.parametrize('block', BLOCKS)

@@ -7,18 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.gait_planner.scenario import read_gait_problem
-from rolling_planner.problem.scenario import read_problem
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_planner.planners.planner import planner_of
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config/scenarios'
 READ = json.loads((Path(__file__).parent / 'read.json').read_text())
-PROBLEMS = {
-    'rolling_robotics.plans.gaits': read_gait_problem,
-    'rolling_robotics.plans.spin_rolling': read_spin_rolling_problem,
-}
 
 
 def plain(value):
@@ -63,9 +56,7 @@ def summary(scenario):
         'description': s.description,
     }
     if 'plan' in s.raw:
-        planner = role_of(s.system.name, 'planner')
-        read = PROBLEMS[planner.__name__] if planner else read_problem
-        out['plan'] = digest(read(s))
+        out['plan'] = digest(planner_of(s.system.name).problem(s))
     return out
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_robotics.plans import collocation
+from rolling_planner.planners.planner import planner_of
 from rolling_robotics.sweep.points import read_sweep
 import yaml
 
@@ -40,7 +39,7 @@ def told(document):
     try:
         scenario = load_scenario(document)
         if 'plan' in scenario.raw:
-            (role_of(scenario.system.name, 'planner') or collocation).check(scenario)
+            planner_of(scenario.system.name).problem(scenario)
         if 'sweep' in scenario.raw:
             read_sweep(scenario.raw)
     except RollingError as e:

@@ -1,19 +1,58 @@
-"""What the planner's worker process does: plan, or check a hand trajectory; imports no ROS."""
+"""What the planner's worker process does: plan, or check a hand trajectory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
 import time
 from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.errors import PlanningTimeoutError
-from rolling_planner.nodes.jobs.system_planner import planning_model, Report
+from rolling_planner.planners.body_motion import body_motions
+from rolling_planner.planners.planner import planner_of, Request, SystemPlanner
+from rolling_planner.watch import Iteration
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem
+
+Report = Callable[[Mapping[str, Any]], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanningModel:
+    """A scenario, as loaded, and the planner of its system."""
+
+    scenario: Scenario
+    planner: SystemPlanner
+
+
+@lru_cache(maxsize=2)
+def planning_model(scenario_file: str) -> PlanningModel:
+    """
+    Return the model of a scenario file, loaded once.
+
+    Parameters
+    ----------
+    scenario_file
+        A path, or the name of an example.
+
+    Raises
+    ------
+    ParameterError, ScenarioError
+        There is no such file, an entry is wrong, or nodes cannot plan for it.
+
+    """
+    scenario = load_scenario(scenario_file)
+    planner = planner_of(scenario.system.name)
+    planner.check_for_nodes(scenario)
+    if 'plan' in scenario.raw:
+        planner.problem(scenario)
+    return PlanningModel(scenario, planner)
 
 
 def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -23,10 +62,8 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     Parameters
     ----------
     job
-        ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: ``goal``
-        (values by entry or scalar name), ``horizon`` [s], ``method`` (empty for the default),
-        ``options`` (the node's parameters of planning), ``waypoints`` (k, 3) [m] and ``keep_out``
-        (k, 3): x, y, radius [m]. To check: ``trajectory``, samples of the hand by name, and
+        ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: what a
+        :class:`Request` holds. To check: ``trajectory``, samples of the hand by name, and
         ``time_budget`` [s].
     report
         Called with progress; False cancels.
@@ -48,30 +85,44 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 def warm_up(job: Mapping[str, Any]) -> None:
     """Load the scenario and compile what a plan needs, before the first goal comes."""
     model = planning_model(job['scenario_file'])
-    model.planner.warm_up(model, job)
+    request = _request({**job, 'start': model.scenario.x0, 'goal': {}})
+    model.planner.warm_up(model.scenario, request)
 
 
-work.warm_up = warm_up  # the worker looks there
+work.warm_up = warm_up  # type: ignore[attr-defined]  # the worker looks there
+
+
+def _request(job: Mapping[str, Any]) -> Request:
+    return Request(**{f.name: job[f.name] for f in fields(Request) if f.name in job})
 
 
 def _plan(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     model = planning_model(job['scenario_file'])
 
-    def checked(progress: Mapping[str, Any]) -> bool:
+    def on_iteration(i: Iteration) -> bool:
+        progress = {
+            'iteration': i.number,
+            'segments': i.segments,
+            'cost': i.cost,
+            'violation': i.violation,
+            'goal_error': i.goal_error,
+        }
         if not report(progress):
             raise CancelledError('planning was cancelled')
         return True
 
-    plan = model.planner.plan(model, job, checked)
-    return {'plan': plan, 'bodies': model.planner.bodies(model, plan)}
+    scenario = model.scenario
+    plan = model.planner.plan(scenario, on_iteration, _request(job)).plan
+    bodies = body_motions(scenario.system, scenario.p, plan.times, plan.states, plan.controls)
+    return {'plan': plan, 'bodies': bodies}
 
 
 def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Simulate the object on a hand that follows a trajectory, and judge the contact."""
     from rolling_planner.check_plan import check_hand_trajectory  # noqa: PLC0415  rarely needed
 
-    model = planning_model(job['scenario_file'])
-    system = model.system
+    scenario = planning_model(job['scenario_file']).scenario
+    system = scenario.system
     if offers(system, CarriedObject) is None:
         raise ParameterError(
             f'check_plan is for an object on a hand (system contact), this planner runs '
@@ -82,7 +133,7 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     try:
         found = check_hand_trajectory(
             cast('ContactSystem', system),
-            model.params,
+            scenario.p,
             np.asarray(job['start'], dtype=float),
             **job['trajectory'],
             on_progress=lambda _: report({}) and time.monotonic() < deadline,

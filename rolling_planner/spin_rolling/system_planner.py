@@ -1,4 +1,4 @@
-"""Plans of the sphere that rolls and spins on a plane."""
+"""The planner of the sphere that rolls and spins on a plane."""
 
 from __future__ import annotations
 
@@ -7,53 +7,56 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.errors import InfeasibleError, NotConvergedError
-from rolling_planner.nodes.jobs.body_motion import body_motion
-from rolling_planner.nodes.jobs.system_planner import (
-    Bodies,
-    PlanningModel,
-    Report,
-    reported,
-    ROBOT_STATE,
-    scalar_values,
-)
 from rolling_planner.plan import Plan
+from rolling_planner.planners.planner import (
+    Array,
+    Planned,
+    Request,
+    scalar_values,
+    SystemPlanner,
+)
 from rolling_planner.spin_rolling import (
     Contact,
     contact_at,
     contact_of_attitude,
+    goal_error,
     plan_spin_rolling,
     SpinRollingProblem,
 )
 from rolling_planner.spin_rolling.planner import quaternions
 from rolling_planner.spin_rolling.problem import MODES
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
 from rolling_planner.spin_rolling.timing import propagated
+from rolling_planner.watch import Report
 from transforms3d.quaternions import quat2mat
 
-Array = NDArray[np.float64]
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi
 SAME = 1e-9  # s, by which a horizon may fall short
+TOLERANCE = 1e-9  # of the goal of a scenario
 
 
-class SpinRollingPlanner:
+class SpinRollingPlanner(SystemPlanner):
     """See :class:`SystemPlanner`; a goal names u_s v_s u_o v_o psi, or the attitude q_SO."""
 
+    section = SpinRollingPlan
     methods = MODES
     finds_duration = True
-    has_own_goal = False
-    takes_waypoints = False
-    takes_keep_out = False
-    state_stream = ROBOT_STATE
-    bodies_named = ('object',)
+    lines = {  # noqa: RUF012
+        'method': ('method', ''),
+        'length': ('length [m]', '.6g'),
+        'least_length': ('none is shorter [m]', '.6g'),
+        'spin': ('spin [rad]', '.6g'),
+        'duration': ('duration [s]', '.6g'),
+        'pole_distance': ('from a pole [rad]', '.4g'),
+    }
 
-    def check_scenario(self, scenario: Scenario) -> None:
-        """Raise RollingError unless the sphere is driven by its angular velocity."""
+    def check_for_nodes(self, scenario: Scenario) -> None:
+        """Raise ParameterError unless the sphere is driven by its angular velocity."""
         system, wanted = scenario.system, SpinRollingSphere()
         if (system.state.names, system.control.names) != (
             wanted.state.names,
@@ -64,56 +67,66 @@ class SpinRollingPlanner:
                 f'velocities of an attitude; got the state {", ".join(system.state.names)} and '
                 f'the control {", ".join(system.control.names)}'
             )
-        base_problem(scenario)
 
     def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
         """Return the contact coordinates and the attitude."""
         return (*PAPER.entries, scenario.system.state.entry('q_SO'))
 
-    def warm_up(self, model: PlanningModel, job: Mapping[str, Any]) -> None:
-        """Compute nothing: there is nothing to compile."""
+    def problem(self, scenario: Scenario, request: Request | None = None) -> SpinRollingProblem:
+        """
+        Return the problem of the section ``plan``, or of a request.
 
-    def plan(self, model: PlanningModel, job: Mapping[str, Any], report: Report) -> Plan:
-        """Return the plan of a job."""
-        problem = spin_rolling_problem(model, job)
-        plan = plan_spin_rolling(problem, reported(report), job['options']['time_budget'])
-        error, tolerance = plan.report['goal_error'], job['options']['goal_tolerance']
-        if not error <= tolerance:
-            raise NotConvergedError(
-                f'no plan: the goal is missed by {error:.3g} (tolerance {tolerance:g})'
-            )
-        slowed = at_pace(plan, job['horizon'])
-        return sampled(slowed, problem, job['options']['sample_rate'])
+        Region and bounds are those of the scenario, and the mode unless a request names one.
 
-    def bodies(self, model: PlanningModel, plan: Plan) -> Bodies:
-        """Return the motion of the sphere."""
-        return {'object': body_motion(model.system, model.params, plan, 'object')}
+        Raises
+        ------
+        ParameterError
+            The goal contradicts itself, or start or goal lie outside the region.
 
+        """
+        if request is None:
+            return read_spin_rolling_problem(scenario)
+        x = np.asarray(request.start, dtype=float)
+        start = contact_of_attitude(x[:2], quat2mat(x[2:6]))
+        options: dict[str, Any] = {'mode': request.method} if request.method else {}
+        base = (
+            read_spin_rolling_problem(scenario)
+            if 'plan' in scenario.raw
+            else SpinRollingProblem(radius=float(scenario.p[0]), start=start, goal=start)
+        )
+        return replace(base, start=start, goal=_goal(request.goal, start), **options)
 
-def spin_rolling_problem(model: PlanningModel, job: Mapping[str, Any]) -> SpinRollingProblem:
-    """
-    Return the problem of a job; region, bounds and mode are those of the scenario.
+    def plan(
+        self, scenario: Scenario, on_iteration: Report, request: Request | None = None
+    ) -> Planned:
+        """Return the plan; that of a request as slow and with as many samples as it asks for."""
+        problem = self.problem(scenario, request)
+        if request is None:
+            tolerance = TOLERANCE
+            try:
+                found = plan_spin_rolling(problem, on_iteration)
+            except ParameterError as e:
+                raise ScenarioError(f'plan.{e}') from None
+        else:
+            options, tolerance = request.options, request.options['goal_tolerance']
+            found = plan_spin_rolling(problem, on_iteration, options['time_budget'])
+            missed = found.report['goal_error']
+            if not missed <= tolerance:
+                raise NotConvergedError(
+                    f'no plan: the goal is missed by {missed:.3g} (tolerance {tolerance:g})'
+                )
+            found = _sampled(at_pace(found, request.horizon), problem, options['sample_rate'])
+        system = SpinRollingSphere()
 
-    Raises
-    ------
-    ParameterError
-        The goal contradicts itself, or start or goal lie outside the region.
+        def error(end: Array) -> float:
+            return goal_error(contact_of_attitude(end[:2], system.attitude(end)), problem.goal)
 
-    """
-    x = np.asarray(job['start'], dtype=float)
-    start = contact_of_attitude(x[:2], quat2mat(x[2:6]))
-    options = {'mode': job['method']} if job['method'] else {}
-    return replace(
-        base_problem(model.scenario), start=start, goal=_goal(job['goal'], start), **options
-    )
-
-
-def base_problem(scenario: Scenario) -> SpinRollingProblem:
-    """Return the problem of a scenario; without a section ``plan``, with the start as goal."""
-    if 'plan' in scenario.raw:
-        return read_spin_rolling_problem(scenario)
-    here = contact_of_attitude(scenario.x0[:2], quat2mat(scenario.x0[2:6]))
-    return SpinRollingProblem(radius=float(scenario.p[0]), start=here, goal=here)
+        return Planned(
+            scenario=replace(scenario, system=system, x0=found.states[0]),
+            plan=found,
+            goal_error=error,
+            tolerance=tolerance,
+        )
 
 
 def _goal(goal: Mapping[str, Any], start: Contact) -> Contact:
@@ -166,7 +179,7 @@ def at_pace(plan: Plan, horizon: float) -> Plan:
     return replace(plan, times=plan.times * slower, controls=plan.controls / slower)
 
 
-def sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
+def _sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
     """Return a plan with samples a second [Hz] beside its own; its controls go as before."""
     grid = np.arange(0.0, plan.duration, 1 / rate)
     times = np.unique(np.concatenate([grid, plan.times]))

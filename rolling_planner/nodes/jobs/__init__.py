@@ -1,1 +1,0 @@
-"""What the worker process does for each kind of system; no ROS in here."""

@@ -1,0 +1,163 @@
+"""Planning by collocation, for every system that has no planner of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
+from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import Scenario
+from rolling_planner.plan import Plan
+from rolling_planner.planners.body_motion import body_motions
+from rolling_planner.planners.planner import Array, Planned, Request, SystemPlanner
+from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.goal import goal_error, goal_misses
+from rolling_planner.problem.object_motion import OBJECT_ENTRIES
+from rolling_planner.problem.plan_section import PlanSection
+from rolling_planner.problem.scenario import read_problem
+from rolling_planner.refinement.planner import plan_rolling, Planner
+from rolling_planner.refinement.rollout import RolloutSimulator
+from rolling_planner.transcription.collocation import METHODS
+from rolling_planner.watch import Report
+
+LONGEST_HORIZON = 120.0  # s
+OPTIONS = (
+    'method',
+    'segments',
+    'refinements',
+    'goal_tolerance',
+    'normal_force_min',
+    'quiet_ends',
+    'time_budget',
+)
+STEPS = 4  # of the simulation, between two samples
+OBJECT_MOTION = tuple(
+    Entry(
+        name,
+        tuple(f'{name}_{c}' for c in ('wxyz' if size == 4 else 'xyz')),
+        '',
+        kind='quaternion' if size == 4 else 'vector',
+    )
+    for name, size in OBJECT_ENTRIES.items()
+)
+
+
+class CollocationPlanner(SystemPlanner):
+    """See :class:`SystemPlanner`; an object's motion in the world may be a goal too."""
+
+    section = PlanSection
+    methods = tuple(METHODS)
+    lines = {  # noqa: RUF012
+        'segments': ('segments', 'd'),
+        'iterations': ('iterations', 'd'),
+        'cost': ('cost', '.6g'),
+        'cpu_seconds': ('CPU time [s]', '.3g'),
+    }
+
+    def check_for_nodes(self, scenario: Scenario) -> None:
+        """Raise ParameterError unless odometry tells the state of an object on a hand."""
+        if _carries(scenario) and 'q_HO' not in scenario.system.state:
+            raise ParameterError(
+                "representation must be 'attitude' for the nodes; got one with the state "
+                f'{", ".join(e.name for e in scenario.system.state.entries)}'
+            )
+
+    def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
+        """Return the entries of the state, and of the motion of an object that is carried."""
+        own = super().goal_entries(scenario)
+        return (*own, *OBJECT_MOTION) if _carries(scenario) else own
+
+    def warm_up(self, scenario: Scenario, request: Request) -> None:
+        """Write out and compile the functions of a plan."""
+        Planner(self.problem(scenario, request))
+        x, u = scenario.x0[None], np.zeros((1, scenario.system.control.size))
+        body_motions(scenario.system, scenario.p, np.zeros(1), x, u)
+
+    def problem(self, scenario: Scenario, request: Request | None = None) -> PlanProblem:
+        """Return the problem of the section ``plan``; options of a request go over it."""
+        if request is None:
+            return read_problem(scenario)
+        if not request.horizon <= LONGEST_HORIZON:
+            raise ParameterError(
+                f'horizon must be at most {LONGEST_HORIZON:g} s, got {request.horizon:g}'
+            )
+        options = {name: request.options[name] for name in OPTIONS}
+        if request.method:
+            options['method'] = request.method
+        return replace(
+            read_problem(scenario) if 'plan' in scenario.raw else _unlimited(scenario),
+            x_start=np.asarray(request.start, dtype=float),
+            goal=request.goal,
+            horizon=request.horizon,
+            **options,
+        )
+
+    def plan(
+        self, scenario: Scenario, on_iteration: Report, request: Request | None = None
+    ) -> Planned:
+        """Return the plan; that of a robot on request with samples at the rate asked for."""
+        problem = self.problem(scenario, request)
+        found = plan_rolling(problem, on_iteration)
+        if request is not None and not _carries(scenario):
+            found = _sampled(problem, found, request.options['sample_rate'])
+        state = problem.system.state
+        x_goal, matters = problem.goal_state
+        goal = {
+            e.name: {'unit': e.unit, 'values': x_goal[state.slice(e.name)]}
+            for e in state.entries
+            if matters[state.slice(e.name)].all()
+        }
+
+        def entries(end: Array) -> dict[str, Any]:
+            return {'goal_misses': goal_misses(problem, end), 'goal': goal}
+
+        return Planned(
+            scenario=replace(scenario, x0=problem.x_start),
+            plan=found,
+            goal_error=lambda end: goal_error(problem, end),
+            tolerance=problem.goal_tolerance,
+            entries=entries,
+        )
+
+
+def _carries(scenario: Scenario) -> bool:
+    return offers(scenario.system, CarriedObject) is not None
+
+
+def _unlimited(scenario: Scenario) -> PlanProblem:
+    """Return a problem without a section ``plan``: every control is used, within its limit."""
+    names = scenario.system.control.names
+    limits = zip(names, scenario.control_limits.tolist(), strict=True)
+    return PlanProblem(
+        system=scenario.system,
+        p=scenario.p,
+        x_start=scenario.x0,
+        goal={},
+        horizon=scenario.duration,
+        active_controls=list(names),
+        control_limits={name: (-high, high) for name, high in limits if np.isfinite(high)},
+    )
+
+
+def _sampled(problem: PlanProblem, plan: Plan, rate: float) -> Plan:
+    """Return a plan with samples a second [Hz] at least; its controls go as before."""
+    parts = [
+        np.linspace(a, b, max(1, int(np.ceil((b - a) * rate))) + 1)[:-1]
+        for a, b in zip(plan.times[:-1], plan.times[1:], strict=True)
+    ]
+    times = np.append(np.concatenate(parts), plan.times[-1])
+    controls = plan.controls_at(times)
+    found = RolloutSimulator(problem.system, STEPS).run(problem.p, plan.states[0], times, controls)
+    return replace(
+        plan,
+        times=times,
+        states=found.states[::STEPS],
+        controls=controls,
+        contact_wrenches=found.wrenches[::STEPS],
+    )
+
+
+PLANNER = CollocationPlanner()

@@ -1,0 +1,174 @@
+"""The planner of a system, found by its plug-in; without one, plans are made by collocation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.plugin import role_of
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.model import Section
+from rolling_planner.plan import Plan
+from rolling_planner.watch import Report
+
+Array = NDArray[np.float64]
+COLLOCATION = 'rolling_planner.planners.collocation'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
+    """
+    A goal that takes the place of the one in a scenario's section ``plan``.
+
+    Attributes
+    ----------
+    start
+        State x to start from.
+    goal
+        Values by name of an entry, or of one of its numbers.
+    horizon
+        Duration of the motion [s]; 0 for the shortest, where the planner finds it.
+    method
+        One of the planner's ``methods``; empty for the default.
+    options
+        Parameters of planning of the planner node, by name.
+    waypoints
+        Points to pass before the goal, shape (k, 3) [m].
+    keep_out
+        Circles to keep out of: x, y and radius, shape (k, 3) [m].
+
+    """
+
+    start: Array
+    goal: Mapping[str, Any]
+    horizon: float
+    method: str = ''
+    options: Mapping[str, Any]
+    waypoints: ArrayLike = ()
+    keep_out: ArrayLike = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned:
+    """
+    What a planner found, and how its simulation is judged.
+
+    Attributes
+    ----------
+    scenario
+        System, start and tolerances with which the plan is to be simulated.
+    plan
+        The plan.
+    goal_error
+        From the state in which the plan's simulation ends to its error.
+    tolerance
+        Greatest goal error of a plan that has reached its goal.
+    entries
+        From that state to further entries of a result file.
+
+    """
+
+    scenario: Scenario
+    plan: Plan
+    goal_error: Callable[[Array], float]
+    tolerance: float
+    entries: Callable[[Array], dict[str, Any]] = field(default=lambda _: {})
+
+
+class SystemPlanner(ABC):
+    """
+    Planner of one kind of system.
+
+    Attributes
+    ----------
+    section
+        Model of the section ``plan`` of a scenario.
+    methods
+        What a request may name as its method.
+    finds_duration
+        Whether the duration of the motion is found by the planner: the horizon may be 0 then.
+    has_own_goal
+        Whether a request that names nothing stands for the goal of the scenario.
+    takes_waypoints, takes_keep_out
+        Whether these entries of a request are heeded.
+    lines
+        Entries of a plan's report that a summary shows: key -> (title, format).
+
+    """
+
+    section: type[Section]
+    methods: tuple[str, ...]
+    lines: ClassVar[Mapping[str, tuple[str, str]]]
+    finds_duration = False
+    has_own_goal = False
+    takes_waypoints = False
+    takes_keep_out = False
+
+    def check_for_nodes(self, scenario: Scenario) -> None:  # noqa: B027  nothing, by default
+        """Raise ParameterError unless nodes can execute the plans of a scenario."""
+
+    def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
+        """Return the entries that the goal of a request may name: those of the state."""
+        return tuple(scenario.system.state.entries)
+
+    def warm_up(self, scenario: Scenario, request: Request) -> None:  # noqa: B027
+        """Load and compile what the first plan needs."""
+
+    def compare(self, scenario: Scenario) -> list[dict[str, Any]] | None:  # noqa: ARG002
+        """Return rows of the same motion planned in several ways; None if there is one way."""
+        return None
+
+    @abstractmethod
+    def problem(self, scenario: Scenario, request: Request | None = None) -> Any:  # noqa: ANN401
+        """
+        Return the problem of a scenario's section ``plan``, or of a request instead.
+
+        Raises
+        ------
+        RollingError
+            There is no such section and no request, or an entry is wrong; the text names it.
+
+        """
+
+    @abstractmethod
+    def plan(
+        self, scenario: Scenario, on_iteration: Report, request: Request | None = None
+    ) -> Planned:
+        """
+        Return the plan that a scenario, or a request, asks for.
+
+        Raises
+        ------
+        PlanningError
+            There is none; the text says what could not be met.
+        CancelledError
+            ``on_iteration`` returned False.
+
+        """
+
+
+def planner_of(system: str) -> SystemPlanner:
+    """Return the planner of a kind of system."""
+    own: SystemPlanner | None = role_of(system, 'planner')
+    if own is not None:
+        return own
+    general: SystemPlanner = import_module(COLLOCATION).PLANNER
+    return general
+
+
+def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> dict[str, float]:
+    """Return by scalar name the values that stand by name of an entry or by scalar name."""
+    out: dict[str, float] = {}
+    for entry in entries:
+        if entry.name in values:
+            given = np.atleast_1d(np.asarray(values[entry.name], dtype=float)).tolist()
+            out |= dict(zip(entry.components, given, strict=True))
+        else:
+            out |= {c: float(np.asarray(values[c])) for c in entry.components if c in values}
+    return out
