@@ -50,7 +50,8 @@ class SystemPlugin:
     scenario
         :class:`rolling_dynamics.scenario.ScenarioFile`: what its scenario files may hold.
     robot_view
-        ``(system, p) -> RobotView``: what a simulator node shows of it.
+        ``(system, p) -> RobotView``: what a simulator node shows of it; None stands for the
+        frames of its bodies.
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
     planner
@@ -59,8 +60,15 @@ class SystemPlugin:
     arrays
         ``(system, trajectory) -> dict`` of :class:`rolling_robotics.result_arrays.Series`: the
         arrays of a result file; None stands for the entries of the state.
+    report
+        Module with ``entries(scenario, trajectory, result) -> dict``, which go into a result, and
+        ``lines(result)`` of its summary.
     scene
-        ``(scenario, arrays) -> Scene`` that is animated and viewed.
+        ``(scenario, arrays) -> Scene`` that is animated and viewed; None stands for the bodies of
+        its ``pose``, in the shapes of its robot view.
+    experiments
+        Tuple of :class:`rolling_robotics.experiment.Experiment`: nodes that are started together,
+        and the demonstration with them.
     example
         Name or path of a scenario that shows it.
 
@@ -73,7 +81,9 @@ class SystemPlugin:
     law: Any = None
     planner: Any = None
     arrays: Any = None
+    report: Any = None
     scene: Any = None
+    experiments: Any = None
     example: str | None = None
 
     def load(self, role: str) -> Any:  # noqa: ANN401  as the role has it

@@ -25,7 +25,7 @@ from typing import IO
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
-from rolling_robotics.experiments import Experiment, NodeEntry, OWN_CLOCK, RECORDER
+from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
 from rolling_robotics.runtime_folder import open_lock_file, open_runtime_folder
 
 STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds

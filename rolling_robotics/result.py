@@ -10,7 +10,6 @@ from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import common_arrays, layout_series
-from rolling_robotics.friction_report import friction_lines, friction_need
 from rolling_robotics.version import version
 
 
@@ -29,7 +28,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
     -------
     dict
         Entries ``format``, ``scenario``, ``parameters``, ``events``, ``modes``, ``drift``,
-        ``arrays``; of balls and disks with internal masses ``required_friction``.
+        ``arrays``; further ones by the plug-in of the system.
 
     """
     result = {
@@ -48,7 +47,8 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
         },
         'arrays': arrays(scenario, trajectory),
     }
-    return result | friction_need(scenario, trajectory, result)
+    report = role_of(scenario.system.name, 'report')
+    return result | (report.entries(scenario, trajectory, result) if report else {})
 
 
 def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _broken_guards(result: dict[str, Any]) -> Iterator[str]:
             continue
         when = float(times[np.argmax(values < 0)]) if first is None else first['time']
         end = '; the simulation stopped there' if first is not None and first['stops'] else ''
-        meanings = MEANING if result['system'] == 'contact' else MEANING | OF_ROBOTS
+        meanings = MEANING if 'hand_position' in result['arrays'] else MEANING | OF_ROBOTS
         meaning = meanings.get(name, 'the margin falls through zero')
         yield f'{name}: {meaning} at t = {when:.9g} s{end}'
 
@@ -174,7 +174,8 @@ def summary(result: dict[str, Any]) -> str:
         if np.isfinite(needed).any():
             when = float(np.asarray(data['time']['values'])[int(np.nanargmax(needed))])
             lines.append(f'  friction needed     {np.nanmax(needed):.6g} at t = {when:.6g} s')
-    lines += friction_lines(result)
+    report = role_of(result['system'], 'report')
+    lines += report.lines(result) if report else []
     if 'energy' in data:
         energy = np.asarray(data['energy']['values'])
         lines.append(f'  energy              {energy[0]:.9g} to {energy[-1]:.9g} J')

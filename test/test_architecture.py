@@ -260,8 +260,8 @@ OWN = (
     'rolling_controller.mass_driven_velocity',
     'rolling_controller.robot_laws.point_mass',
     'rolling_robotics.figures.paths',
-    'rolling_robotics.scene.contact',
-    'rolling_robotics.scene.internal_masses',
+    'rolling_robotics.plugins.contact.scene',
+    'rolling_robotics.plugins.point_mass_ball.scene',
 )
 
 
@@ -311,7 +311,6 @@ NAMES = {path.stem for path in (ROOT / 'rolling_robotics' / 'plugins').glob('[a-
 NAMED_STILL = {
     'rolling_robotics.experiments': 'an experiment has the name of a system',
     'rolling_robotics.figures.paths': 'a figure of the contact system alone',
-    'rolling_robotics.friction_report': 'a report of mass-driven bodies alone',
     'rolling_robotics.result': 'meanings of margins',
 }
 

@@ -104,6 +104,8 @@ class RobotView:
         Symbols of the expressions.
     radius
         Radius of what rolls [m].
+    on_floor
+        Whether it rolls on the plane z = 0; of what rolls elsewhere no gap is known.
     centre, velocity
         Geometric centre in W [m] and its velocity [m/s], 3 numbers each.
     spin
@@ -130,6 +132,7 @@ class RobotView:
     system: RollingSystem
     symbols: ViewSymbols
     radius: float
+    on_floor: bool = True
     centre: ca.SX
     velocity: ca.SX
     spin: ca.SX | None = None

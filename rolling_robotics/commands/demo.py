@@ -6,7 +6,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.experiments import EMULATED, EXPERIMENTS, REAL, SIMULATED
+from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
@@ -18,7 +18,11 @@ EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('name', metavar='NAME', help=f'demonstration: {", ".join(EXPERIMENTS)}')
+    parser.add_argument(
+        'name',
+        metavar='NAME',
+        help='demonstration, such as ball_on_plate; an unknown name gets the list',
+    )
     parser.add_argument(
         '--out',
         metavar='FOLDER',

@@ -33,10 +33,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate."""
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.plugin import role_of  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.friction_report import needs_friction  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.result import simulation_result, summary, violations  # noqa: PLC0415
     from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
@@ -44,7 +44,8 @@ def run(args: Namespace) -> int:
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)
     with Progress(f'simulating {scenario.name}') as progress:
-        trajectory = simulate_scenario(scenario, progress, dense=needs_friction(scenario))
+        reported = role_of(scenario.system.name, 'report') is not None
+        trajectory = simulate_scenario(scenario, progress, dense=reported)
         progress.say('writing')
         result = simulation_result(scenario, trajectory)
         write_json(out, result)

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rolling_robotics.demo.demos import Demo
+from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.record import Execution, Record
 
 REACHED, MISSED = 0, 1

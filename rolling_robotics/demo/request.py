@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.faults import check
-from rolling_planner.gait_planner.scenario import read_gait_problem
 from rolling_planner.problem.scenario import read_problem
-from rolling_planner.spin_rolling.scenario import SpinRollingPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,26 +39,9 @@ def state_goal(scenario: Scenario) -> PlanRequest:
         if values is not None:
             names = layout.entry(name).components if name in layout else (name,)
             goal |= dict(zip(names, np.ravel(values).tolist(), strict=True))
-    return PlanRequest(text=_listed(goal), goal=goal, horizon=problem.horizon)
+    return PlanRequest(text=listed(goal), goal=goal, horizon=problem.horizon)
 
 
-def contact_goal(scenario: Scenario) -> PlanRequest:
-    """Return the goal of a sphere that rolls and spins: contact coordinates, at its own pace."""
-    plan = check(SpinRollingPlan, scenario.raw.get('plan', {}), 'plan')
-    goal = plan.goal.model_dump(exclude_unset=True)
-    return PlanRequest(text=_listed(goal), goal=goal)
-
-
-def manoeuvre(scenario: Scenario) -> PlanRequest:
-    """Return the goal of a sphere with a pendulum: the manoeuvre of its scenario."""
-    problem = read_gait_problem(scenario)
-    x, y = problem.waypoints[-1].position
-    rests = sum(w.wait is not None for w in problem.waypoints[:-1])
-    return PlanRequest(
-        text=f'rest at ({x:g}, {y:g}) m, by way of {len(problem.waypoints) - 1} waypoints '
-        f'({rests} with a rest) between {len(problem.obstacles)} obstacles'
-    )
-
-
-def _listed(goal: dict[str, float]) -> str:
+def listed(goal: dict[str, float]) -> str:
+    """Return a goal in words."""
     return ', '.join(f'{name} = {value:.4g}' for name, value in goal.items())

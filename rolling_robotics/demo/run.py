@@ -19,7 +19,7 @@ from rolling_robotics.bringup import (
     private_domain,
     realtime_allowed,
 )
-from rolling_robotics.demo.demos import Demo, find_demo
+from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.record import Execution, planned_motion, Record
 from rolling_robotics.demo.report import conclude, ending_text, MISSED, progress_text, say
 from rolling_robotics.experiments import find_experiment
@@ -61,7 +61,7 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
         There is no such demonstration, or a node did not do its part.
 
     """
-    demo = find_demo(name)
+    demo = find_experiment(name).load_demo()
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     need_nodes()

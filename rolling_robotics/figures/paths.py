@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import cast, TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,8 +12,6 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces.grid import surface_points
 from rolling_dynamics.surfaces.surface import Surface
@@ -21,12 +19,16 @@ from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import drawn_box
 
+if TYPE_CHECKING:
+    from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.hybrid_contact import HybridContactSystem
+
 MESH = 49  # lines of a surface along each coordinate
 
 
 def paths_figure(arrays: Arrays) -> Figure | None:
     """Return the path over the hand, in the plane or in space, and the path over the object."""
-    if arrays.result['system'] != 'contact':
+    if 'p_HC' not in arrays or 'p_OC' not in arrays:
         return None
     system = cast(
         'ContactSystem | HybridContactSystem', load_scenario(arrays.result['scenario']).system

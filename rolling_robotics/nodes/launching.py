@@ -12,13 +12,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from rolling_dynamics.configuration import find_config, PACKAGE
-from rolling_robotics.experiments import (
-    Experiment,
-    find_experiment,
-    NodeEntry,
-    OWN_CLOCK,
-    RECORDER,
-)
+from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
+from rolling_robotics.experiments import find_experiment
 from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription

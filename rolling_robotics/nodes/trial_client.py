@@ -22,7 +22,7 @@ from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT
 from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
-from rolling_robotics.experiments import RECORDER
+from rolling_robotics.experiment import RECORDER
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD
 from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_srvs.srv import SetBool, Trigger

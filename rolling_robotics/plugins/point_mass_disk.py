@@ -8,7 +8,8 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.scenario.point_mass:DiskFile',
     robot_view='rolling_dynamics.internal_masses.robot_view:view',
     law='rolling_controller.robot_laws.kinds:POINT_MASS_KIND',
-    arrays='rolling_robotics.mass_arrays:mass_arrays',
-    scene='rolling_robotics.scene.internal_masses:mass_scene',
+    arrays='rolling_robotics.plugins.point_mass_ball.arrays:mass_arrays',
+    scene='rolling_robotics.plugins.point_mass_ball.scene:mass_scene',
+    report='rolling_robotics.plugins.point_mass_ball.report',
     example='point_mass_disk',
 )

@@ -14,7 +14,8 @@ from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.run import run_laboratory
 from rolling_robotics.demo.laboratory.seen import pitch, tilt, TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
-from rolling_robotics.experiments import EMULATED, EXPERIMENTS, REAL, SIMULATED
+from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
+from rolling_robotics.experiments import EXPERIMENTS
 
 FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
 ROLLING = [(0.0, 'rolling')]

@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from rolling_dynamics.configuration import find_config
 from rolling_robotics.bringup import Bringup
-from rolling_robotics.experiments import EXPERIMENTS, OPERATOR
+from rolling_robotics.experiment import OPERATOR
+from rolling_robotics.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {  # element of a profile -> (its entries, its rights)

@@ -55,47 +55,43 @@ class LaboratoryDemo(Criterion):
 
 
 TURN = 'turn of the object about y [rad]'
+DAMPING = LaboratoryDemo(
+    experiment='damping',
+    angle=pitch,
+    angle_text=TURN,
+    goal=FLAT,
+    tolerance=0.03,  # a tenth of the turn at the start
+    duration=6.0,
+    compared={'open_loop': 34.0},
+    faster=5.0,
+)
+FLIP_UP = LaboratoryDemo(
+    experiment='flip_up',
+    angle=pitch,
+    angle_text=TURN,
+    goal=UPRIGHT,
+    compared={'replay_balance': 7.0, 'open_loop': 7.0},
+)
+THROW_CATCH = LaboratoryDemo(
+    experiment='throw_catch',
+    angle=pitch,
+    angle_text=TURN,
+    goal=UPRIGHT,
+    every=math.pi,
+    duration=5.0,
+    compared={'open_loop': 5.0},
+    flights=1,
+    may_slip=True,
+)
+BALANCE_3D = LaboratoryDemo(
+    experiment='balance_3d',
+    angle=tilt,
+    angle_text='tilt of the axis of the object [rad]',
+    goal=0.0,
+    duration=5.0,
+    compared={'open_loop': 1.0},
+    spatial=True,
+)
 LABORATORY: Mapping[str, LaboratoryDemo] = MappingProxyType(
-    {
-        demo.experiment: demo
-        for demo in (
-            LaboratoryDemo(
-                experiment='damping',
-                angle=pitch,
-                angle_text=TURN,
-                goal=FLAT,
-                tolerance=0.03,  # a tenth of the turn at the start
-                duration=6.0,
-                compared={'open_loop': 34.0},
-                faster=5.0,
-            ),
-            LaboratoryDemo(
-                experiment='flip_up',
-                angle=pitch,
-                angle_text=TURN,
-                goal=UPRIGHT,
-                compared={'replay_balance': 7.0, 'open_loop': 7.0},
-            ),
-            LaboratoryDemo(
-                experiment='throw_catch',
-                angle=pitch,
-                angle_text=TURN,
-                goal=UPRIGHT,
-                every=math.pi,
-                duration=5.0,
-                compared={'open_loop': 5.0},
-                flights=1,
-                may_slip=True,
-            ),
-            LaboratoryDemo(
-                experiment='balance_3d',
-                angle=tilt,
-                angle_text='tilt of the axis of the object [rad]',
-                goal=0.0,
-                duration=5.0,
-                compared={'open_loop': 1.0},
-                spatial=True,
-            ),
-        )
-    }
+    {demo.experiment: demo for demo in (DAMPING, FLIP_UP, THROW_CATCH, BALANCE_3D)}
 )

@@ -11,7 +11,7 @@ from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.seen import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
 from rolling_robotics.demo.report import say
-from rolling_robotics.experiments import EMULATED
+from rolling_robotics.experiment import EMULATED
 
 
 def trial_text(demo: LaboratoryDemo, trial: TrialSeen, failed: str) -> str:

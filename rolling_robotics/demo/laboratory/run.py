@@ -20,7 +20,8 @@ from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.seen import TrialSeen
 from rolling_robotics.demo.report import MISSED, REACHED, say
 from rolling_robotics.demo.run import fresh_folder, need_nodes, START_TIMEOUT, STATE_TIMEOUT
-from rolling_robotics.experiments import EMULATED, find_experiment, REAL, SIMULATED
+from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
+from rolling_robotics.experiments import find_experiment
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient

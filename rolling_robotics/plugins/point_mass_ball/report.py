@@ -13,19 +13,12 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import friction_ratio
 
-SYSTEMS = ('point_mass_ball', 'point_mass_disk')
 
-
-def needs_friction(scenario: Scenario) -> bool:
-    """Tell whether a scenario's results state the friction that is needed."""
-    return scenario.system.name in SYSTEMS
-
-
-def friction_need(
+def entries(
     scenario: Scenario, trajectory: Trajectory, result: Mapping[str, Any]
 ) -> dict[str, Any]:
     """
-    Return the entry ``required_friction`` of a result, empty for other systems.
+    Return the entry ``required_friction`` of a result.
 
     Parameters
     ----------
@@ -45,7 +38,7 @@ def friction_need(
         of the whole run; of any other, those at the output times in which it rolls.
 
     """
-    if not needs_friction(scenario) or not trajectory.times.size:
+    if not trajectory.times.size:
         return {}
     if len(scenario.system.modes) == 1 and trajectory.is_dense:
         whole = required_friction(trajectory)
@@ -87,7 +80,7 @@ def _while_rolling(result: Mapping[str, Any]) -> tuple[float, float, float, floa
     return float(ratio[k]), float(when[k]), float(normal[j]), float(when[j])
 
 
-def friction_lines(result: Mapping[str, Any]) -> list[str]:
+def lines(result: Mapping[str, Any]) -> list[str]:
     """Return lines for people; none where a result has no such entry."""
     need = result.get('required_friction')
     if not need:

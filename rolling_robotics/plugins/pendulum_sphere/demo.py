@@ -6,7 +6,9 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
+from rolling_dynamics.scenario import Scenario
 from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_robotics.demo.demo import Demo, ROBOT_WATCHED
 from rolling_robotics.demo.figures.panels import (
     draw_controls,
     draw_errors,
@@ -15,7 +17,9 @@ from rolling_robotics.demo.figures.panels import (
     saved_panels,
 )
 from rolling_robotics.demo.figures.robots import driven_paths, friction_of
+from rolling_robotics.demo.places import on_floor
 from rolling_robotics.demo.record import Record
+from rolling_robotics.demo.request import PlanRequest
 
 WAYPOINT = '#2a9d4a'
 
@@ -49,3 +53,28 @@ def _draw_course(axis: Axes, record: Record) -> None:
             xytext=(6, -12),
             fontsize=8,
         )
+
+
+def manoeuvre(scenario: Scenario) -> PlanRequest:
+    """Return the goal of a sphere with a pendulum: the manoeuvre of its scenario."""
+    problem = read_gait_problem(scenario)
+    x, y = problem.waypoints[-1].position
+    rests = sum(w.wait is not None for w in problem.waypoints[:-1])
+    return PlanRequest(
+        text=f'rest at ({x:g}, {y:g}) m, by way of {len(problem.waypoints) - 1} waypoints '
+        f'({rests} with a rest) between {len(problem.obstacles)} obstacles'
+    )
+
+
+DEMO = Demo(
+    experiment='pendulum_sphere',
+    request=manoeuvre,
+    places=on_floor,
+    position_off=(0.02, -0.02),
+    rotation_off=(0.0, 0.0, 0.0),
+    plant_file='pendulum_course_plant.yaml',
+    plant_text='masses 10 % off those of the plan',
+    watched=ROBOT_WATCHED,
+    pace=10.0,
+    draw=draw,
+)

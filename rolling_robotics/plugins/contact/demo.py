@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.figures.panels import (
     draw_controls,
     draw_errors,
@@ -11,7 +12,9 @@ from rolling_robotics.demo.figures.panels import (
     draw_paths,
     saved_panels,
 )
+from rolling_robotics.demo.places import on_plate
 from rolling_robotics.demo.record import Record
+from rolling_robotics.demo.request import state_goal
 
 
 def draw(record: Record, path: Path) -> None:
@@ -32,3 +35,14 @@ def draw(record: Record, path: Path) -> None:
             title='planned control of the plate',
         )
         draw_normal_force(axes['d'], record)
+
+
+DEMO = Demo(
+    experiment='ball_on_plate',
+    request=state_goal,
+    places=on_plate,
+    position_off=(0.003, 0.0),
+    rotation_off=(0.05, 0.0, 0.0),
+    watched={'contact/coordinates': 'joints', 'contact/wrench': 'force'},
+    draw=draw,
+)

@@ -6,7 +6,8 @@ PLUGIN = SystemPlugin(
     name='contact',
     protocol=1,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
-    arrays='rolling_robotics.contact_arrays:contact_arrays',
-    scene='rolling_robotics.scene.contact:contact_scene',
+    arrays='rolling_robotics.plugins.contact.arrays:contact_arrays',
+    scene='rolling_robotics.plugins.contact.scene:contact_scene',
+    experiments='rolling_robotics.plugins.contact.experiments:EXPERIMENTS',
     example='ball_on_plate_hard',
 )

@@ -9,7 +9,8 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.pendulum_sphere.robot_view:view',
     law='rolling_controller.robot_laws.kinds:PENDULUM_KIND',
     planner='rolling_planner.gait_planner.system_planner:PLANNER',
-    arrays='rolling_robotics.pendulum_arrays:pendulum_arrays',
-    scene='rolling_robotics.scene.pendulum_sphere:pendulum_scene',
+    arrays='rolling_robotics.plugins.pendulum_sphere.arrays:pendulum_arrays',
+    scene='rolling_robotics.plugins.pendulum_sphere.scene:pendulum_scene',
+    experiments='rolling_robotics.plugins.pendulum_sphere.experiments:EXPERIMENTS',
     example='pendulum_start',
 )

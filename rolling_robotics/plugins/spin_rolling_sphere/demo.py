@@ -8,8 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Rectangle
 import numpy as np
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.faults import check
 from rolling_planner.spin_rolling import SpinRollingProblem
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
+from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.figures.panels import (
     draw_controls,
     draw_errors,
@@ -17,7 +20,9 @@ from rolling_robotics.demo.figures.panels import (
     saved_panels,
 )
 from rolling_robotics.demo.figures.robots import driven_paths
+from rolling_robotics.demo.places import on_floor
 from rolling_robotics.demo.record import Array, Record
+from rolling_robotics.demo.request import listed, PlanRequest
 from transforms3d.quaternions import quat2mat
 
 UNIT = 1e3  # from m to mm
@@ -95,3 +100,22 @@ def _map(attitudes: Array, problem: SpinRollingProblem) -> Array:
     size = np.linalg.norm(across, axis=1)
     angle = np.arctan2(size, normals @ axis)
     return np.array(across * (angle / np.maximum(size, 1e-12))[:, None])
+
+
+def contact_goal(scenario: Scenario) -> PlanRequest:
+    """Return the goal of a sphere that rolls and spins: contact coordinates, at its own pace."""
+    plan = check(SpinRollingPlan, scenario.raw.get('plan', {}), 'plan')
+    goal = plan.goal.model_dump(exclude_unset=True)
+    return PlanRequest(text=listed(goal), goal=goal)
+
+
+DEMO = Demo(
+    experiment='spin_rolling',
+    request=contact_goal,
+    places=on_floor,
+    position_off=(0.001, -0.001),
+    rotation_off=(0.05, -0.1, 0.1),
+    watched={'robot/state': 'joints'},
+    pace=10.0,
+    draw=draw,
+)

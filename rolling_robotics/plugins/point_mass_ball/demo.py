@@ -7,6 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 import numpy as np
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.demo.demo import Demo, ROBOT_WATCHED
 from rolling_robotics.demo.figures.panels import (
     COLOURS,
     draw_errors,
@@ -15,7 +16,9 @@ from rolling_robotics.demo.figures.panels import (
     saved_panels,
 )
 from rolling_robotics.demo.figures.robots import driven_paths, friction_of
+from rolling_robotics.demo.places import on_floor
 from rolling_robotics.demo.record import Record
+from rolling_robotics.demo.request import state_goal
 
 LABEL = 'closed loop'
 
@@ -59,3 +62,15 @@ def _draw_masses(axis: Axes, record: Record) -> None:
         xlabel='time [s]', ylabel='[rad]', title='masses on their rails: planned (dashed), driven'
     )
     axis.legend(loc='upper left')
+
+
+DEMO = Demo(
+    experiment='point_mass_ball',
+    request=state_goal,
+    places=on_floor,
+    position_off=(0.02, 0.01),
+    rotation_off=(0.03, 0.03, 0.0),
+    watched=ROBOT_WATCHED,
+    pace=10.0,
+    draw=draw,
+)

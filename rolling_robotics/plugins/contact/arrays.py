@@ -16,7 +16,7 @@ from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
-from rolling_robotics.hybrid_contact_arrays import hybrid_contact_arrays
+from rolling_robotics.plugins.contact.hybrid_arrays import hybrid_contact_arrays
 
 
 def contact_arrays(

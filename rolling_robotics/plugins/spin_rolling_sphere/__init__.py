@@ -9,6 +9,7 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.spin_rolling_sphere.robot_view:view',
     law='rolling_controller.robot_laws.kinds:SPIN_ROLLING_KIND',
     planner='rolling_planner.spin_rolling.system_planner:PLANNER',
-    scene='rolling_robotics.scene.spin_rolling_sphere:spin_rolling_scene',
+    scene='rolling_robotics.plugins.spin_rolling_sphere.scene:spin_rolling_scene',
+    experiments='rolling_robotics.plugins.spin_rolling_sphere.experiments:EXPERIMENTS',
     example='spin_rolling_ball',
 )

@@ -1,0 +1,184 @@
+"""
+Which nodes an experiment starts, with which configuration: data that two starters read.
+
+``bringup.py`` starts them as processes; the launch files turn them into actions of launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from rolling_dynamics.errors import ParameterError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeEntry:
+    """
+    One node of an experiment.
+
+    Attributes
+    ----------
+    name
+        Name of the node, and of its section in the parameter file.
+    module
+        Python module that runs it.
+    executable
+        Name of its executable in an installed package.
+    remaps
+        From name to name.
+
+    """
+
+    name: str
+    module: str
+    executable: str
+    remaps: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """
+    What is started together.
+
+    Attributes
+    ----------
+    name
+        Name of the experiment and of its launch file.
+    text
+        What it shows, in a sentence.
+    nodes
+        The nodes, plant first.
+    params_file, scenario_file, rviz_file
+        Names of files in ``config``.
+    recorded
+        Topics that a recording holds.
+    hardware
+        Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
+        ``nodes`` are its nodes.
+    demo
+        ``module:attribute`` of what `rolling demo` does with it, a
+        :class:`rolling_robotics.demo.demo.Demo` or one of the laboratory.
+
+    """
+
+    name: str
+    text: str
+    nodes: tuple[NodeEntry, ...]
+    params_file: str
+    scenario_file: str
+    rviz_file: str
+    recorded: tuple[str, ...]
+    hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
+    demo: str = ''
+
+    def load_demo(self) -> Any:  # noqa: ANN401  of either kind
+        """Return what `rolling demo` does; raise ParameterError where there is nothing."""
+        if not self.demo:
+            raise ParameterError(f'{self.name}: this experiment has no demonstration')
+        module, _, attribute = self.demo.partition(':')
+        return getattr(import_module(module), attribute)
+
+    def nodes_on(self, hardware: str = '') -> tuple[NodeEntry, ...]:
+        """Return the nodes on a kind of hardware, or raise ParameterError naming the kinds."""
+        if not hardware:
+            return self.nodes
+        if hardware not in self.hardware:
+            known = ', '.join(self.hardware) or 'no choice'
+            raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
+        return self.hardware[hardware]
+
+    @property
+    def every_node(self) -> tuple[NodeEntry, ...]:
+        """The nodes of all kinds of hardware, each once."""
+        kinds = self.hardware.values() or (self.nodes,)
+        return tuple({entry.name: entry for nodes in kinds for entry in nodes}.values())
+
+    def enclave(self, node: str) -> str:
+        """Return the SROS2 enclave of a node, which the policy in ``config/security`` names."""
+        return f'/{self.name}/{node}'
+
+
+OPERATOR = 'operator'  # enclave of the tools by which a person looks and commands
+
+# A simulator is the clock of its namespace, so that two robots can be simulated side by side.
+OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}
+
+RECORDER = NodeEntry(
+    name='recorder', module='rolling_robotics.nodes.recorder_node', executable='recorder_node'
+)
+# What a replay needs, and what a viewer of the recording draws.
+EXECUTED = (
+    'execution/plan',
+    'execution/settings',
+    'simulator/surfaces',
+    'simulator/markers',
+)
+PLANNER = NodeEntry(
+    name='planner', module='rolling_planner.nodes.planner_node', executable='planner_node'
+)
+HAND_AND_OBJECT = (
+    'hand/odometry',
+    'hand/accel_command',
+    'object/odometry',
+    'object/ground_truth',
+    'contact/coordinates',
+    'contact/wrench',
+    'contact/state',
+)
+
+
+def of_robot(
+    name: str, text: str, scenario_file: str, *recorded: str, demo: str = ''
+) -> Experiment:
+    """
+    Return the experiment of a rolling robot: plant, planner and controller.
+
+    Parameters
+    ----------
+    name, text, scenario_file, demo
+        See :class:`Experiment`; the files of parameters and of RViz are called like it.
+    recorded
+        Topics that are recorded beside those of every robot.
+
+    """
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=(
+            NodeEntry(
+                name='simulator',
+                module='rolling_dynamics.nodes.robot_simulator_node',
+                executable='robot_simulator_node',
+            ),
+            PLANNER,
+            NodeEntry(
+                name='controller',
+                module='rolling_controller.nodes.robot_controller_node',
+                executable='robot_controller_node',
+            ),
+        ),
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
+        recorded=(
+            'robot/state',
+            'robot/control',
+            'cmd_vel',
+            'odom',
+            *recorded,
+            *EXECUTED,
+            'robot_description',
+            'plan/object',
+            'plan/object_path',
+            '/tf',
+            '/diagnostics',
+        ),
+        demo=demo,
+    )
+
+
+SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
+CONTACT = ('joint_states', 'contact/wrench', 'contact/state')

@@ -1,0 +1,135 @@
+"""Experiments with an object on a hand: a ball on a plate, and those of the laboratory."""
+
+from __future__ import annotations
+
+from rolling_robotics.experiment import (
+    EMULATED,
+    EXECUTED,
+    Experiment,
+    HAND_AND_OBJECT,
+    NodeEntry,
+    PLANNER,
+    REAL,
+    SIMULATED,
+)
+
+LABORATORY_CONTROLLER = NodeEntry(
+    name='controller',
+    module='rolling_controller.nodes.laboratory_controller_node',
+    executable='laboratory_controller_node',
+)
+HYBRID_SIMULATOR = NodeEntry(
+    name='simulator',
+    module='rolling_dynamics.nodes.hybrid_simulator_node',
+    executable='hybrid_simulator_node',
+)
+
+
+def _of_hardware(name: str) -> NodeEntry:
+    return NodeEntry(
+        name=name, module=f'rolling_hw_interface.nodes.{name}_node', executable=f'{name}_node'
+    )
+
+
+EMULATION = (_of_hardware('emulated_motors'), _of_hardware('emulated_camera'))
+INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
+
+
+def _in_laboratory(
+    name: str, text: str, scenario_file: str, *recorded: str, arm: bool = True
+) -> Experiment:
+    """Return an experiment of the laboratory; one with an arm runs on hardware too."""
+    simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
+    hardware: dict[str, tuple[NodeEntry, ...]] = {SIMULATED: simulated}
+    if arm:
+        hardware[EMULATED] = (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER)
+        hardware[REAL] = (*INTERFACE, LABORATORY_CONTROLLER)
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=simulated,
+        hardware=hardware,
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
+        recorded=(
+            *HAND_AND_OBJECT,
+            'controller/steps',
+            'controller/settings',
+            'simulator/surfaces',
+            'simulator/markers',
+            *recorded,
+            '/tf',
+            '/diagnostics',
+        ),
+        demo=f'rolling_robotics.demo.laboratory.demos:{name.upper()}',
+    )
+
+
+HARDWARE_TOPICS = (
+    'robot_joint_command',
+    'robot_joint_states',
+    'joint_states',
+    'camera/markers',
+    'vision/object_pose',
+    'robot_description',
+    'estimator/steps',
+    'estimator/settings',
+)
+
+EXPERIMENTS = (
+    Experiment(
+        name='ball_on_plate',
+        text='A ball on a plate is moved and turned by tilting the plate.',
+        nodes=(
+            NodeEntry(
+                name='simulator',
+                module='rolling_dynamics.nodes.simulator_node',
+                executable='simulator_node',
+            ),
+            PLANNER,
+            NodeEntry(
+                name='controller',
+                module='rolling_controller.nodes.controller_node',
+                executable='controller_node',
+            ),
+        ),
+        params_file='ball_on_plate.yaml',
+        scenario_file='ball_on_plate_hard.yaml',
+        rviz_file='ball_on_plate.rviz',
+        recorded=(
+            *HAND_AND_OBJECT,
+            *EXECUTED,
+            'plan/hand',
+            'plan/object',
+            'plan/object_path',
+            '/tf',
+            '/diagnostics',
+        ),
+        demo='rolling_robotics.plugins.contact.demo:DEMO',
+    ),
+    _in_laboratory(
+        'damping',
+        'A hand damps the rocking of an ellipse that lies on its plate.',
+        'laboratory_damping.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    _in_laboratory(
+        'flip_up',
+        'An ellipse that lies flat is rolled upright and balanced there.',
+        'laboratory_flip_up.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    _in_laboratory(
+        'throw_catch',
+        'An ellipse is thrown, turns over in flight, is caught and balanced.',
+        'laboratory_throw_catch.yaml',
+        *HARDWARE_TOPICS,
+    ),
+    _in_laboratory(
+        'balance_3d',
+        'An ellipsoid that leans is balanced on its end in space.',
+        'balance_ellipsoid.yaml',
+        arm=False,
+    ),
+)

@@ -1,0 +1,138 @@
+"""The scene of a system that brings none: its bodies, as its view as a robot shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from rolling_dynamics.robots import Ball, Curve, Disk, Floor, robot_view, Rod, Shape
+from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
+from rolling_dynamics.scenario import Scenario
+from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.scene.meshes import cylinder_mesh, moved_mesh, SHELL, sphere_mesh
+from rolling_robotics.scene.parts import (
+    contact_strips,
+    contact_wrench,
+    floor_body,
+    ON_GROUND,
+)
+from rolling_robotics.scene.scene import (
+    Body,
+    Colour,
+    Frame,
+    Line,
+    Mesh,
+    Scene,
+    still,
+    Strip,
+    Trace,
+)
+
+GLASS = 0.3  # opacity of a shell that shows what is in it
+AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
+
+
+def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
+    """
+    Return the bodies of a system's ``pose``, the path of the first one, and its contact force.
+
+    Parameters
+    ----------
+    scenario
+        Of any system. Shapes are those of its view; a body without shapes is drawn as its axes,
+        and one that is called ``contact`` is the contact frame.
+    arrays
+        What was simulated.
+
+    """
+    system = scenario.system
+    view = robot_view(system, scenario.p)
+    names = [n for n in system.pose.name_out() if n != 'contact']
+    first = arrays[f'{names[0]}_position']
+    fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor)]
+    bodies = []
+    if any(isinstance(s, Floor) for s in view.shapes):
+        bodies.append(floor_body(first, view.radius))
+    if fixed:
+        position, attitude = still(len(first))
+        bodies.append(_body('fixed', position, attitude, fixed, view.radius))
+    for k, name in enumerate(names):
+        links = {f'{name}_link', view.links[k].name if k == 0 else ''}
+        shapes = [s for s in view.shapes if s.link in links]
+        pose = arrays[f'{name}_position'], arrays[f'{name}_attitude']
+        bodies.append(_body(name, *pose, shapes, view.radius))
+    frames: tuple[Frame, ...] = ()
+    wrench = None
+    if 'contact_position' in arrays:
+        frames = (
+            Frame(
+                name='contact',
+                position=arrays['contact_position'],
+                attitude=arrays['contact_attitude'],
+            ),
+        )
+    forces = 'f_contact' in arrays and 'mu' in system.parameters
+    if frames and forces:
+        wrench = contact_wrench(arrays, view.radius)
+    return Scene(
+        title=scenario.name,
+        system=system.name,
+        times=arrays.time,
+        time_unit='s' if system.independent_variable == 'time' else 'm',
+        bodies=tuple(bodies),
+        frames=frames,
+        traces=(Trace(name=f'path of {names[0]}', body='', points=first, colour=ON_GROUND),),
+        wrench=wrench,
+        strips=contact_strips(arrays) if forces else control_strips(scenario, arrays),
+    )
+
+
+def control_strips(scenario: Scenario, arrays: Arrays) -> tuple[Strip, ...]:
+    """Return the controls over time."""
+    curves: dict[str, Values] = {}
+    units = set()
+    for name in (e.name for e in scenario.system.control.entries if e.name in arrays):
+        values = arrays[name].reshape(len(arrays.time), -1)
+        units.add(arrays.unit(name))
+        curves |= dict(zip(arrays.components(name), values.T, strict=True))
+    return (Strip(title='inputs', unit=', '.join(sorted(units)), curves=curves),)
+
+
+def _body(
+    name: str, position: Values, attitude: Values, shapes: Sequence[Shape], size: float
+) -> Body:
+    lines = [Line(points=s.points, width=1.2) for s in shapes if isinstance(s, Curve)]
+    if not shapes:
+        lines = [
+            Line(points=np.array([np.zeros(3), size * e]), colour=c, width=2.0)
+            for e, c in zip(np.eye(3), AXES, strict=True)
+        ]
+    meshes = (_mesh(s) for s in shapes)
+    return Body(
+        name=name,
+        position=position,
+        attitude=attitude,
+        meshes=tuple(m for m in meshes if m is not None),
+        lines=tuple(lines),
+    )
+
+
+def _mesh(shape: Shape) -> Mesh | None:
+    """Return what a shape looks like; None of one that is drawn as a line."""
+    r, g, b, opacity = PART_COLOURS.get(shape.name, OTHER_COLOUR)
+    colours: tuple[Colour, Colour] = ((r, g, b), (r, g, b))
+    if shape.name == 'shell':
+        colours, opacity = SHELL, GLASS
+    if isinstance(shape, Ball):
+        return sphere_mesh(shape.radius, colours, opacity=opacity)
+    if isinstance(shape, Disk):
+        radius, half = shape.radius, shape.thickness / 2
+        X = pose_along(shape.axis, shape.centre)
+    elif isinstance(shape, Rod):
+        start, end = np.asarray(shape.start), np.asarray(shape.end)
+        radius, half = shape.radius, float(np.linalg.norm(end - start)) / 2
+        X = pose_along((end - start).tolist(), ((start + end) / 2).tolist())
+    else:
+        return None
+    mesh = cylinder_mesh(radius, half, colours, opacity=opacity)
+    return moved_mesh(mesh, X[:3, :3], X[:3, 3])
