@@ -307,12 +307,8 @@ def test_question_is_found(source):
 
 # Only its own folders and its plug-in name a system.
 
-NAMES = {path.stem for path in (ROOT / 'rolling_robotics' / 'plugins').glob('[a-z]*.py')}
-NAMED_STILL = {
-    'rolling_robotics.experiments': 'an experiment has the name of a system',
-    'rolling_robotics.figures.paths': 'a figure of the contact system alone',
-    'rolling_robotics.result': 'meanings of margins',
-}
+PLUGINS = ROOT / 'rolling_robotics' / 'plugins'
+NAMES = {path.stem for path in PLUGINS.glob('[a-z]*')}
 
 
 def systems_named(source):
@@ -346,8 +342,7 @@ def systems_named(source):
     ids=module_name,
 )
 def test_no_module_names_a_system(path):
-    found = systems_named(path.read_text(encoding='utf-8'))
-    assert bool(found) == (module_name(path) in NAMED_STILL), found
+    assert systems_named(path.read_text(encoding='utf-8')) == []
 
 
 @pytest.mark.parametrize(
@@ -361,6 +356,55 @@ def test_no_module_names_a_system(path):
 )
 def test_name_of_a_system_is_found(source):
     assert systems_named(source)
+
+
+# A system's modules: one folder or file for each package, and its plug-in.
+
+OF_SYSTEM = {
+    'masses inside': (
+        'rolling_dynamics.internal_masses',
+        'rolling_dynamics.scenario.point_mass',
+        'rolling_planner.mass_driven_plan',
+        'rolling_planner.seeds.mass_driven_seed',
+        'rolling_controller.mass_driven_velocity',
+        'rolling_controller.robot_laws.point_mass',
+        'rolling_robotics.plugins.point_mass',
+    ),
+    'pendulum': (
+        'rolling_dynamics.pendulum_sphere',
+        'rolling_dynamics.scenario.pendulum_sphere',
+        'rolling_planner.gait_planner',
+        'rolling_controller.gait_following',
+        'rolling_controller.robot_laws.pendulum_sphere',
+        'rolling_robotics.plugins.pendulum_sphere',
+    ),
+    'spin-rolling': (
+        'rolling_dynamics.spin_rolling_sphere',
+        'rolling_dynamics.scenario.spin_rolling_sphere',
+        'rolling_planner.spin_rolling',
+        'rolling_controller.robot_laws.spin_rolling_sphere',
+        'rolling_robotics.plugins.spin_rolling_sphere',
+    ),
+}
+EVIDENCE = 'rolling_robotics.reproduce.'  # by paper
+
+
+@pytest.mark.parametrize('modules', OF_SYSTEM.values(), ids=OF_SYSTEM)
+def test_no_module_outside_a_system_imports_it(modules):
+    others = [p for p in FILES if not module_name(p).startswith((*modules, EVIDENCE))]
+    found = {
+        module_name(path): hit
+        for path in others
+        if (hit := sorted(name for name in imports_of(path) if name.startswith(modules)))
+    }
+    assert found == {}
+
+
+def test_each_family_of_modules_is_there():
+    """A folder that was moved would be watched no more."""
+    for modules in OF_SYSTEM.values():
+        for prefix in modules:
+            assert any(name.startswith(prefix) for name in MODULES), prefix
 
 
 # The rules themselves, on sources that break them.

@@ -139,7 +139,7 @@ class RobotTopics:
         tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
         message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
         message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
-        message.gap = max(float(seen.centre[2]) - self._plant.view.radius, 0.0)
+        message.gap = max(self._plant.gap(seen), 0.0)
         message.required_friction = ratio(tangential, normal)
         message.friction_utilisation = ratio(tangential, self._mu * normal)
         self._contact_state.publish(message)
@@ -173,8 +173,7 @@ class RobotTopics:
 
     def markers(self, seen: Observation, stamp: Time) -> None:
         """Publish the markers."""
-        x, y, z = seen.centre.tolist()
-        contact = np.array([x, y, max(z - self._plant.view.radius, 0.0)])
+        contact = self._plant.contact_point(seen)
         self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
 
 

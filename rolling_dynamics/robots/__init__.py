@@ -1,5 +1,6 @@
 """What a rolling robot shows of itself: links, joints, shapes, and where it heads."""
 
+from rolling_dynamics.robots.general_view import general_view
 from rolling_dynamics.robots.heading import Heading
 from rolling_dynamics.robots.observation import Observation, Observer
 from rolling_dynamics.robots.registry import register_view, robot_view
@@ -20,6 +21,7 @@ __all__ = [
     'Rod',
     'Shape',
     'ViewSymbols',
+    'general_view',
     'register_view',
     'robot_view',
     'view_symbols',

@@ -89,7 +89,7 @@ class RobotPlant(SteppedPlant):
 
     def restart(self, x: Array) -> None:
         """Go on from a state at time zero, or raise SimulationError if it is not rolling there."""
-        gap = self._observer.look(x, np.zeros_like(self.u), 0.0).centre[2] - self.view.radius
+        gap = self.gap(self._observer.look(x, np.zeros_like(self.u), 0.0))
         if abs(gap) > TOUCH * self.view.radius:
             raise SimulationError(
                 f'no rolling contact at this start: the robot is {gap:.4g} m above the floor'
@@ -109,6 +109,17 @@ class RobotPlant(SteppedPlant):
             self._heading.spin(self._seen.spin, dt)
         else:
             self._heading.travel(self._seen.velocity, self._seen.acceleration)
+
+    def gap(self, seen: Observation) -> float:
+        """Return the height of the robot above its floor [m]; 0 of one that rolls elsewhere."""
+        return float(seen.centre[2]) - self.view.radius if self.view.on_floor else 0.0
+
+    def contact_point(self, seen: Observation) -> Array:
+        """Return the point below the robot on its floor, of another one its centre, in W [m]."""
+        if not self.view.on_floor:
+            return seen.centre
+        x, y, z = seen.centre.tolist()
+        return np.array([x, y, max(z - self.view.radius, 0.0)])
 
     @property
     def has_wrench(self) -> bool:

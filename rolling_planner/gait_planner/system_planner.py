@@ -28,8 +28,8 @@ from rolling_planner.planners.planner import (
     scalar_values,
     SystemPlanner,
 )
-from rolling_planner.spin_rolling.timing import rotations
 from rolling_planner.watch import Report
+from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import mat2quat, quat2mat
 
 SPEED = 0.02  # m/s and, over the shell's radius, rad/s: what counts as rest
@@ -196,10 +196,10 @@ def _circles(given: Sequence[Sequence[float]] | Array) -> list[Circle]:
 def rolled(plan: Plan, x_start: Array) -> Plan:
     """Return a plan in which the attitude of the shell follows from its angular velocity."""
     w = plan.states[:, STATE.slice('w_WS_W')]
-    turns = rotations((w[1:] + w[:-1]) / 2 * np.diff(plan.times)[:, None])
+    turned = (w[1:] + w[:-1]) / 2 * np.diff(plan.times)[:, None]
     R = quat2mat(np.asarray(x_start, dtype=float)[STATE.slice('q_WS')])
     attitudes = [R]
-    for turn in turns:
+    for turn in Rotation.from_rotvec(turned).as_matrix():
         attitudes.append(turn @ attitudes[-1])
     q = np.array([mat2quat(A) for A in attitudes])
     q[1:] *= np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0))[:, None]

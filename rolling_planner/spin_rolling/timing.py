@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_planner.spin_rolling.bounds import check_spins, InputBounds, seconds_per_turn
 from rolling_planner.spin_rolling.motion import Contact, Motion
+from scipy.spatial.transform import Rotation
 
 Array: TypeAlias = NDArray[np.float64]
 RAMP = 0.25  # share of a turn's time in which its rate rises, and falls
@@ -83,19 +84,8 @@ def _interval_rotations(controls: Array, h: Array, parts: int) -> Array:
     first, last = w[:, :-1], w[:, 1:]
     dt = (h / parts)[:, :, None]
     omega = dt * (first + last) / 2 - dt**2 / 12 * np.cross(first, last)
-    matrices = rotations(omega)
-    out = matrices[:, 0]
+    matrices = Rotation.from_rotvec(omega.reshape(-1, 3)).as_matrix().reshape(*omega.shape, 3)
+    out: Array = matrices[:, 0]
     for k in range(1, parts):
         out = matrices[:, k] @ out
-    return out
-
-
-def rotations(w: Array) -> Array:
-    """Return rotation matrices of rotation vectors, shape (..., 3, 3)."""
-    t = np.linalg.norm(w, axis=-1)[..., None, None]
-    K = np.zeros((*w.shape[:-1], 3, 3))
-    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
-    K[..., 1, 0], K[..., 2, 0], K[..., 2, 1] = w[..., 2], -w[..., 1], w[..., 0]
-    half = np.sinc(t / (2 * np.pi))
-    out: Array = np.eye(3) + np.sinc(t / np.pi) * K + 0.5 * half**2 * (K @ K)
     return out

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.plugin import needed_role
+from rolling_dynamics.plugin import plugin_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.damaged import damage_told
 from rolling_robotics.result_arrays import Arrays
+from rolling_robotics.scene.general import general_scene
 from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.scene import Body, GROUND, resample, resample_attitude, Scene
 
@@ -34,7 +35,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
 
     """
     name = result.get('system')
-    build = needed_role(str(name), 'scene', 'scene')
+    build = plugin_of(str(name)).load('scene') or general_scene
     if plan is not None and plan.get('system') != name:
         raise ParameterError(
             f'--plan: is of the system {plan.get("system")!r}, the file of {name!r}; give a plan '

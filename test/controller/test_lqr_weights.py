@@ -6,7 +6,7 @@ import pytest
 from rolling_controller import LqrWeights, TimeVaryingLqr
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.lqr_options import read_weights, weight_options
-from rolling_controller.robot_laws.options import POINT_MASS, SPIN_ROLLING
+from rolling_controller.robot_laws import point_mass_kind, spin_rolling_sphere_kind
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract import default_weights
@@ -28,14 +28,14 @@ TUNED = {
     ),
     'point_mass_disk': (
         PointMassDisk([RailMass(1.0, Circle(0.2))]),
-        POINT_MASS,
+        point_mass_kind.KIND.options,
         {'theta': 1.0, 'theta_rate': 0.1, 'phi': 1.0, 'phi_rate': 0.1, 'p': 10.0},
         1e3,
         1e-3,
     ),
     'spin_rolling_sphere': (
         SpinRollingSphere(),
-        SPIN_ROLLING,
+        spin_rolling_sphere_kind.KIND.options,
         {'contact_s': 100.0, 'd_SO': 10.0},
         1e3,
         1.0,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
-from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.result_arrays import Arrays
+from rolling_robotics.scene.general import control_strips
 from rolling_robotics.scene.meshes import OBJECT, sphere_mesh
 from rolling_robotics.scene.parts import cross, floor_body, rolling_traces
 from rolling_robotics.scene.scene import (
@@ -13,7 +14,6 @@ from rolling_robotics.scene.scene import (
     Frame,
     Line,
     Scene,
-    Strip,
 )
 
 
@@ -50,18 +50,8 @@ def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         traces=rolling_traces(
             contact, attitude, radius, ('on the plane', 'on the sphere', 'object')
         ),
-        strips=_inputs(scenario, arrays),
+        strips=control_strips(scenario, arrays),
     )
-
-
-def _inputs(scenario: Scenario, arrays: Arrays) -> tuple[Strip, ...]:
-    curves: dict[str, Values] = {}
-    units = set()
-    for name in (e.name for e in scenario.system.control.entries if e.name in arrays):
-        values = arrays[name].reshape(len(arrays.time), -1)
-        units.add(arrays.unit(name))
-        curves |= dict(zip(arrays.components(name), values.T, strict=True))
-    return (Strip(title='inputs', unit=', '.join(sorted(units)), curves=curves),)
 
 
 def _marks(scenario: Scenario, radius: float) -> tuple[Line, ...]:

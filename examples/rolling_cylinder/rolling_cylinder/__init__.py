@@ -1,0 +1,1 @@
+"""A cylinder with a rotor inside, in a trough: a system for rolling_robotics."""

@@ -1,0 +1,31 @@
+"""What a user may choose of the laws of a ball and a disk with masses inside."""
+
+from __future__ import annotations
+
+from rolling_controller.lqr_options import weight_options
+from rolling_controller.option import Option
+from rolling_controller.robot_laws.registry import RobotKind
+from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
+
+KIND = RobotKind(
+    group='point_mass',
+    laws='rolling_controller.robot_laws.point_mass:PointMassRobot',
+    options=(
+        *weight_options(MASS_DRIVEN_WEIGHTS, MASS_DRIVEN_WEIGHTS.tracking),
+        Option(
+            name='velocity_gain',
+            default=1.5,
+            low=1e-3,
+            high=100.0,
+            unit='1/s',
+            text='from the error of the velocity to an acceleration, when driven',
+        ),
+        Option(
+            name='rate_limit',
+            default=20.0,
+            low=1e-3,
+            high=1e4,
+            text='greatest rate of a mass on its rail, when driven (units of the rail a second)',
+        ),
+    ),
+)

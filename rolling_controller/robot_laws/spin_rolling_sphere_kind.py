@@ -1,0 +1,35 @@
+"""What a user may choose of the laws of a sphere that rolls and spins."""
+
+from __future__ import annotations
+
+from rolling_controller.lqr_options import weight_options
+from rolling_controller.option import Option
+from rolling_controller.robot_laws.registry import RobotKind
+from rolling_dynamics.spin_rolling_sphere.regulator_weights import (
+    ATTITUDE,
+    SPIN_ROLLING_WEIGHTS,
+)
+
+KIND = RobotKind(
+    group='spin_rolling',
+    laws='rolling_controller.robot_laws.spin_rolling_sphere:SpinRollingRobot',
+    options=(
+        *weight_options(SPIN_ROLLING_WEIGHTS, ATTITUDE),
+        Option(
+            name='rolling_rate',
+            default=1.0,
+            low=1e-6,
+            high=100.0,
+            unit='m/s',
+            text='greatest rolling rate delta',
+        ),
+        Option(
+            name='spin_rate',
+            default=10.0,
+            low=0.0,
+            high=1e4,
+            unit='rad/s',
+            text='greatest spin about the normal of the plane',
+        ),
+    ),
+)
