@@ -52,6 +52,8 @@ class ExecutionNode(CompilingNode):
         self._contact: Any = None
         self._executed: Any = None
         self._settings: Any = None
+        self._newest: Any = None
+        self._planned: RollingPlan | None = None
         self._preparation: threading.Thread | None = None
         self._look: Callable[[], None] = lambda: None
         # one for all goals: a callback group keeps a reference to every timer that ever was
@@ -97,6 +99,13 @@ class ExecutionNode(CompilingNode):
             EVENT,
             qos_overriding_options=overridable(),
         )
+        self._newest = self.create_subscription(
+            RollingPlan,
+            'plan/newest',
+            self._take_planned,
+            LATCHED,
+            qos_overriding_options=overridable(),
+        )
         self._executed = self.create_publisher(RollingPlan, 'execution/plan', LATCHED)
         self._settings = self.create_publisher(ParameterEvent, 'execution/settings', LATCHED)
         self._server = SingleGoalServer(
@@ -136,7 +145,8 @@ class ExecutionNode(CompilingNode):
             self._server = None
         if self._contact is not None:
             self.destroy_subscription(self._contact)
-            self._contact = None
+            self._contact = self._planned = None
+            self.destroy_subscription(self._newest)
             self.destroy_publisher(self._executed)
             self.destroy_publisher(self._settings)
         self.dismantle()
@@ -146,6 +156,9 @@ class ExecutionNode(CompilingNode):
         execution = self._execution
         if execution is not None:
             execution.contact_mode = message.mode
+
+    def _take_planned(self, message: RollingPlan) -> None:
+        self._planned = message
 
     # -- execution --------------------------------------------------------------------------
 
@@ -158,6 +171,12 @@ class ExecutionNode(CompilingNode):
         equipment = self._equipment
         if equipment is None:
             return _result(CODES.INACTIVE, 'the node is not configured')
+        if not goal.request.plan.times:
+            if self._planned is None:
+                text = 'plan: the goal has none, and no newest one came from plan_rolling'
+                return _result(CODES.INVALID_GOAL, text)
+            goal.request.plan = self._planned
+            goal.request.plan.header.stamp = nanoseconds_to_time(0)  # it starts when accepted
         try:
             now_ns = self.get_clock().now().nanoseconds
             plan = accepted_plan(goal.request.plan, self.system, self.values, now_ns)

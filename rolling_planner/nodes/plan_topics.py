@@ -8,15 +8,16 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Path
 from rclpy.node import Node
+from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.qos import LATCHED, overridable
 from rolling_planner.nodes.conversions import path_message, trajectory_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-PATH = 'plan/object_path'
+PATH, NEWEST = 'plan/object_path', 'plan/newest'
 
 
 class PlanTopics:
-    """``plan/hand`` and ``plan/object``, where a system has such a body, and the path."""
+    """The newest plan, the motion of each of its bodies, and the path of the object."""
 
     def __init__(self, node: Node, frame: str, bodies: tuple[str, ...]) -> None:
         """
@@ -33,14 +34,18 @@ class PlanTopics:
 
         """
         self._node, self._frame = node, frame
-        kinds = {f'plan/{name}': MultiDOFJointTrajectory for name in bodies} | {PATH: Path}
+        kinds = {f'plan/{name}': MultiDOFJointTrajectory for name in bodies}
+        kinds |= {PATH: Path, NEWEST: RollingPlan}
         self._publishers = {
             name: node.create_publisher(kind, name, LATCHED, qos_overriding_options=overridable())
             for name, kind in kinds.items()
         }
 
-    def publish(self, bodies: Mapping[str, Mapping[str, Any]], stamp: Time) -> None:
-        """Publish the motion of the bodies, see :func:`body_motions`."""
+    def publish(
+        self, plan: RollingPlan, bodies: Mapping[str, Mapping[str, Any]], stamp: Time
+    ) -> None:
+        """Publish a plan, and the motion of its bodies, see :func:`body_motions`."""
+        self._publishers[NEWEST].publish(plan)
         for name, motion in bodies.items():
             samples = [
                 {'X': X, 'w': t[:3], 'v': t[3:]}

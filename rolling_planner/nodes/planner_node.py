@@ -103,7 +103,7 @@ class PlannerNode(SuiteNode):
         if result.error_code == PlanRolling.Result.NONE and goal.stop_reason is None:
             self._plans += 1
             if bodies is not None:
-                self._topics.publish(bodies, self.get_clock().now().to_msg())
+                self._topics.publish(result.plan, bodies, self.get_clock().now().to_msg())
         return result
 
     async def _planned(self, goal: Goal) -> tuple[PlanRolling.Result, dict[str, Any] | None]:

@@ -162,18 +162,22 @@ class DemoClient:
     def wait_until_ready(self, timeout: float) -> None:
         """Wait until planner and controller take goals and the plant is seen."""
         end = time.monotonic() + timeout
-        self._wait(
-            'planner and controller did not come up',
-            lambda: self._planner.server_is_ready() and self._controller.server_is_ready(),
-            timeout,
-        )
-        for node in ('planner', 'controller'):  # active as soon as all is compiled
-            while self._state(node) != State.PRIMARY_STATE_ACTIVE:
+        self.wait_until_served(timeout)
+        self._wait('the plant did not come up', self._seen.is_set, end - time.monotonic())
+
+    def wait_until_served(self, timeout: float, *, planner: bool = True) -> None:
+        """Wait until the controller takes goals, and the planner too unless it is not needed."""
+        end = time.monotonic() + timeout
+        servers = {'planner': self._planner, 'controller': self._controller}
+        for node in ('planner', 'controller') if planner else ('controller',):
+            server = servers[node]
+            left = end - time.monotonic()
+            self._wait(f'the {node} did not come up', server.server_is_ready, left)
+            while self._state(node) != State.PRIMARY_STATE_ACTIVE:  # once all is compiled
                 if time.monotonic() > end:
                     raise LateAnswerError(f'the {node} was not active within {timeout:g} s')
                 self._check()
                 time.sleep(STATE_PERIOD)
-        self._wait('the plant did not come up', self._seen.is_set, end - time.monotonic())
 
     def _state(self, node: str) -> int:
         """Return the state of a node's life cycle."""
@@ -315,8 +319,7 @@ class DemoClient:
             for name, value in zip(message.margin_names, message.margin_values, strict=True):
                 record.margins.setdefault(name, []).append(value)
 
-        goal = ExecutePlan.Goal(plan=plan)
-        result = self._run(self._controller, goal, feedback, timeout, on_start)
+        result = self.follow(plan, feedback, timeout, on_start)
         self._running = None
         record.code, record.text = result.error_code, printable(result.error_string)
         record.final_error = result.final_error
@@ -324,3 +327,14 @@ class DemoClient:
             zip(result.final_state_names, result.final_state_values, strict=True)
         )
         return record
+
+    def follow(
+        self,
+        plan: RollingPlan,
+        on_feedback: Callable[[ExecutePlan.Feedback], None],
+        timeout: float,
+        on_start: Callable[[], None] = lambda: None,
+    ) -> ExecutePlan.Result:
+        """Have a plan executed, an empty one being the newest of the planner."""
+        goal = ExecutePlan.Goal(plan=plan)
+        return self._run(self._controller, goal, on_feedback, timeout, on_start)
