@@ -93,7 +93,9 @@ class ModeSteps:
         h = goal - s.t
         if advance.slip:
             h = self._steady(advance, h)
-        guard = self._fallen(advance, h)
+            guard = self._below(advance)
+        else:
+            guard = self._fallen(advance, h)
         if guard is not None:
             h, guard = self._locate(advance, h, guard)
         x = advance.function.output[: self._n].copy()
@@ -115,14 +117,14 @@ class ModeSteps:
         where = slice(self._n, self._n + size * STAGES)
         inputs[3][0] = 0.0
         slip = advance.function.evaluate()[self._n : self._n + size].copy()
-        speed = float(np.linalg.norm(slip))
-        while h > SHORTEST:
+        speed = STRAIGHT * math.hypot(*slip)
+        while True:
             inputs[3][0] = h
             v = advance.function.evaluate()[where].reshape(STAGES, size)
-            if bool(np.all(v @ slip > STRAIGHT * speed * np.linalg.norm(v, axis=1))):
-                break
+            along, sizes = v @ slip, np.hypot(v[:, 0], v[:, -1] if size > 1 else 0.0)
+            if h <= SHORTEST or (along > speed * sizes).all():
+                return h
             h /= 2
-        return h
 
     def _locate(self, advance: _Advance, h: float, guard: str) -> tuple[float, str]:
         """Return the length of the step in which the first guard falls, and its name."""
@@ -142,7 +144,12 @@ class ModeSteps:
     def _fallen(self, advance: _Advance, h: float) -> str | None:
         """Return the name of a guard that is below zero after h seconds, or None."""
         advance.function.inputs[3][0] = h
-        out = advance.function.evaluate()
+        advance.function.evaluate()
+        return self._below(advance)
+
+    def _below(self, advance: _Advance) -> str | None:
+        """Return the name of a guard that is below zero after the step just tried, or None."""
+        out = advance.function.output
         if not advance.guards or out[-1] >= -NOISE:
             return None
         values = out[self._n + advance.slip * STAGES : -1]
