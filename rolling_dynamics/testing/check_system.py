@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
+from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.testing import differences, form, motion
 from rolling_dynamics.testing.newton_euler import newton_euler
-from rolling_dynamics.testing.subject import Check, Failed, NotApplicable, Outcome, Subject
+from rolling_dynamics.testing.subject import Array, Check, Failed, NotApplicable, Outcome, Subject
 from rolling_dynamics.testing.units import units
 
 FIRST = ('contract', 'shapes')  # without these the others mean nothing
@@ -48,7 +50,7 @@ def check_system(
     Parameters
     ----------
     system
-        Any rolling system.
+        Any rolling system; one of several modes is checked in the mode that x is in.
     p, x, u
         Parameters, a state from which motion can start, and a control, zero if None, in the units
         of the layouts; shapes (parameters.size,), (state.size,), (control.size,).
@@ -89,9 +91,10 @@ def inspect_system(
 ) -> list[Outcome]:
     """Return what comes of each check, failures too; see :func:`check_system`."""
     control = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
-    subject = Subject(
-        system, np.array(p, dtype=float), np.array(x, dtype=float), control, duration, seed
+    system, p, x = _in_its_mode(
+        system, np.array(p, dtype=float), np.array(x, dtype=float), control
     )
+    subject = Subject(system, p, x, control, duration, seed)
     outcomes: list[Outcome] = []
     broken = ''
     for name, check in checks.items():
@@ -102,6 +105,20 @@ def inspect_system(
         if name in FIRST and outcomes[-1].verdict == 'failed':
             broken = name
     return outcomes
+
+
+def _in_its_mode(
+    system: RollingSystem, p: Array, x: Array, u: Array
+) -> tuple[RollingSystem, Array, Array]:
+    """Return a system of several modes in the one that a state is in, with what it is there."""
+    starts = offers(system, StartMode)
+    if starts is None or len(system.modes) == 1:
+        return system, p, x
+    try:
+        begun = starts.begin(p, x, u, 0.0)
+    except Exception:  # noqa: BLE001  a system under test may do anything: the checks tell what
+        return system, p, x
+    return in_mode(system, begun.mode), begun.p, begun.x
 
 
 def _outcome(name: str, check: Check, subject: Subject) -> Outcome:

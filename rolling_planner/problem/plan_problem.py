@@ -228,7 +228,10 @@ class PlanProblem:
                 f'x_start takes {layout.size} finite numbers, got shape {x.shape}'
             )
         matters = np.zeros(layout.size, dtype=bool)
-        wanted = {**self._rest_goal(x), **{n: v for n, v in self.goal.items() if not is_object(n)}}
+        wanted = {
+            **self._rest_goal(x),
+            **{n: v for n, v in self.goal.items() if not self._is_object(n)},
+        }
         for name, value in wanted.items():
             where = self._where(name)
             if value is None:
@@ -239,7 +242,9 @@ class PlanProblem:
         return x, matters
 
     def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
-        moving = any(is_object(n) and n[0] in 'vw' and v is not None for n, v in self.goal.items())
+        moving = any(
+            self._is_object(n) and n[0] in 'vw' and v is not None for n, v in self.goal.items()
+        )
         resting = offers(self.system, RestGoal)
         if self.release or moving or resting is None:
             return {}
@@ -250,7 +255,7 @@ class PlanProblem:
         """Wanted values of the object's motion by entry, and which of them matter."""
         out: dict[str, tuple[Array, NDArray[np.bool_]]] = {}
         for name, value in self.goal.items():
-            if not is_object(name) or value is None:
+            if not self._is_object(name) or value is None:
                 continue
             entry, where = object_entry(name)
             size = where.stop - where.start
@@ -261,6 +266,9 @@ class PlanProblem:
             values[where] = _numbers(name, value, size, entry == 'q_WO')
             matters[where] = True
         return out
+
+    def _is_object(self, name: str) -> bool:
+        return is_object(name) and object_entry(name)[0] not in self.system.state
 
     def _where(self, name: str) -> slice:
         layout = self.system.state

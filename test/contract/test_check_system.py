@@ -13,7 +13,6 @@ from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.testing import check_system, CHECKS, inspect_system, motion
 
 SYMBOLS_OF_WHEEL = [ca.SX.sym(n, k) for n, k in (('x', 2), ('u', 1), ('t', 1), ('p', 5))]
@@ -29,6 +28,8 @@ SCENARIOS = [
     'pendulum_slope',
     'spin_rolling_pure',
     'spin_rolling_ball',
+    'ball_tossed_by_plate',
+    'point_mass_hop',
 ]
 
 
@@ -86,9 +87,15 @@ def test_a_ball_that_may_slide_and_fly_passes(planar, monkeypatch):
         for e in system.state.entries
     }
     rest['p_HO_H'][-1] = 0.03
-    rolling = in_mode(system, 'rolling')  # with the constraints of this mode
-    outcomes = check_system(rolling, p, system.state.pack(**rest), duration=0.1)
-    assert {o.verdict for o in outcomes} == {'passed'}
+    for height, spins in ((0.03, 0.0), (0.04, 3.0)):  # rolling, and in flight
+        rest['p_HO_H'][-1] = height
+        rest['w_HO_H'][:] = spins
+        x = system.state.pack(**rest)
+        assert system.begin(p, x, np.zeros(system.control.size)).mode == (
+            'separated' if spins else 'rolling'
+        )
+        outcomes = check_system(system, p, x, duration=0.02)
+        assert {o.verdict for o in outcomes} == {'passed'}
 
 
 @pytest.mark.parametrize(
