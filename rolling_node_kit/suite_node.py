@@ -22,6 +22,7 @@ from rolling_node_kit.qos import EVENT, overridable
 
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
+MISSED_SHARE = 'share of missed deadlines'  # key of the diagnostics
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
 
@@ -266,7 +267,7 @@ def _with_punctuality(
     }
     if loop.overruns is None:
         return level, message, values
-    values['share of missed deadlines'] = share
+    values[MISSED_SHARE] = share
     for grade, name in ((ERROR, 'error'), (WARN, 'warn')):
         text = loop.overruns.exceeds(name, share)
         if text:

@@ -10,7 +10,6 @@ from pathlib import Path
 import time
 from types import TracebackType
 
-from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import State
 import numpy as np
 from rclpy.action import ActionClient
@@ -62,10 +61,8 @@ class TrialClient(DemoClient):
             domain=domain, check=check, watched={TRUTH: 'attitude', ESTIMATE: 'attitude'}
         )
         self._hardware = hardware
-        self._health: dict[str, str] = {}
         self._modes: list[tuple[float, str]] = []
         self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
-        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take_health, EVENT)
         modes = 'contact/ground_truth' if hardware == 'emulated' else 'contact/state'
         self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
@@ -87,11 +84,6 @@ class TrialClient(DemoClient):
             for task in Path('/proc/self/task').iterdir():
                 with contextlib.suppress(OSError):
                     os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
-
-    def _take_health(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name == 'controller':
-                self._health = {entry.key: entry.value for entry in status.values}
 
     def _take_contact(self, message: RollingContact) -> None:
         stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
@@ -129,7 +121,7 @@ class TrialClient(DemoClient):
 
     def preparation(self) -> str:
         """Return what the controller told when it was ready."""
-        return printable(self._health.get('prepared', ''))
+        return printable(self._punctuality.values.get('controller', {}).get('prepared', ''))
 
     def _trigger(self, name: str) -> str:
         answer = self._call(Trigger, name, Trigger.Request())

@@ -8,10 +8,11 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
+from rolling_robotics.demo import run
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.record import Execution, PlannedMotion, Record, Stream
-from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED
+from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED, VOID
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 
 STEPS = 60
@@ -100,6 +101,14 @@ class TestEveryDemonstration:
         assert 'the goal was missed: refused' in told
         assert 'times smaller' not in told
 
+    def test_a_goal_missed_by_a_late_machine_is_not_judged(self, name, tmp_path, capsys):
+        for late, outcome in ((0.05, MISSED), (0.3, VOID)):
+            record = record_of(name)
+            closed_loop = record.runs['closed loop']
+            closed_loop.code, closed_loop.late, closed_loop.latest = 5, late, 'simulator'
+            assert conclude(DEMOS[name], record, tmp_path) == outcome
+        assert 'void: simulator missed 30% of its deadlines' in capsys.readouterr().out
+
     def test_starts_off_by_what_the_robot_can_be_moved(self, name):
         demo = DEMOS[name]
         assert any(demo.position_off)
@@ -153,3 +162,20 @@ def test_what_a_planner_does_not_tell_is_not_printed():
         segments, iteration, cost, violation, goal_error = 8, 2, 3.5, math.nan, math.nan
 
     assert progress_text(Feedback()) == '   8 segments, iteration   2, cost 3.5'
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(('asked', 'times'), [(None, [False, True]), (False, [False])])
+def test_a_void_run_is_repeated_in_simulated_time(monkeypatch, tmp_path, asked, times):
+    done = []
+
+    def outcome(_demo, _out, *, use_sim_time):
+        done.append(use_sim_time)
+        return REACHED if use_sim_time else VOID
+
+    monkeypatch.setattr(run, '_outcome', outcome)
+    monkeypatch.setattr(run, 'realtime_allowed', lambda: True)
+    assert run.run_demo('ball_on_plate', tmp_path, use_sim_time=asked) == (
+        REACHED if asked is None else VOID
+    )
+    assert done == times

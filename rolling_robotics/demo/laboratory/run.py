@@ -19,7 +19,13 @@ from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.seen import TrialSeen
 from rolling_robotics.demo.report import MISSED, REACHED, say
-from rolling_robotics.demo.run import fresh_folder, need_nodes, START_TIMEOUT, STATE_TIMEOUT
+from rolling_robotics.demo.run import (
+    fresh_folder,
+    LOCKSTEP_TIMEOUT,
+    need_nodes,
+    START_TIMEOUT,
+    STATE_TIMEOUT,
+)
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
 
@@ -32,7 +38,6 @@ PLANT: Mapping[str, str] = {SIMULATED: 'simulator', EMULATED: 'emulated_motors'}
 IDLE_PACE: Mapping[str, float] = {SIMULATED: 0.05, EMULATED: 1.0}
 PACE = 10.0
 SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
-LOCKSTEP_TIMEOUT = 30.0  # s
 CORES = 4  # processors that the loops of emulated hardware need by the clock at their full rate
 SLOW_RATE = 250.0  # of those loops where there are fewer [Hz]
 CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
