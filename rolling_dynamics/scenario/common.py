@@ -12,7 +12,7 @@ from pydantic import GetJsonSchemaHandler, model_validator
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Array, Kind, needed, Quantity, refused
+from rolling_dynamics.scenario.entry import Array, Kind, Quantity, refused
 from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, section
 from rolling_dynamics.scenario.json_schema import Json
 from rolling_dynamics.scenario.model import OneOf, Section
@@ -63,6 +63,8 @@ class Output(OneOf):
 class _Events(Kind):
     """What happens at each guard, by its name; a list of names stops at each."""
 
+    types = (list, dict)
+
     def read(self, given: Any) -> dict[str, str]:
         """Return what happens, by name."""
         if isinstance(given, list):
@@ -70,17 +72,14 @@ class _Events(Kind):
                 if not isinstance(name, str):
                     raise refused(f'must be a text, got {shorten(name)}', k)
             return dict.fromkeys(given, 'stop')
-        if not isinstance(given, dict):
-            raise needed('a list or a mapping', '', given)
         for name, action in given.items():
             if action not in ACTIONS:
                 raise refused(f'got {shorten(action)}{suggestion(str(action), ACTIONS)}', name)
-        return given
+        return dict(given)
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a list or a mapping."""
-        entries = {'items': {'type': 'string'}, 'additionalProperties': {'enum': [*ACTIONS]}}
-        return self.described({'type': ['array', 'object'], **entries})
+    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return what is listed."""
+        return {'items': {'type': 'string'}, 'additionalProperties': {'enum': [*ACTIONS]}}
 
 
 class ScenarioFile(Section):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from types import NoneType
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -25,6 +26,16 @@ from rolling_dynamics.scenario.json_schema import Json, schema_of
 Array = NDArray[np.float64]
 Term = str | float
 TIME = ca.SX.sym('t')  # of every formula of time
+SCALARS = (float, int, str)
+WRONG_TYPE = PydanticCustomError('wrong_type', 'is of another type than its schema says')
+_NAMES = {
+    float: 'number',
+    int: 'number',
+    str: 'string',
+    list: 'array',
+    dict: 'object',
+    NoneType: 'null',
+}
 
 
 def refused(text: str, *path: str | int) -> PydanticCustomError:
@@ -42,33 +53,46 @@ def refused(text: str, *path: str | int) -> PydanticCustomError:
     return PydanticCustomError('entry', '{text}', {'text': text, 'path': path})
 
 
-def needed(what: str, unit: str, given: Any) -> PydanticCustomError:
-    """Return what is raised where an entry must be something else."""
-    return refused(f'must be {what}{f" [{unit}]" if unit else ""}, got {shorten(given)}')
-
-
 @dataclass(frozen=True)
 class Kind:
-    """A kind of entry: its sentence and its unit."""
+    """
+    A kind of entry: its sentence, its unit, and what YAML may have in its place.
+
+    Subclasses give ``types`` and ``read``, and say in ``keywords`` what else a JSON Schema tells.
+    """
 
     text: str = ''
     unit: str = ''
 
+    types: ClassVar[tuple[type, ...]] = SCALARS
+
     def core(self, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return how it is read."""
-        return core_schema.no_info_plain_validator_function(self.read)
+        """Return how pydantic reads it."""
+        return core_schema.no_info_plain_validator_function(self.checked)
+
+    def checked(self, given: Any) -> Any:
+        """Return the value of an entry, or raise what :func:`refused` returns."""
+        if type(given) not in self.types:
+            raise WRONG_TYPE
+        try:
+            return self.read(given)
+        except ExpressionError as e:
+            raise refused(str(e)) from None
 
     def read(self, given: Any) -> Any:
-        """Return the value of an entry, or raise what :func:`refused` returns."""
-        raise NotImplementedError
+        """Return the value of an entry of one of the types; that is what stands there."""
+        return given
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return what a JSON Schema says beside types, sentence and unit."""
+        return {}
+
+    def json(self, handler: GetJsonSchemaHandler) -> Json:
         """Return how it stands in a JSON Schema."""
-        raise NotImplementedError
-
-    def described(self, schema: Json) -> Json:
-        """Return a schema with sentence and unit."""
+        types = list(dict.fromkeys(_NAMES[t] for t in self.types))
         notes = {'unit': self.unit, 'description': self.text}
+        schema: Json = {'type': types[0] if len(types) == 1 else types} if types else {}
+        schema |= self.keywords(handler)
         return schema | {key: value for key, value in notes.items() if value}
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -88,63 +112,44 @@ class Quantity(Kind):
     least: float = -LARGEST
     most: float = LARGEST
 
-    def read(self, given: Any) -> float:
-        """Return the number."""
-        if type(given) is str:
-            try:
-                value: float = number(given)
-            except ExpressionError as e:
-                raise refused(str(e)) from None
-        elif type(given) is float or type(given) is int:
-            value = given
-        else:
-            raise needed('a number or a formula', self.unit, given)
-        if self.low <= value <= self.most:
-            return float(value)
-        raise self._refusal(value, given)
-
     @cached_property
     def low(self) -> float:
         """Least number: one that must be positive must not vanish in a power either."""
         return SMALLEST if self.positive else self.least
 
-    def _refusal(self, value: float, given: Any) -> PydanticCustomError:
-        """Say which bound does not hold; the greatest number is that of every entry."""
-        try:
-            number(value)
-        except ExpressionError as e:
-            return refused(str(e))
+    def read(self, given: Term) -> float:
+        """Return the number."""
+        value = number(given) if type(given) is str else given
+        if self.low <= value <= self.most:  # type: ignore[operator]
+            return float(value)
+        value = number(given)  # the greatest is that of every entry
         words = f'at least {self.low:g}' if value < self.low else f'at most {self.most:g}'
         if self.positive and not value > 0:
             words = 'positive'
-        return needed(words, self.unit, given)
+        unit = f' [{self.unit}]' if self.unit else ''
+        raise refused(f'must be {words}{unit}, got {shorten(given)}')
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a number or a formula."""
+    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return the bounds; they hold for formulas too."""
         bounds: Json = {'exclusiveMinimum': 0} if self.positive else {}
         if self.least > -LARGEST:
             bounds['minimum'] = self.least
         if self.most < LARGEST:
             bounds['maximum'] = self.most
-        return self.described({'type': ['number', 'string'], 'format': 'formula', **bounds})
+        return {'format': 'formula', **bounds}
 
 
 @dataclass(frozen=True)
 class Formula(Kind):
     """A number or a formula of the time ``t``: an expression in ``TIME``."""
 
-    def read(self, given: Any) -> ca.SX:
+    def read(self, given: Term) -> ca.SX:
         """Return the expression."""
-        if isinstance(given, bool) or not isinstance(given, str | float | int):
-            raise needed('a number or a formula', self.unit, given)
-        try:
-            return _of_time(given)
-        except ExpressionError as e:
-            raise refused(str(e)) from None
+        return _of_time(given)
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a number or a formula."""
-        return self.described({'type': ['number', 'string'], 'format': 'formula_t'})
+    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return whose formula it is."""
+        return {'format': 'formula_t'}
 
 
 @lru_cache(maxsize=1024)
@@ -152,32 +157,18 @@ def _of_time(given: Term) -> ca.SX:
     return formula_of_time(given, TIME)
 
 
-@dataclass(frozen=True)
 class Unread(Kind):
     """A number or a formula in names that are known later, as it stands."""
 
-    def read(self, given: Any) -> Term:
-        """Return the text or the number."""
-        if isinstance(given, bool) or not isinstance(given, str | float | int):
-            raise needed('a number or a text', self.unit, given)
-        return given
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a number or a text."""
-        return self.described({'type': ['number', 'string']})
-
-
-@dataclass(frozen=True)
 class Anything(Kind):
     """Whatever stands there, as it stands."""
 
-    def read(self, given: Any) -> Any:
+    types = ()
+
+    def checked(self, given: Any) -> Any:
         """Return it."""
         return given
-
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return what says nothing."""
-        return self.described({})
 
 
 @dataclass(frozen=True)
@@ -187,19 +178,25 @@ class Several(Kind):
     of: Kind = Kind()
     count: int | tuple[int, int | None] = (0, None)
 
+    types = (list,)
+
+    @property
+    def _bounds(self) -> tuple[int | None, int | None]:
+        low, high = self.count if isinstance(self.count, tuple) else (self.count, self.count)
+        return low or None, high
+
     def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return how it is read."""
-        low, high = self.count if isinstance(self.count, tuple) else (self.count, self.count)
+        low, high = self._bounds
         return core_schema.list_schema(
-            self.of.core(handler), min_length=low or None, max_length=high, strict=True
+            self.of.core(handler), min_length=low, max_length=high, strict=True
         )
 
-    def json(self, handler: GetJsonSchemaHandler) -> Json:
-        """Return an array."""
-        low, high = self.count if isinstance(self.count, tuple) else (self.count, self.count)
-        bounds = {'minItems': low or None, 'maxItems': high}
-        bounds = {key: value for key, value in bounds.items() if value is not None}
-        return self.described({'type': 'array', 'items': self.of.json(handler), **bounds})
+    def keywords(self, handler: GetJsonSchemaHandler) -> Json:
+        """Return what it is a list of."""
+        bounds = dict(zip(('minItems', 'maxItems'), self._bounds, strict=True))
+        items = {'items': self.of.json(handler)}
+        return items | {key: value for key, value in bounds.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -223,33 +220,29 @@ class Tensor(Kind):
 
     word: str = ''
 
+    types: ClassVar[tuple[type, ...]] = (*SCALARS, list)
+
     def read(self, given: Any) -> Array | str:
         """Return the array, or the word."""
-        if isinstance(given, bool) or not isinstance(given, str | float | int | list):
-            raise needed('a number or a text or a list', self.unit, given)
         if self.word and given == self.word:
             return self.word
         hint = f'; or write {self.word!r}' if self.word else ''
-        values = self._numbers(given, (), hint)
+        values = _numbers(given, (), hint)
         try:
             return np.array(values, dtype=float)
         except ValueError:
-            text = f'the rows differ in length, got {given!r}{hint}'
-            raise refused(text) from None
+            raise refused(f'the rows differ in length, got {given!r}{hint}') from None
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a number, a text or an array."""
-        return self.described({'type': ['number', 'string', 'array']})
 
-    def _numbers(self, given: Any, path: tuple[int, ...], hint: str) -> Any:
-        if isinstance(given, list):
-            return [self._numbers(value, (*path, k), hint) for k, value in enumerate(given)]
-        if isinstance(given, bool) or not isinstance(given, str | float | int):
-            raise refused(f'must be a number or a formula, got {shorten(given)}', *path)
-        try:
-            return number(given)
-        except ExpressionError as e:
-            raise refused(f'{e}{hint}', *path) from None
+def _numbers(given: Any, path: tuple[int, ...], hint: str) -> Any:
+    if type(given) is list:
+        return [_numbers(value, (*path, k), hint) for k, value in enumerate(given)]
+    if type(given) not in SCALARS:
+        raise refused(f'must be a number or a formula, got {shorten(given)}', *path)
+    try:
+        return number(given)
+    except ExpressionError as e:
+        raise refused(f'{e}{hint}', *path) from None
 
 
 @dataclass(frozen=True)
@@ -285,4 +278,5 @@ class Either(Kind):
         for part in parts:
             types += part['type'] if isinstance(part['type'], list) else [part['type']]
             merged |= part
-        return self.described({**merged, 'type': types})
+        notes = {'unit': self.unit, 'description': self.text}
+        return merged | {'type': types} | {key: value for key, value in notes.items() if value}

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, GetJsonSchemaHandler, model_validator
 from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Anything, Array, Kind, needed, Quantity, refused, Term
+from rolling_dynamics.scenario.entry import Anything, Array, Kind, Quantity, refused, Term
 from rolling_dynamics.scenario.fields import entry, note, pair, quantity, terms
 from rolling_dynamics.scenario.json_schema import Json, schema_of
 from rolling_dynamics.scenario.model import Section
@@ -228,7 +228,7 @@ def _installed() -> dict[str, type[SurfaceSection]]:
         try:
             model = point.load()
             if not issubclass(model, SurfaceSection):
-                raise TypeError(f'a SurfaceSection is needed, got {model!r}')  # noqa: TRY301
+                raise TypeError(f'a SurfaceSection is got {model!r}')  # noqa: TRY301
         except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
             text = printable(f'{type(e).__name__}: {e}')
             LOG.warning('surface %s (%s) is left out: %s', point.name, point.value, text)
@@ -248,32 +248,28 @@ class _OfSomeKind(Section):
 class AnySurface(Kind):
     """A surface of one of the kinds that are known when it is read."""
 
+    types = (dict,)
+
     def read(self, given: Any) -> SurfaceSection:
         """Return the section of its kind."""
-        if not isinstance(given, dict):
-            raise needed('a mapping', '', given)
         kind = _OfSomeKind.model_validate(given).kind
         known = _KINDS if str(kind) in _KINDS else _KINDS | _installed()
         if not isinstance(kind, str) or kind not in known:
             raise refused(f'got {shorten(kind)}{suggestion(str(kind), list(known))}', 'kind')
         return known[kind].model_validate(given)
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
         """Return a schema for each kind, as conditions: an editor completes the one at hand."""
         kinds = _KINDS | _installed()
         branches = [
-            {'if': {'required': ['kind'], 'properties': {'kind': {'const': kind}}}, 'then': schema}
-            for kind, schema in ((kind, schema_of(model)) for kind, model in kinds.items())
+            {
+                'if': {'required': ['kind'], 'properties': {'kind': {'const': kind}}},
+                'then': schema_of(model),
+            }
+            for kind, model in kinds.items()
         ]
         kind = {'enum': list(kinds), 'description': 'kind of surface'}
-        return self.described(
-            {
-                'type': 'object',
-                'required': ['kind'],
-                'properties': {'kind': kind},
-                'allOf': branches,
-            }
-        )
+        return {'required': ['kind'], 'properties': {'kind': kind}, 'allOf': branches}
 
 
 def _solid_torus(mass: float, major: float, minor: float) -> Array:

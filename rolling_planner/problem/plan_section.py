@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from pydantic import GetJsonSchemaHandler
-from rolling_dynamics.scenario.entry import Array, Either, Kind, needed, Numbers, Quantity, Tensor
+from rolling_dynamics.scenario.entry import Array, Either, Numbers, Quantity, Tensor
 from rolling_dynamics.scenario.fields import entry, note, quantity, section, whole
-from rolling_dynamics.scenario.json_schema import Json
 from rolling_dynamics.scenario.model import Section
 from rolling_planner.problem.plan_problem import PlanProblem
 
 ByName = Mapping[str, Annotated[float, Quantity(least=0)]]
 
 
-class Wanted(Kind):
+class Wanted(Tensor):
     """What is wanted of a name: numbers, an attitude as a mapping, or null for nothing."""
 
-    def read(self, given: Any) -> Array | Mapping[str, Any] | None:  # noqa: ANN401  anything
-        """Return an array, the mapping, or None."""
-        if given is None or isinstance(given, dict):
-            return given
-        if isinstance(given, bool) or not isinstance(given, str | float | int | list):
-            raise needed('a number or a text or a list or a mapping or nothing', '', given)
-        values: Array | str = Tensor().read(given)
-        return np.asarray(values)
+    types = (*Tensor.types, dict, NoneType)
 
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return any type but true and false."""
-        return {'type': ['number', 'string', 'array', 'object', 'null']}
+    def read(self, given: Any) -> Any:  # noqa: ANN401
+        """Return an array, the mapping, or None."""
+        return given if given is None or isinstance(given, dict) else super().read(given)
 
 
 class WeightsSection(Section):
