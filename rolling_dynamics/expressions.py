@@ -89,13 +89,13 @@ def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
     except (SyntaxError, ValueError, OverflowError, ZeroDivisionError, RecursionError) as e:
         if isinstance(e, ExpressionError):
             raise
-        raise ExpressionError(f'{text!r} is no formula: {e}') from None
+        raise ExpressionError(f'{text!r} is not a formula: {e}') from None
 
 
 def _evaluate(node: ast.expr, symbols: Mapping[str, ca.SX], text: str) -> ca.SX:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         if isinstance(node.value, bool):
-            raise ExpressionError(f'{text!r} contains something that is no arithmetic')
+            raise ExpressionError(f'{text!r} contains something other than arithmetic')
         return ca.SX(float(node.value))
     if isinstance(node, ast.Name):
         return _name(node.id, symbols, text)
@@ -103,7 +103,7 @@ def _evaluate(node: ast.expr, symbols: Mapping[str, ca.SX], text: str) -> ca.SX:
         return _call(node.func.id, node.args, symbols, text)
     operation, operands = _operation(node)
     if operation is None:
-        raise ExpressionError(f'{text!r} contains something that is no arithmetic')
+        raise ExpressionError(f'{text!r} contains something other than arithmetic')
     return operation(*(_evaluate(n, symbols, text) for n in operands))
 
 

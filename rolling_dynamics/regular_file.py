@@ -24,7 +24,7 @@ def read_regular(path: Path, most: int) -> bytes:
     Raises
     ------
     ParameterError
-        It cannot be read, is no regular file (a pipe would wait, a device never end), or is too
+        It cannot be read, is not a regular file (a pipe would wait, a device never end), or is too
         large.
 
     """
@@ -50,7 +50,7 @@ def open_regular(path: Path, most: int = 2**63) -> BinaryIO:
     if stat.S_ISDIR(found.st_mode):
         problem = 'is a folder'
     elif not stat.S_ISREG(found.st_mode):
-        problem = 'is no regular file'
+        problem = 'is not a regular file'
     elif found.st_size > most:
         problem = f'has {found.st_size} bytes; at most {most} are read'
     if problem:

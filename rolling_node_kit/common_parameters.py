@@ -17,7 +17,7 @@ COMMON = (  # of every node
         low=0,
         high=90,
         read_only=True,
-        text='priority among real-time threads (SCHED_FIFO); 0 = ordinary; needs the right to it',
+        text='real-time priority (SCHED_FIFO); 0 = off; needs the permission to set it',
     ),
     Parameter(
         name='diagnostics_period',
@@ -26,7 +26,7 @@ COMMON = (  # of every node
         high=60.0,
         unit='s',
         read_only=True,
-        text='time between two messages on /diagnostics',
+        text='period of the messages on /diagnostics',
     ),
 )
 OVERRUN = (
@@ -36,7 +36,7 @@ OVERRUN = (
         low=0.1,
         high=60.0,
         unit='s',
-        text='time over which missed deadlines of the loop are counted; not with use_sim_time',
+        text='window over which missed loop deadlines are counted; not with use_sim_time',
     ),
     Parameter(
         name='overrun_warn',
@@ -57,7 +57,7 @@ OVERRUN = (
         default=1.0,
         low=0.0,
         high=1.0,
-        text='share of missed deadlines above which the work is ended safely, as by a stop; '
+        text='share of missed deadlines above which the node stops safely, as by ~/stop; '
         '1 = never',
     ),
 )
@@ -68,7 +68,7 @@ TF_RATE = Parameter(
     high=100.0,
     unit='Hz',
     read_only=True,
-    text='messages a second of the frames',
+    text='publication rate of the frames',
 )
 LOCKSTEP_TIMEOUT = Parameter(
     name='lockstep_timeout',
@@ -76,12 +76,12 @@ LOCKSTEP_TIMEOUT = Parameter(
     low=0.01,
     high=60.0,
     unit='s',
-    text='longest wait, by a steady clock, for the answer to a step, with use_sim_time',
+    text='maximum wait for the answer to a step, in wall-clock time, with use_sim_time',
 )
 RATE_FACTOR = Parameter(
     name='rate_factor',
     default=1.0,
     low=0.01,
     high=100.0,
-    text='simulated seconds in a second; only with use_sim_time',
+    text='real-time factor; only with use_sim_time',
 )

@@ -25,7 +25,7 @@ RATE = Parameter(
     high=2000.0,
     unit='Hz',
     read_only=True,
-    text='turns of the loop a second',
+    text='loop rate',
 )
 LOOP_TABLE = (RATE, *OVERRUN)
 
@@ -75,7 +75,7 @@ class LoopNode(SuiteNode):
 
     def switch(self, *, on: bool) -> str:
         """Take work up, or stop, because somebody asked; return what to answer."""
-        return 'enabled' if on else 'stopped; ~/enable takes work up again'
+        return 'enabled' if on else 'stopped; ~/enable resumes'
 
     def wind_down(self) -> None:
         """Leave everything safe while the loop still runs."""

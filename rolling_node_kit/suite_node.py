@@ -134,7 +134,7 @@ class SuiteNode(LifecycleNode):
         in_real_time = not self.get_parameter('use_sim_time').value
         if priority and in_real_time and not take_priority(priority):
             self.get_logger().info(
-                'real-time priority is not allowed here; a busy machine will be felt'
+                'real-time priority is not permitted here; expect jitter under load'
             )
         if self.values['autostart'] and self._succeeds(self.trigger_configure):
             self._activation = self.create_timer(

@@ -185,4 +185,6 @@ class Plan:
         except (AttributeError, KeyError, TypeError, ValueError) as e:
             if isinstance(e, ParameterError):
                 raise
-            raise ParameterError(f'this is no plan: {type(e).__name__} {printable(e)}') from None
+            raise ParameterError(
+                f'this is not a plan: {type(e).__name__} {printable(e)}'
+            ) from None

@@ -74,13 +74,19 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Texts as they stand; the longest name of a command on the line of its help."""
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Texts as they stand, with defaults; the longest name of a command beside its help."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
         # argparse counts the names of commands without their indentation
         self._action_max_length = 4 + max(map(len, COMMANDS))
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        empty = action.default is None or action.default is False or action.default in ('', [])
+        if empty or 'default' in (action.help or ''):
+            return action.help
+        return super()._get_help_string(action)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -50,7 +50,7 @@ def checked_folder(folder: Path) -> Path:
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        raise ParameterError(f'--out: {str(there)!r} is no folder')
+        raise ParameterError(f'--out: {str(there)!r} is not a folder')
     if not os.access(there, os.W_OK | os.X_OK):
         raise ParameterError(f'--out: the folder {str(there)!r} is not writable')
     return folder
@@ -150,7 +150,7 @@ def read_result(path: Path) -> dict[str, Any]:
     except ParameterError:
         raise
     except (ValueError, RecursionError) as e:
-        raise ParameterError(f'{path}: is no JSON: {printable(e, 200)}') from None
+        raise ParameterError(f'{path}: is not JSON: {printable(e, 200)}') from None
     except MemoryError:
         raise ParameterError(f'{path}: does not fit into memory') from None
     try:
@@ -164,9 +164,9 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(out) < len(pairs):
         names = [name for name, _ in pairs]
         double = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'{quoted(double)} stands twice')
+        raise ValueError(f'duplicate key {quoted(double)}')
     return out
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f'{text} is no number')
+    raise ValueError(f'{text} is not a number')

@@ -32,8 +32,8 @@ def check_result(document: object) -> dict[str, Any]:
     known = isinstance(document, dict) and str(document.get('format', '')).startswith('rolling/')
     if not isinstance(document, dict) or not known or not isinstance(document.get('arrays'), dict):
         raise ParameterError(
-            'is no result of `rolling simulate` or `rolling plan` (entries `format` and `arrays` '
-            'are missing)'
+            'is not a result of `rolling simulate` or `rolling plan` (entries `format` and '
+            '`arrays` are missing)'
         )
     for name, (kind, needed) in ENTRIES.items():
         if name in document or needed:

@@ -48,14 +48,14 @@ def open_lock_file(folder: int, name: str) -> int:
     Raises
     ------
     OSError
-        It cannot be opened, or is no regular file.
+        It cannot be opened, or is not a regular file.
 
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     lock = os.open(name, flags, 0o600, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(lock).st_mode):
         os.close(lock)
-        raise OSError(f'{name} is no regular file')
+        raise OSError(f'{name} is not a regular file')
     return lock
 
 

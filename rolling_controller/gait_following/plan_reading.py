@@ -58,7 +58,7 @@ def read_gaits(
     still = (away < STILL) & (np.linalg.norm(rate, axis=1) < STILL)
     if not (still[0] and still[-1]):
         raise ParameterError(
-            'the plan is no sequence of gaits: the pendulum does not rest at its start and end'
+            'the plan is not a sequence of gaits: the pendulum does not rest at its start and end'
         )
     rests = np.flatnonzero(still)
     swings = [(a, b) for a, b in pairwise(rests.tolist()) if b > a + 1]
@@ -91,7 +91,7 @@ def _step(params: SphereParameters, plan: Plan, begin: int, end: int) -> GaitSte
         swing = swing_for(params, after - before, period)
     except ParameterError as error:
         raise ParameterError(
-            f'the plan is no sequence of gaits: from {start:.4g} s on, {error}'
+            f'the plan is not a sequence of gaits: from {start:.4g} s on, {error}'
         ) from None
     return GaitStep(
         start=start,
@@ -129,6 +129,6 @@ def _check(found: GaitSequence, plan: Plan, n: Array, part: slice) -> None:
         k = int(np.argmax(size))
         if not size[k] < FIT:
             raise ParameterError(
-                f'the plan is no sequence of gaits: {name} at {times[k]:.4g} s is '
+                f'the plan is not a sequence of gaits: {name} at {times[k]:.4g} s is '
                 f'{size[k]:.3g} off what swings would do'
             )

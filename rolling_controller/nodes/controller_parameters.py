@@ -20,7 +20,7 @@ EXECUTION = (
         high=2000.0,
         unit='Hz',
         read_only=True,
-        text='control steps a second',
+        text='control rate',
     ),
     Parameter(
         name='feedback_rate',
@@ -29,7 +29,7 @@ EXECUTION = (
         high=200.0,
         unit='Hz',
         read_only=True,
-        text='messages of feedback a second',
+        text='rate of action feedback',
     ),
     Parameter(
         name='open_loop',
@@ -51,7 +51,7 @@ EXECUTION = (
         low=0.001,
         high=60.0,
         unit='s',
-        text='difference, either way, between the stamp of a state and the clock of the node, '
+        text='difference between the stamp of a state and the clock of the node, '
         'beyond which the state is refused',
     ),
     Parameter(
@@ -59,7 +59,7 @@ EXECUTION = (
         default=0.3,
         low=0.0,
         high=100.0,
-        text='greatest norm of the error between state and start of the plan (m, rad, m/s, rad/s)',
+        text='maximum norm of the error between state and start of the plan (m, rad, m/s, rad/s)',
     ),
     Parameter(
         name='max_plan_duration',
@@ -75,7 +75,7 @@ EXECUTION = (
         low=0.0,
         high=3600.0,
         unit='s',
-        text='greatest difference between the stamp of a plan and now; stamp 0 is always accepted',
+        text='maximum difference between the stamp of a plan and now; stamp 0 is always accepted',
     ),
     Parameter(
         name='require_model_hash',
@@ -96,7 +96,7 @@ EXECUTION = (
         high=1.0,
         unit='s',
         read_only=True,
-        text='how long a margin of the contact may be negative',
+        text='time for which a contact margin may be negative',
     ),
     Parameter(
         name='settle_time',
@@ -104,7 +104,7 @@ EXECUTION = (
         low=0.0,
         high=60.0,
         unit='s',
-        text='time from the end of a plan to the judgement; what can hold the end goes on',
+        text='settling time after the end of a plan, with feedback if it can hold the end',
     ),
     Parameter(
         name='brake_time',
@@ -121,7 +121,7 @@ EXECUTION = (
         high=0.5,
         unit='s',
         read_only=True,
-        text='longest age of a state that is made up for by the model; 0 = off; not in sim time',
+        text='maximum state age compensated by prediction; 0 = off; not with use_sim_time',
     ),
     Parameter(
         name='command_delay',
@@ -130,15 +130,13 @@ EXECUTION = (
         high=0.1,
         unit='s',
         read_only=True,
-        text='time from a command to its effect, for the prediction',
+        text='actuation delay, for the prediction',
     ),
     *OVERRUN,
 )
 
 TABLE = (
     *EXECUTION,
-    Parameter(
-        name='frame_prefix', default='', read_only=True, text='put before the frame of the hand'
-    ),
+    Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *WEIGHTS,
 )

@@ -65,14 +65,14 @@ TABLE = (
         default='',
         choices=('', *EXPERIMENTS),
         read_only=True,
-        text='what is run',
+        text='experiment',
     ),
     Parameter(
         name='law',
         default='closed_loop',
         choices=('closed_loop', 'replay_balance', 'open_loop'),
-        text='of runs whose goal names none: with feedback; a flip-up replayed, then balanced; or '
-        'without feedback',
+        text='law of runs whose goal names none: closed loop; replay of a flip-up, then balance; '
+        'or open loop',
     ),
     Parameter(
         name='duration',
@@ -80,11 +80,9 @@ TABLE = (
         low=0.0,
         high=3600.0,
         unit='s',
-        text='time after which a run ends whose goal gives none; 0 = when it is cancelled',
+        text='duration of runs whose goal gives none; 0 = until cancelled',
     ),
-    Parameter(
-        name='frame_prefix', default='', read_only=True, text='put before the frame of the hand'
-    ),
+    Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *(entry for entry in EXECUTION if entry.name in SHARED),
 )
 

@@ -21,10 +21,10 @@ TABLE = (
         low=0.01,
         high=60.0,
         unit='s',
-        text='age of a cmd_vel beyond which the robot is to stand still',
+        text='age of a cmd_vel beyond which the robot is stopped',
     ),
     Parameter(
-        name='frame_prefix', default='', read_only=True, text='put before the frame base_link'
+        name='frame_prefix', default='', read_only=True, text='prefix of the frame base_link'
     ),
     *_OPTIONS.values(),
 )

@@ -15,7 +15,7 @@ KIND = RobotKind(
             low=0.0,
             high=100.0,
             unit='1/s^2',
-            text='from the error of the place to an acceleration',
+            text='position feedback gain',
         ),
         Option(
             name='velocity_gain',
@@ -23,7 +23,7 @@ KIND = RobotKind(
             low=0.0,
             high=100.0,
             unit='1/s',
-            text='from the error of the velocity to an acceleration',
+            text='velocity feedback gain',
         ),
         Option(
             name='torque_limit',
@@ -31,7 +31,7 @@ KIND = RobotKind(
             low=1e-6,
             high=1e6,
             unit='N m',
-            text='greatest torque of the drive',
+            text='maximum drive torque',
         ),
         Option(
             name='deadband',
@@ -39,7 +39,7 @@ KIND = RobotKind(
             low=1e-4,
             high=10.0,
             unit='m/s',
-            text='error of the velocity that begins no swing, when driven',
+            text='velocity dead band: smaller errors start no swing, when driven by cmd_vel',
         ),
     ),
 )

@@ -18,14 +18,14 @@ KIND = RobotKind(
             low=1e-3,
             high=100.0,
             unit='1/s',
-            text='from the error of the velocity to an acceleration, when driven',
+            text='velocity feedback gain, when driven by cmd_vel',
         ),
         Option(
             name='rate_limit',
             default=20.0,
             low=1e-3,
             high=1e4,
-            text='greatest rate of a mass on its rail, when driven (units of the rail a second)',
+            text='maximum rate of a mass on its rail (rail units per second), under cmd_vel',
         ),
     ),
 )

@@ -21,7 +21,7 @@ KIND = RobotKind(
             low=1e-6,
             high=100.0,
             unit='m/s',
-            text='greatest rolling rate delta',
+            text='maximum rolling rate delta',
         ),
         Option(
             name='spin_rate',
@@ -29,7 +29,7 @@ KIND = RobotKind(
             low=0.0,
             high=1e4,
             unit='rad/s',
-            text='greatest spin about the normal of the plane',
+            text='maximum spin about the normal of the plane',
         ),
     ),
 )

@@ -136,7 +136,7 @@ def _carry_out(job: Path) -> None:
         library = Library(job.stem, asked['compiler'], Target(*asked['target']))
         functions = [ca.Function.deserialize(text) for text in asked['functions']]
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        LOG.warning('%s is no job: %s', job, error)
+        LOG.warning('%s is not a job: %s', job, error)
         return
     if library.sound or library.failed:
         return

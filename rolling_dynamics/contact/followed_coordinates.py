@@ -197,7 +197,7 @@ def _middles(instants: Array, seen: Charted) -> Array:
 
 def _contact(system: RollingSystem) -> ContactSystem:
     if not isinstance(system, ContactSystem):
-        raise TypeError(f'{system.name} is no contact system')
+        raise TypeError(f'{system.name} is not a contact system')
     return system
 
 

@@ -121,7 +121,7 @@ def state_from_paper_view(
     off = float(np.linalg.norm(K1 @ w_rel - values['q_dot']))
     if not off <= ROLLING * max(float(np.linalg.norm(values['q_dot'])), 1e-9):
         raise ParameterError(
-            f'q_dot = {values["q_dot"].tolist()} is no rolling motion: {off:.3g} of it is '
+            f'q_dot = {values["q_dot"].tolist()} is not a rolling motion: {off:.3g} of it is '
             'sliding, Eq. (33)'
         )
     x = source.state.pack(

@@ -39,8 +39,8 @@ TABLE = (
     ),
     SLIP_SHARE,
     ROLLING_RESISTANCE,
-    _factor('inertia_factor', "by which the object's inertia is off, from ~/reset"),
-    _factor('resistance_factor', 'by which the rolling resistance is off, from ~/reset'),
+    _factor('inertia_factor', 'factor on the inertia of the object, applied at ~/reset'),
+    _factor('resistance_factor', 'factor on the rolling resistance, applied at ~/reset'),
 )
 
 

@@ -141,9 +141,9 @@ class PlantNode(CompilingNode, LoopNode):
     def switch(self, *, on: bool) -> str:
         """Take commands again, or brake."""
         if on:
-            return 'commands are taken'
+            return 'commands are accepted'
         self._command = None
-        return f'the {self.body} is braked; ~/enable takes commands again'
+        return f'the {self.body} is braked; ~/enable accepts commands again'
 
     def clean_up(self) -> None:
         """Forget the scenario."""
@@ -264,5 +264,5 @@ class PlantNode(CompilingNode, LoopNode):
             message, self._refused = self._refused, ''
             return WARN, message, values
         if not self.enabled:
-            return WARN, 'stopped: commands are not taken', values
+            return WARN, 'stopped: commands are ignored', values
         return OK, 'rolling', values

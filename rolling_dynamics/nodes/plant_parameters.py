@@ -16,7 +16,7 @@ SLIP_SHARE = Parameter(
     low=0.0,
     high=1.0,
     read_only=True,
-    text='kinetic over static friction',
+    text='ratio of kinetic to static friction',
 )
 ROLLING_RESISTANCE = Parameter(
     name='rolling_resistance',
@@ -25,7 +25,7 @@ ROLLING_RESISTANCE = Parameter(
     high=1.0,
     unit='m s/rad',
     read_only=True,
-    text='torque against rolling over normal force and rate',
+    text='rolling resistance: torque per normal force and rate of rolling',
 )
 
 
@@ -45,7 +45,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             high=2000.0,
             unit='Hz',
             read_only=True,
-            text='steps a second, and messages a second of the states',
+            text='simulation rate and publication rate of the states',
         ),
         Parameter(
             name='contact_rate',
@@ -54,7 +54,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             high=1000.0,
             unit='Hz',
             read_only=True,
-            text='messages a second of contact wrench, joints and the like',
+            text='publication rate of contact wrench, joints and other contact topics',
         ),
         TF_RATE,
         Parameter(
@@ -64,7 +64,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             high=60.0,
             unit='Hz',
             read_only=True,
-            text='messages a second of markers and contact state',
+            text='publication rate of markers and contact state',
         ),
         RATE_FACTOR,
         Parameter(
@@ -84,13 +84,13 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             high=5.0,
             unit='s',
             read_only=True,
-            text=f'time constant with which an uncommanded {body} comes to rest',
+            text=f'time constant of braking while the {body} has no command',
         ),
         Parameter(
             name='frame_prefix',
             default='',
             read_only=True,
-            text='put before every other frame, so that two robots do not collide',
+            text='prefix of every other frame, so that the frames of two robots differ',
         ),
     )
 

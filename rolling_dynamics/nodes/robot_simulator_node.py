@@ -27,8 +27,8 @@ from sensor_msgs.msg import JointState
 TABLE = (
     *plant_parameters('robot', 500.0),
     *perturbation_parameters(
-        'shift of the robot on the floor at ~/reset',
-        'turn of the robot, with all that is in it, about its own axes at ~/reset',
+        'offset of the robot on the floor at ~/reset',
+        'rotation of the robot, with all that is in it, about its own axes at ~/reset',
     ),
     Parameter(
         name='motion',

@@ -26,8 +26,8 @@ from rolling_node_kit.process import run_node
 TABLE = (
     *plant_parameters('hand', 1000.0),
     *perturbation_parameters(
-        'shift of the contact point on the hand at ~/reset, in its chart',
-        'turn of the object about its own axes at ~/reset',
+        'offset of the contact point on the hand at ~/reset, in its chart',
+        'rotation of the object about its own axes at ~/reset',
     ),
     Parameter(
         name='publish_estimate',

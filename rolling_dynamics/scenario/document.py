@@ -29,7 +29,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, str):
                 raise ScenarioError(f'{_place(key_node)}: a name is needed as key, got {key!r}')
             if key in seen:
-                raise ScenarioError(f'{_place(key_node)}: {key!r} stands twice; keep one of them')
+                raise ScenarioError(f'{_place(key_node)}: duplicate key {key!r}; keep one of them')
             seen.add(key)
         return super().construct_mapping(node, deep)
 

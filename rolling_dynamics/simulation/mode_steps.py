@@ -69,7 +69,7 @@ class ModeSteps:
                 s, events = self._after(s, guard, u), events + 1
             if events > AT_ONCE:
                 raise SimulationError(
-                    f'at t = {s.t:.9g} s the modes change without end: the contact chatters '
+                    f'at t = {s.t:.9g} s the modes change without limit: the contact chatters '
                     f'({s.mode})'
                 )
         return s

@@ -180,7 +180,7 @@ class Run:
         self._changed = t
         if self._changes > AT_ONCE:
             raise SimulationError(
-                f'at t = {t:.9g} s the modes change without end: the contact chatters '
+                f'at t = {t:.9g} s the modes change without limit: the contact chatters '
                 f'({self._mode})'
             )
         after = transition(MotionState(t=t, x=x, mode=self._mode, p=self._p), self._control(t, x))

@@ -31,14 +31,14 @@ CAMERA_POSE = (
         name='camera_frame',
         default='camera',
         read_only=True,
-        text='frame_id that images must have',
+        text='required frame_id of images',
     ),
     Parameter(
         name='markers',
         default=[x for marker in MARKERS for x in marker],
         unit='m',
         read_only=True,
-        text='places of the markers on the object, x y z one after another',
+        text='marker positions on the object: x y z of each in turn',
     ),
 )
 

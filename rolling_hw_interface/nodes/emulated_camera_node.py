@@ -32,16 +32,16 @@ TABLE = (
         name='truth_topic',
         default='object/ground_truth',
         read_only=True,
-        text='where the object truly is',
+        text='topic of the ground-truth pose of the object',
     ),
     Parameter(
-        name='seed', default=-1, low=-1, read_only=True, text='of all chance; -1 = of the time'
+        name='seed', default=-1, low=-1, read_only=True, text='random seed; -1 = from the clock'
     ),
     Parameter(
         name='fault',
         default='none',
         choices=CAMERA_FAULTS,
-        text='fault that is put in while it runs',
+        text='injected fault',
     ),
     *CAMERA_POSE,
     *CAMERA_TABLE,

@@ -60,22 +60,24 @@ TABLE = (
     SLIP_SHARE,
     ROLLING_RESISTANCE,
     Parameter(
-        name='seed', default=-1, low=-1, read_only=True, text='of all chance; -1 = of the time'
+        name='seed', default=-1, low=-1, read_only=True, text='random seed; -1 = from the clock'
     ),
     Parameter(
         name='fault',
         default='none',
         choices=MOTOR_FAULTS,
-        text='fault that is put in while it runs',
+        text='injected fault',
     ),
-    Parameter(name='fault_joint', default=0, low=0, high=2, text='joint that has it, from 0'),
+    Parameter(
+        name='fault_joint', default=0, low=0, high=2, text='index of the faulty joint, from 0'
+    ),
     Parameter(
         name='perturbation_position',
         default=0.0,
         low=-1.0,
         high=1.0,
         unit='m',
-        text='shift of the object along the plate at ~/reset',
+        text='offset of the object along the plate at ~/reset',
     ),
     Parameter(
         name='perturbation_rotation',
@@ -83,7 +85,7 @@ TABLE = (
         low=-3.2,
         high=3.2,
         unit='rad',
-        text='turn of the object about y at ~/reset',
+        text='rotation of the object about y at ~/reset',
     ),
     Parameter(
         name='held',
@@ -93,7 +95,7 @@ TABLE = (
     Parameter(
         name='release_at_command',
         default=False,
-        text='what is held is let go at the first hand/accel_command after ~/reset',
+        text='release a held object at the first hand/accel_command after ~/reset',
     ),
     Parameter(
         name='truth_rate',
@@ -102,7 +104,7 @@ TABLE = (
         high=2000.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of hand/ground_truth',
+        text='publication rate of hand/ground_truth',
     ),
     RATE_FACTOR,
     LOCKSTEP_TIMEOUT,
@@ -111,14 +113,14 @@ TABLE = (
         default=1.0,
         low=0.1,
         high=10.0,
-        text="by which the object's inertia is off, from ~/reset",
+        text='factor on the inertia of the object, applied at ~/reset',
     ),
     Parameter(
         name='resistance_factor',
         default=1.0,
         low=0.1,
         high=10.0,
-        text='by which friction of rolling and in the drives is off, from ~/reset',
+        text='factor on rolling friction and joint friction, applied at ~/reset',
     ),
     WORLD_FRAME,
     FRAME_PREFIX,
@@ -285,7 +287,11 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
 
     def switch(self, *, on: bool) -> str:
         """Take commands again, or let the amplifiers brake."""
-        return 'commands are taken' if on else 'the amplifiers brake; ~/enable takes commands'
+        return (
+            'commands are accepted'
+            if on
+            else 'the amplifiers brake; ~/enable accepts commands again'
+        )
 
     def clean_up(self) -> None:
         """Forget the plant."""

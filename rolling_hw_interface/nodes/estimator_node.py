@@ -74,14 +74,14 @@ TABLE = (
         high=1.0,
         unit='s',
         read_only=True,
-        text='shortest time from an exposure to the arrival of its pose; `rolling calibrate`',
+        text='minimum latency from exposure to arrival of the pose; see `rolling calibrate`',
     ),
     Parameter(
         name='clock',
         default='camera',
         choices=('camera', 'host'),
         read_only=True,
-        text='whose clock stamps the images',
+        text='clock that stamps the images',
     ),
     Parameter(
         name='encoder_wander',
@@ -90,7 +90,7 @@ TABLE = (
         high=1e5,
         unit='rad/s^2.5',
         read_only=True,
-        text='white jerk of the joints that commands do not tell',
+        text='process noise: unmodelled joint jerk',
     ),
     Parameter(
         name='vision_timeout',
@@ -98,7 +98,7 @@ TABLE = (
         low=0.005,
         high=5.0,
         unit='s',
-        text='age of the last image beyond which no state of the object is published',
+        text='age of the last image beyond which the object state is not published',
     ),
     Parameter(
         name='command_timeout',
@@ -106,7 +106,7 @@ TABLE = (
         low=0.002,
         high=1.0,
         unit='s',
-        text='age of a command beyond which it is not counted on',
+        text='age beyond which a command is no longer used',
     ),
     Parameter(
         name='contact_rate',
@@ -115,7 +115,7 @@ TABLE = (
         high=1000.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of contact coordinates',
+        text='publication rate of the contact coordinates',
     ),
     Parameter(
         name='state_rate',
@@ -124,7 +124,7 @@ TABLE = (
         high=100.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of the contact state; another mode is told at once',
+        text='publication rate of the contact state; mode changes are published immediately',
     ),
     TF_RATE,
     WORLD_FRAME,

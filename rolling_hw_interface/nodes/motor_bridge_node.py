@@ -77,7 +77,7 @@ TABLE = (
         name='command_topic',
         default='',
         read_only=True,
-        text='where commands go; empty = the usual topic of that kind',
+        text='command topic; empty = default topic of the command interface',
     ),
     Parameter(
         name='publish_joint_states',
@@ -92,7 +92,7 @@ TABLE = (
         high=2000.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of joint_states',
+        text='publication rate of joint_states',
     ),
     Parameter(
         name='publish_frames',
@@ -272,7 +272,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
             t = self._seconds(self.now())
             if on:
                 self._bridge.enable(t)
-                return 'commands are taken'
+                return 'commands are accepted'
             self._bridge.stop(t)
         return f'at rest within {self._bridge.settings.stop_time:g} s; ~/enable takes commands'
 

@@ -42,13 +42,13 @@ TABLE = (
         default='markers',
         choices=tuple(INPUTS),
         read_only=True,
-        text='what comes: places of markers, poses, or poses with covariance',
+        text='input type: marker positions, poses, or poses with covariance',
     ),
     Parameter(
         name='input_topic',
         default='camera/markers',
         read_only=True,
-        text='where it comes from',
+        text='input topic',
     ),
     *CAMERA_POSE,
     Parameter(
@@ -58,7 +58,7 @@ TABLE = (
         high=0.1,
         unit='m',
         read_only=True,
-        text='largest rms of a fit of the markers that is believed',
+        text='maximum rms residual of a marker fit; beyond it an image is rejected',
     ),
     Parameter(
         name='marker_noise',
@@ -76,7 +76,7 @@ TABLE = (
         high=0.1,
         unit='m',
         read_only=True,
-        text='standard deviation of a pose that comes without covariance',
+        text='position standard deviation of a pose without covariance',
     ),
     Parameter(
         name='angle_noise',
@@ -85,7 +85,7 @@ TABLE = (
         high=1.0,
         unit='rad',
         read_only=True,
-        text='standard deviation of its attitude',
+        text='attitude standard deviation of a pose without covariance',
     ),
     Parameter(
         name='image_timeout',
@@ -93,7 +93,7 @@ TABLE = (
         low=0.005,
         high=10.0,
         unit='s',
-        text='time without a pose after which the diagnostics say so',
+        text='time without a pose after which diagnostics report an error',
     ),
     Parameter(
         name='tf_rate',
@@ -102,7 +102,7 @@ TABLE = (
         high=100.0,
         unit='Hz',
         read_only=True,
-        text='messages a second of the frame object_measured; 0 = none',
+        text='publication rate of the frame object_measured; 0 = off',
     ),
     WORLD_FRAME,
     FRAME_PREFIX,
@@ -219,12 +219,14 @@ class VisionBridgeNode(SuiteNode):
 
     def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._enabled, response.success = request.data, True
-        response.message = 'images are taken' if request.data else 'images are not taken'
+        response.message = (
+            'vision input is enabled' if request.data else 'vision input is disabled'
+        )
         return response
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._enabled, response.success = False, True
-        response.message = 'images are not taken; ~/enable takes them again'
+        response.message = 'vision input is disabled; ~/enable enables it'
         return response
 
     def health(self) -> Health:
@@ -235,7 +237,7 @@ class VisionBridgeNode(SuiteNode):
         self._fresh.timeout = self.values['image_timeout']
         refused, self._refused = self._refused, ''
         if not self._enabled:
-            return WARN, 'stopped: images are not taken', values
+            return WARN, 'stopped: vision input is disabled', values
         if self._fresh.expired(self._seconds()):
             why = f' ({refused})' if refused else ''
             return ERROR, f'no pose for {self.values["image_timeout"]:g} s{why}', values

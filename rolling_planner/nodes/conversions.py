@@ -95,7 +95,7 @@ def named_values(what: str, names: Sequence[str], values: Sequence[float]) -> di
     out: dict[str, float] = {}
     for name, value in zip(names, values, strict=True):
         if name in out:
-            raise ParameterError(f'{what}_names: {quoted(name)} stands twice')
+            raise ParameterError(f'{what}_names: duplicate name {quoted(name)}')
         if not math.isfinite(value):
             raise ParameterError(f'{what}_values: {quoted(name)} must be finite, got {value!r}')
         out[name] = float(value)

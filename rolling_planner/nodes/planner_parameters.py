@@ -26,36 +26,40 @@ TABLE = (
         name='method',
         default='hermite_simpson',
         choices=tuple(METHODS),
-        text='collocation, where a goal names no planner_id',
+        text='collocation scheme if a goal has no planner_id',
     ),
     Parameter(
-        name='segments', default=25, low=2, high=1600, text='segments of the first, coarsest plan'
+        name='segments',
+        default=25,
+        low=2,
+        high=1600,
+        text='number of segments of the first, coarsest grid',
     ),
     Parameter(
         name='refinements',
         default=4,
         low=0,
         high=8,
-        text='how often the number of segments may be doubled',
+        text='maximum number of times that the segments are doubled',
     ),
     Parameter(
         name='goal_tolerance',
         default=1e-3,
         low=1e-9,
         high=10.0,
-        text='greatest goal error of a plan in simulation, where a goal names no tolerances',
+        text='maximum goal error of a simulated plan if a goal has no tolerances',
     ),
     Parameter(
         name='normal_force_min',
         default=0.05,
         low=0.0,
         high=10.0,
-        text='least normal force as a share of the weight of the object',
+        text='minimum normal force as a share of the weight of the object',
     ),
     Parameter(
         name='quiet_ends',
         default=True,
-        text='whether controls are zero at start and end: a late last command then does little',
+        text='whether controls are zero at start and end, so that a late last command does little',
     ),
     Parameter(
         name='sample_rate',
@@ -63,7 +67,7 @@ TABLE = (
         low=10.0,
         high=2000.0,
         unit='Hz',
-        text='samples a second, at least, in the plan of a rolling robot',
+        text='minimum sample rate of the plan of a rolling robot',
     ),
     Parameter(
         name='time_budget',
@@ -71,7 +75,7 @@ TABLE = (
         low=0.01,
         high=3600.0,
         unit='s',
-        text='planning time where a goal names none',
+        text='planning time if a goal has no time_budget',
     ),
     Parameter(
         name='state_timeout',
@@ -79,7 +83,7 @@ TABLE = (
         low=0.05,
         high=10.0,
         unit='s',
-        text='how long to wait for a state where a goal names no start',
+        text='maximum wait for a state if a goal has no start',
     ),
     Parameter(name='world_frame', default='world', read_only=True, text='name of the world frame'),
 )

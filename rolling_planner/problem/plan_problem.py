@@ -156,7 +156,7 @@ class PlanProblem:
             ('refinements', self.refinements, 0),
         ):
             if not (isinstance(count, int) and count >= least):
-                raise ParameterError(f'{name} must be a whole number from {least}, got {count!r}')
+                raise ParameterError(f'{name} must be an integer, at least {least}, got {count!r}')
         if not self.time_budget > 0:
             raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
         self._check_names()

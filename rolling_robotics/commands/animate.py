@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'draw a moving picture of a simulation, a plan or a recording'
+HELP = 'animate a simulation, a plan or a recording'
 DESCRIPTION = """\
 Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG: the
 bodies with their surfaces, contact frames, the contact's path on both surfaces, the contact force
@@ -28,12 +28,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='*.gif, *.mp4 or *.png',
     )
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
-    parser.add_argument('--rate', type=float, default=20, help='pictures a second, 20')
-    parser.add_argument('--speed', type=float, default=1, help='times as fast as it was, 1')
-    parser.add_argument('--width', type=int, default=640, help='width in pixels, 640')
-    parser.add_argument('--at', type=float, metavar='TIME', help='time of a *.png, the middle')
-    parser.add_argument('--azimuth', type=float, default=-60, help='of the viewer in degrees, -60')
-    parser.add_argument('--elevation', type=float, default=28, help='of the viewer in degrees, 28')
+    parser.add_argument('--rate', type=float, default=20, metavar='HZ', help='frame rate')
+    parser.add_argument('--speed', type=float, default=1, help='playback speed')
+    parser.add_argument('--width', type=int, default=640, help='width in pixels')
+    parser.add_argument(
+        '--at', type=float, metavar='TIME', help='time of a *.png (default: the middle)'
+    )
+    parser.add_argument(
+        '--azimuth', type=float, default=-60, help='azimuth of the view in degrees'
+    )
+    parser.add_argument(
+        '--elevation', type=float, default=28, help='elevation of the view in degrees'
+    )
     parser.add_argument(
         '--no-strips', action='store_true', help='leave out the curves below the picture'
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ('camera', 'joints', 'object', 'sliding')
-HELP = 'find camera pose, latency, friction and inertia from a recording'
+HELP = 'identify camera pose, latency, friction and inertia from a recording'
 DESCRIPTION = """\
-Find numbers of the laboratory from recorded topics, and write them as parameters of the nodes.
+Identify model parameters from recorded topics, and write them as parameters of the nodes.
 
 camera: pose of the camera, offset of its clock and latency of its images. Fix the markers' body to
 the hand, at the place --mount says, move the arm, and record robot_joint_states and
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('recording', metavar='RECORDING', type=Path, help='folder or MCAP file')
     parser.add_argument('kind', metavar='KIND', choices=KINDS, help=', '.join(KINDS))
     parser.add_argument(
-        '--params', metavar='FILE.yaml', type=Path, help='parameters of the nodes in use'
+        '--params', metavar='FILE.yaml', type=Path, help='node parameters that were in use'
     )
     parser.add_argument(
         '--mount',
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=float,
         metavar=('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW'),
         default=[0, 0, 0, 0, 0, 0, 1],
-        help="pose of the markers' body in the hand; the hand itself by default",
+        help='pose of the marker body in the hand (default: identity)',
     )
     parser.add_argument('--scenario', metavar='SCENARIO', help='scenario with the object')
     parser.add_argument('--out', metavar='FILE.yaml', type=Path, help='write the parameters')

@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 
 HELP = 'check scenario files without running them'
 DESCRIPTION = """\
-Read scenario files, with their sections `plan` and `sweep` if they are there, and say what is
-wrong: the path of the entry, what was given, and what would do. What may be and is hardly meant,
-such as a ball of 100 m, is asked and does not change the exit status."""
+Validate scenario files, with their sections `plan` and `sweep` if present. Each error names the
+path of the entry, the value given and what is allowed. Values that are allowed but unlikely, such
+as a ball of 100 m, are questioned and do not change the exit status."""
 EXAMPLE = '  rolling check spinning_plate my_scenario.yaml'
 
 

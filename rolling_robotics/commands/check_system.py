@@ -29,9 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=float,
         default=0.5,
         metavar='T',
-        help='simulated time in s (default: 0.5)',
+        help='simulated time in s',
     )
-    parser.add_argument('--seed', type=int, default=0, help='random seed (default: 0)')
+    parser.add_argument('--seed', type=int, default=0, help='random seed')
 
 
 def run(args: Namespace) -> int:

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 HELP = 'compile what a scenario evaluates, so that its next runs are fast'
 DESCRIPTION = """\
 Simulate a scenario, plan it if it has a section `plan`, and wait until everything that was
-evaluated is there as machine code. The other commands do not wait: what they evaluate is compiled
-in the background, also after they have ended, and later runs use it.
+evaluated is compiled. The other commands do not wait: what they evaluate is compiled in the
+background, also after they have ended, and later runs use it.
 
 The environment variable ROLLING_COMPILE chooses: `behind` (default), `now` (before anything is
 evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:

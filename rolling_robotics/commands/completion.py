@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-HELP = 'print what makes a shell complete commands and options'
+HELP = 'print a shell completion script'
 DESCRIPTION = """\
 Print a script that has the shell complete commands, options and files after TAB. It is written
 once from the commands' own parser; completing starts no program. Needs shtab (`pip install shtab`,

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
     )
-    parser.add_argument('--depth', type=int, default=5, help='greatest depth of brackets, 5')
+    parser.add_argument('--depth', type=int, default=5, help='maximum depth of the brackets')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the report')
 
 

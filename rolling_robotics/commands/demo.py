@@ -30,36 +30,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='FOLDER',
         type=Path,
         default=Path('build', 'demo'),
-        help='folder for figure and recording, build/demo by default',
+        help='folder for figure and recording',
     )
     parser.add_argument(
         '--hardware',
         choices=(SIMULATED, EMULATED, REAL),
         default='',
-        help='of an experiment of the laboratory: a simulated hand (the usual one), or arm, '
-        'motors and camera emulated behind the topics of hardware',
+        help='laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
+        'behind the topics of hardware (default: simulated)',
     )
     parser.add_argument(
         '--trials',
         type=int,
         default=0,
         metavar='N',
-        help='trials under feedback of an experiment of the laboratory; 12 by default',
+        help='laboratory experiments only: number of closed-loop trials (default: 12)',
     )
     parser.add_argument(
         '--rate',
         type=float,
         default=0.0,
         metavar='HZ',
-        help='turns a second of the loops of emulated hardware by the clock; 1000 by default, '
-        '250 with fewer than 4 processors',
+        help='loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
+        'fewer than 4 processors)',
     )
     parser.add_argument(
         '--simulated-time',
         action=BooleanOptionalAction,
         default=None,
-        help='plant and controller take turns, whatever else the machine does; by default only '
-        'where no real-time priority is allowed, in the laboratory also on a busy machine',
+        help='run plant and controller in lockstep on simulated time (default: only where no '
+        'real-time priority is permitted, and for laboratory experiments on a busy machine)',
     )
 
 

@@ -36,8 +36,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--compare',
         action='store_true',
-        help='where a system has several ways to plan, such as the gaits of a pendulum_sphere: '
-        'plan in each, and print time, energy, peak torque and friction',
+        help='systems with several planners only (pendulum_sphere): run each, and print time, '
+        'energy, peak torque and friction',
     )
 
 

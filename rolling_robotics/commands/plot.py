@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan to draw beside it')
     parser.add_argument('--scenario', metavar='SCENARIO', type=Path, help=SCENARIO_HELP)
-    parser.add_argument('--format', choices=FORMATS, default='png', help='png by default')
+    parser.add_argument('--format', choices=FORMATS, default='png', help='file format')
 
 
 def run(args: Namespace) -> int:
@@ -80,7 +80,7 @@ def _read_plan(path: Path, system: str) -> dict[str, object]:
 
     plan = read_result(path)
     if 'plan' not in plan or plan['system'] != system:
-        raise ParameterError(f'--plan: {path} is no plan of the system {system!r}')
+        raise ParameterError(f'--plan: {path} is not a plan of the system {system!r}')
     return plan
 
 

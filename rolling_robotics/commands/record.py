@@ -16,13 +16,15 @@ EXAMPLE = """\
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('topics', metavar='TOPIC', nargs='*', help='topics; every one if none')
+    parser.add_argument(
+        'topics', metavar='TOPIC', nargs='*', help='topics to record (default: all)'
+    )
     parser.add_argument(
         '--out',
         metavar='FOLDER',
         type=Path,
         default=Path('build', 'recording'),
-        help='folder of the recording, build/recording; a new one beside it if it exists',
+        help='folder of the recording; a number is appended if it exists',
     )
     parser.add_argument('--namespace', default='', help='namespace of the topics')
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rolling_robotics.nodes.recorded import Recorded
 
-SCENARIO_HELP = 'scenario of a recording, if it is none of those that come with the suite'
+SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come with the suite'
 
 
 def is_recording(path: Path) -> bool:

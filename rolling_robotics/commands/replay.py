@@ -14,7 +14,7 @@ recorded, give it the recorded states one after the other, and compare its comma
 were sent: an experiment in simulated time gives them again bit by bit. Where an estimator was
 recorded with its inputs and its log (estimator/steps, estimator/settings), its estimates are
 computed again too, and so are the commands of the laboratory from the log of its controller
-(controller/steps, controller/settings); those come out bit by bit by the clock as well.
+(controller/steps, controller/settings); those match bit by bit in wall-clock time too.
 
 A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
 is not opened unless --scenario gives it.

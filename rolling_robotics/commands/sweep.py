@@ -42,11 +42,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='entry and its range, or its values: ENTRY=A,B,C; may be given several times',
     )
     parser.add_argument('--samples', metavar='N', type=int, help='draw N points from the ranges')
-    parser.add_argument('--seed', metavar='S', type=int, default=0, help='of the samples, 0')
     parser.add_argument(
-        '--scheduler', metavar='ADDRESS', help='of Dask; local processes if left out'
+        '--seed', metavar='S', type=int, default=0, help='random seed of the samples'
     )
-    parser.add_argument('--workers', metavar='N', type=int, help='local processes, one a core')
+    parser.add_argument(
+        '--scheduler',
+        metavar='ADDRESS',
+        help='address of a Dask scheduler (default: local processes)',
+    )
+    parser.add_argument(
+        '--workers',
+        metavar='N',
+        type=int,
+        help='number of local processes (default: one per core)',
+    )
 
 
 def run(args: Namespace) -> int:

@@ -25,19 +25,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('file', metavar='FILE', type=Path, nargs='?', help='result or recording')
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
-    parser.add_argument('--port', type=int, default=8080, help='port, 8080; 0 for any')
-    parser.add_argument('--host', default='127.0.0.1', help='address, 127.0.0.1: this machine')
-    parser.add_argument('--speed', type=float, default=1, help='times as fast as it was, 1')
-    parser.add_argument('--namespace', default='', help='namespace of the nodes, if live')
+    parser.add_argument('--port', type=int, default=8080, help='port; 0 for any free one')
     parser.add_argument(
-        '--frame-prefix', metavar='PREFIX', default='', help='of the frames of the robot'
+        '--host', default='127.0.0.1', help='address to listen on; 127.0.0.1 is this machine only'
+    )
+    parser.add_argument('--speed', type=float, default=1, help='playback speed')
+    parser.add_argument('--namespace', default='', help='live view only: namespace of the nodes')
+    parser.add_argument(
+        '--frame-prefix', metavar='PREFIX', default='', help='prefix of the frames of the robot'
     )
     parser.add_argument(
         '--history',
         metavar='SECONDS',
         type=float,
         default=30,
-        help='time that can be looked at again, if live; 30',
+        help='live view only: time that can be replayed',
     )
 
 

@@ -119,10 +119,10 @@ class Recorded:
             values = json.loads(message.data)
         except (ValueError, RecursionError) as error:
             raise ParameterError(
-                f'{self.path}: {name} is no JSON: {printable(error, 200)}'
+                f'{self.path}: {name} is not JSON: {printable(error, 200)}'
             ) from None
         if not isinstance(values, dict):
-            raise ParameterError(f'{self.path}: {name} is no mapping: {quoted(values)}')
+            raise ParameterError(f'{self.path}: {name} is not a mapping: {quoted(values)}')
         return values
 
     def _checked(
@@ -141,8 +141,8 @@ class Recorded:
         found = find_installed(name)
         if found is None:
             raise ParameterError(
-                f'{self.path}: was made with the scenario {quoted(name)}, which is none of those '
-                'that are installed with the suite; a file that a recording names is not opened, '
+                f'{self.path}: was made with the scenario {quoted(name)}, which is not installed '
+                'with the suite; a file that a recording names is not opened, '
                 'give it with --scenario FILE'
             )
         return found

@@ -37,7 +37,7 @@ TABLE = (
         name='folder',
         default='',
         read_only=True,
-        text='folder of the recording; a new one beside it if it exists',
+        text='folder of the recording; a number is appended if it exists',
     ),
     Parameter(
         name='topics',
@@ -51,7 +51,7 @@ TABLE = (
         low=1,
         high=100_000,
         read_only=True,
-        text='messages of a topic that may wait to be taken',
+        text='queue depth of each topic',
     ),
     Parameter(
         name='longest_queue',
@@ -59,7 +59,7 @@ TABLE = (
         low=10,
         high=10_000_000,
         read_only=True,
-        text='messages that may wait to be written',
+        text='queue depth of the writer',
     ),
     Parameter(
         name='scan_period',
@@ -68,7 +68,7 @@ TABLE = (
         high=10.0,
         unit='s',
         read_only=True,
-        text='time between two looks for topics that came',
+        text='period of the search for new topics',
     ),
     *(entry for entry in OVERRUN if entry.name != 'overrun_abort'),
 )

@@ -43,7 +43,7 @@ def message_class(kind: str) -> type:
     """
     found = MESSAGE_NAME.fullmatch(kind)
     if found is None:
-        raise ParameterError(f'type {quoted(kind)} is no name such as std_msgs/msg/String')
+        raise ParameterError(f'type {quoted(kind)} is not a name such as std_msgs/msg/String')
     package, name = found.groups()
     if not any(name in _listed(share, package) for share in share_folders()):
         raise ParameterError(f'type {quoted(kind)} is not known here; the ament index lacks it')

@@ -98,7 +98,7 @@ class RecordingFile:
         self.loss = self._told()
         if not any(sum(f.contents.counts.values()) for f in self._files) and self.loss:
             self._stack.close()
-            raise ParameterError(f'{path}: is no recording that can be read: {self.loss}')
+            raise ParameterError(f'{path}: is not a readable recording: {self.loss}')
 
     def __enter__(self) -> RecordingFile:  # noqa: PYI034  Self needs Python 3.11
         """Return the recording."""
@@ -178,7 +178,7 @@ class RecordingFile:
             return _File(file, size, scan(file, size))
         except DamageError:
             raise ParameterError(
-                f'{path}: is no recording that can be read: it is no MCAP; `rolling record` and '
+                f'{path}: is not a readable recording: it is not MCAP; `rolling record` and '
                 '`ros2 bag record` make one'
             ) from None
 
@@ -226,7 +226,7 @@ def _files(path: Path, folder: Path) -> list[Path]:
     if not found:
         hint = '; it is in SQLite, `ros2 bag convert` makes MCAP of it' * any(folder.glob('*.db3'))
         raise ParameterError(
-            f'{path}: is no recording that can be read: there is no file *.mcap{hint}; '
+            f'{path}: is not a readable recording: there is no file *.mcap{hint}; '
             '`rolling record` and `ros2 bag record` make one'
         )
     metadata = folder / METADATA

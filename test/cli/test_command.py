@@ -74,10 +74,10 @@ def test_version(rolling):
         ),
         (
             ['simulate', 'none.yaml', '--out', '/dev/null/x/y.json'],
-            "--out: '/dev/null' is no folder",
+            "--out: '/dev/null' is not a folder",
         ),
         (['plan', 'none.yaml', '--out', 'no/x.json'], "no file 'none.yaml'"),
-        (['plot', 'none.json', '--out', '/dev/null'], "--out: '/dev/null' is no folder"),
+        (['plot', 'none.json', '--out', '/dev/null'], "--out: '/dev/null' is not a folder"),
         (['animate', 'none.json', '--out', '-'], r"--out: a file \*.gif is needed, got '-'"),
         (['plot', 'none.json'], 'none.json: cannot be read'),
         (['check', 'none.yaml'], "no file 'none.yaml', and no example"),

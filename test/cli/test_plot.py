@@ -54,9 +54,9 @@ def test_all_figures_beside_the_file(rolling, result):
 def test_bad_files(rolling, tmp_path, result):
     bad = tmp_path / 'bad.json'
     for text, words in (
-        ('{', 'is no JSON'),
-        ('[]', 'is no result'),
-        ('{"format": "other"}', 'is no result'),
+        ('{', 'is not JSON'),
+        ('[]', 'is not a result'),
+        ('{"format": "other"}', 'is not a result'),
         ('{"format": "rolling/simulation", "arrays": {}}', 'damaged'),
     ):
         bad.write_text(text)

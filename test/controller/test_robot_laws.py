@@ -153,7 +153,7 @@ def test_plan_that_is_no_sequence_of_gaits_is_refused(tmp_path):
     where = made.system.state.slice('contact')
     states = made.plan.states.copy()
     states[:, where] *= 1.1
-    with pytest.raises(ParameterError, match='no sequence of gaits: contact at'):
+    with pytest.raises(ParameterError, match='not a sequence of gaits: contact at'):
         made.laws.follow(dataclasses.replace(made.plan, states=states))
     half = len(made.plan.times) // 8
     cut = {k: getattr(made.plan, k)[:half] for k in ('times', 'states', 'controls')}

@@ -249,5 +249,5 @@ def test_sliding_is_no_paper_view():
     x = ball_state(system, w_HO_H=[1, 2, 0], q_HO=[np.cos(np.pi / 4), 0, np.sin(np.pi / 4), 0])
     s = paper_view(system, p, x)
     s[-2] += 0.5
-    with pytest.raises(ParameterError, match='no rolling motion'):
+    with pytest.raises(ParameterError, match='not a rolling motion'):
         state_from_paper_view(system, p, s)

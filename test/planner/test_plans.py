@@ -428,7 +428,7 @@ def test_a_plan_survives_json():
     np.testing.assert_array_equal(again.states, plan.states)
     assert again.report == plan.report
     assert plan.contact_wrenches.shape == (len(plan.times), 6)
-    with pytest.raises(ParameterError, match='this is no plan'):
+    with pytest.raises(ParameterError, match='this is not a plan'):
         Plan.from_dict({})
 
 

@@ -178,7 +178,7 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     assert 'no such folder' in capsys.readouterr().err
     (tmp_path / 'empty').mkdir()
     assert main(['replay', str(tmp_path / 'empty')]) == 2
-    assert 'is no recording' in capsys.readouterr().err
+    assert 'is not a readable recording' in capsys.readouterr().err
     by_clock = write_recording(tmp_path / 'clock', settings(use_sim_time=False))
     with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='by the clock'):
         replay_executions(recorded)

@@ -127,7 +127,7 @@ def test_stop_brakes_and_enable_takes_commands_again(peer, at_start, commands):
     assert next_state(peer, push)
     assert 'the robot is braked' in peer.call(Trigger, 'simulator/stop', Trigger.Request()).message
     assert next_state(peer, at_rest)
-    assert 'commands are not taken' in next_health(peer, lambda s: 'stopped' in s.message).message
+    assert 'commands are ignored' in next_health(peer, lambda s: 'stopped' in s.message).message
     assert peer.call(SetBool, 'simulator/enable', SetBool.Request(data=True)).success
     assert next_state(peer, push)
 
