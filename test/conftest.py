@@ -6,7 +6,9 @@ system that the documentation shows.
 import os
 from pathlib import Path
 import re
+import shutil
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -45,6 +47,20 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(folder in item.path.parents for folder in _WITH_NODES):
             item.add_marker(pytest.mark.ros)
+
+
+EXAMPLE = Path(__file__).parents[1] / 'examples' / 'rolling_cylinder'
+
+
+@pytest.fixture(scope='session')
+def cylinder_installed(tmp_path_factory):
+    """Return the folder that pip installed the example package into; nothing else is there."""
+    folder = tmp_path_factory.mktemp('cylinder')
+    source = shutil.copytree(EXAMPLE, folder / 'source')  # a build leaves files in its source
+    options = ('--no-deps', '--no-build-isolation', '--no-index', '--target', folder / 'site')
+    pip = (sys.executable, '-m', 'pip', 'install', '--quiet', *options, source)
+    subprocess.run(pip, check=True, capture_output=True, timeout=120)
+    return folder / 'site'
 
 
 EXTENDING = Path(__file__).parents[1] / 'docs' / 'extending.md'

@@ -1,5 +1,7 @@
 """What the package brings to rolling_robotics."""
 
+from pathlib import Path
+
 from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
@@ -7,4 +9,5 @@ PLUGIN = SystemPlugin(
     protocol=1,
     scenario='rolling_cylinder.scenario:RotorCylinderFile',
     robot_view='rolling_cylinder.view:view',
+    example=str(Path(__file__).with_name('trough.yaml')),
 )

@@ -4,8 +4,6 @@ A cylinder that rolls in a round trough, driven by a rotor on its axis.
 W has its origin at the bottom of the trough, whose axis is along y, and z points up.
 """
 
-from functools import cached_property
-
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contract import difference, Entry, Layout, Mode, retraction, tangent_layout
@@ -43,7 +41,7 @@ class RotorCylinder:
 
     def __init__(self) -> None:
         """Write out the equations."""
-        x, u, t, p = self.symbols = [ca.SX.sym(n, k) for n, k in zip('xutp', (4, 1, 1, 8))]
+        x, u, t, p = (ca.SX.sym(name, k) for name, k in {'x': 4, 'u': 1, 't': 1, 'p': 8}.items())
         angle, turn, rate, turn_rate = ca.vertsplit(x)
         r, trough, m, J, m_r, J_r, mu, g = ca.vertsplit(p)
         arm, M = trough - r, m + m_r  # the axis is on a circle of radius arm
@@ -71,24 +69,18 @@ class RotorCylinder:
         self.invariants = {'energy': function('energy', energy)}
         along = ca.vertcat(ca.sin(angle), 0, -ca.cos(angle))  # from the trough's axis
         axis = arm * along + ca.vertcat(0, 0, trough)
-        self.contact = homogeneous(about_y(-angle), axis + r * along)
+        contact = homogeneous(about_y(-angle), axis + r * along)
         rolled = homogeneous(about_y(arm * angle / r), axis)
-        poses = [rolled, homogeneous(about_y(turn), axis), self.contact]
-        names = ['cylinder', 'rotor', 'contact']
-        self.pose = ca.Function('pose', [x, p], poses, ['x', 'p'], names)
-
-    @cached_property
-    def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WC``, z away from the trough."""
-        x, _, _, p = self.symbols
-        return ca.Function('contact_frame', [x, p], [self.contact])
+        poses = [rolled, homogeneous(about_y(turn), axis), contact]
+        bodies = ['cylinder', 'rotor', 'contact']
+        self.pose = ca.Function('pose', [x, p], poses, ['x', 'p'], bodies)
+        self.contact_frame = ca.Function('contact_frame', [x, p], [contact])
 
     def rigid_bodies(self, p: np.ndarray) -> dict[str, RigidBody]:
         """Return masses and inertias; about other axes than y nothing depends on them."""
-        v = dict(zip(UNITS, p.tolist()))
-        pairs = {'cylinder': ('mass', 'inertia'), 'rotor': ('rotor_mass', 'rotor_inertia')}
+        pairs = {'cylinder': p[2:4], 'rotor': p[4:6]}
         return {
-            name: RigidBody(mass=v[m], centre=np.zeros(3), inertia=v[J] * np.eye(3))
+            name: RigidBody(mass=m, centre=np.zeros(3), inertia=J * np.eye(3))
             for name, (m, J) in pairs.items()
         }
 
