@@ -27,7 +27,9 @@ def tables() -> dict[str, str]:
     schemas = {name: schema_of(model) for name, model in roles('scenario')}
     out = {name: _table(schema, '') for name, schema in schemas.items()}
     hand = schemas['contact']['properties']['hand']
-    out['surface'] = _surface_table(hand['properties']['surface'])
+    mass = schemas['point_mass_ball']['properties']['masses']['items']
+    out['surface'] = _kinds_table(hand['properties']['surface'])
+    out['rail'] = _kinds_table(mass['properties']['rail'])
     out['plan'] = _table(schema_of(PlanSection), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out
@@ -43,7 +45,7 @@ def _table(schema: Schema, prefix: str) -> str:
     return '\n'.join([HEAD, *_rows(schema, prefix)])
 
 
-def _surface_table(schema: Schema) -> str:
+def _kinds_table(schema: Schema) -> str:
     rows = [HEAD]
     for branch in schema['allOf']:
         kind = branch['if']['properties']['kind']['const']

@@ -19,14 +19,15 @@ from rolling_dynamics.scenario.entry import (
 )
 from rolling_dynamics.scenario.fields import entry, note, quantity, section, vector
 from rolling_dynamics.scenario.hand_motion import HandStart
+from rolling_dynamics.scenario.kinds import OfKind
 from rolling_dynamics.scenario.model import Section
-from rolling_dynamics.scenario.surface_section import AnySurface, Edges, SurfaceSection
+from rolling_dynamics.scenario.surface_section import Edges, SURFACES, SurfaceSection
 
 
 class Object(Section):
     """The body that rolls; its frame O lies in its centre of mass."""
 
-    surface: SurfaceSection = entry(AnySurface('its surface'))
+    surface: SurfaceSection = entry(OfKind('its surface', kinds=SURFACES))
     mass: float = quantity('mass', 'kg', positive=True)
     inertia: Array | str = entry(
         Tensor(
@@ -41,7 +42,7 @@ class Object(Section):
 class Hand(Section):
     """The body that is moved; its frame is H."""
 
-    surface: SurfaceSection = entry(AnySurface('its surface'))
+    surface: SurfaceSection = entry(OfKind('its surface', kinds=SURFACES))
     edges: Edges = section(Edges)
 
 

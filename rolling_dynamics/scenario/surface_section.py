@@ -1,31 +1,24 @@
-# ruff: noqa: ANN401 (entries of a YAML file may be anything)
 """The ``surface`` of a body in a scenario: one model for each kind, to which others are added."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
-import logging
 import math
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic import model_validator
 from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Anything, Array, Kind, Quantity, refused, Term
-from rolling_dynamics.scenario.fields import entry, note, pair, quantity, terms
-from rolling_dynamics.scenario.json_schema import Json, schema_of
+from rolling_dynamics.scenario.entry import Array, Quantity, refused, Term
+from rolling_dynamics.scenario.fields import note, pair, quantity, terms
+from rolling_dynamics.scenario.kinds import Kinds
 from rolling_dynamics.scenario.model import Section
-from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere, Torus
 from rolling_dynamics.surfaces.surface import Surface, UNBOUNDED
-from rolling_dynamics.text import printable
 
-GROUP = 'rolling_robotics.surfaces'  # of entry points that name models of further kinds
-LOG = logging.getLogger(__name__)
+SURFACES = Kinds('surface')
 NAME = re.compile('[A-Za-z][A-Za-z0-9_]*')
 Side = Literal['outside', 'inside']
 Pole = Literal['x', 'y', 'z']
@@ -78,6 +71,7 @@ class SurfaceSection(Section):
         return math.nan
 
 
+@SURFACES.add
 class SphereSection(SurfaceSection):
     """(u, v) -> radius (sin u cos v, sin u sin v, cos u), 0 < u < pi, for the pole z."""
 
@@ -96,6 +90,7 @@ class SphereSection(SurfaceSection):
         return sphere_volume(self.radius) if self.side == 'outside' else math.nan
 
 
+@SURFACES.add
 class EllipsoidSection(SurfaceSection):
     """(u, v) -> (a sin u cos v, b sin u sin v, c cos u), 0 < u < pi, for the pole z."""
 
@@ -117,6 +112,7 @@ class EllipsoidSection(SurfaceSection):
         return solid if self.side == 'outside' else math.nan
 
 
+@SURFACES.add
 class CylinderSection(SurfaceSection):
     """(u, v) -> (radius cos u, radius sin u, v)."""
 
@@ -129,6 +125,7 @@ class CylinderSection(SurfaceSection):
         return Cylinder(self.radius, side=self.side, v_bounds=bounds(edges.v))
 
 
+@SURFACES.add
 class TorusSection(SurfaceSection):
     """(u, v) -> ((major + minor cos u) cos v, (major + minor cos u) sin v, -minor sin u)."""
 
@@ -147,6 +144,7 @@ class TorusSection(SurfaceSection):
         return 2 * math.pi**2 * self.major * self.minor**2 if self.side == 'outside' else math.nan
 
 
+@SURFACES.add
 class PlaneSection(SurfaceSection):
     """(u, v) -> (u, v, 0), normal +z."""
 
@@ -157,6 +155,7 @@ class PlaneSection(SurfaceSection):
         return Plane(u_bounds=bounds(edges.u), v_bounds=bounds(edges.v))
 
 
+@SURFACES.add
 class ExpressionSection(SurfaceSection):
     """(u, v) -> position, as formulas; F_u x F_v points out of the material."""
 
@@ -200,76 +199,6 @@ class ExpressionSection(SurfaceSection):
             v_bounds=bounds(self.v_bounds),
             periods=(self.u_period, self.v_period),
         )
-
-
-_KINDS: dict[str, type[SurfaceSection]] = {
-    'sphere': SphereSection,
-    'ellipsoid': EllipsoidSection,
-    'cylinder': CylinderSection,
-    'torus': TorusSection,
-    'plane': PlaneSection,
-    'expression': ExpressionSection,
-}
-
-
-def register_surface(kind: str, model: type[SurfaceSection]) -> None:
-    """Add a kind of surface for this process; a package does it by an entry point of ``GROUP``."""
-    _KINDS[kind] = model
-    schema_of.cache_clear()
-
-
-@cache
-def _installed() -> dict[str, type[SurfaceSection]]:
-    """Return the kinds that packages bring; one that cannot be loaded is a line in the log."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  20 ms that few need
-
-    found = {}
-    for point in entry_points(group=GROUP):
-        try:
-            model = point.load()
-            if not issubclass(model, SurfaceSection):
-                raise TypeError(f'a SurfaceSection is got {model!r}')  # noqa: TRY301
-        except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
-            text = printable(f'{type(e).__name__}: {e}')
-            LOG.warning('surface %s (%s) is left out: %s', point.name, point.value, text)
-        else:
-            found[point.name] = model
-    return found
-
-
-class _OfSomeKind(Section):
-    """What is read of a surface first."""
-
-    model_config = ConfigDict(extra='ignore')
-
-    kind: Any = entry(Anything())
-
-
-class AnySurface(Kind):
-    """A surface of one of the kinds that are known when it is read."""
-
-    types = (dict,)
-
-    def read(self, given: Any) -> SurfaceSection:
-        """Return the section of its kind."""
-        kind = _OfSomeKind.model_validate(given).kind
-        known = _KINDS if str(kind) in _KINDS else _KINDS | _installed()
-        if not isinstance(kind, str) or kind not in known:
-            raise refused(f'got {shorten(kind)}{suggestion(str(kind), list(known))}', 'kind')
-        return known[kind].model_validate(given)
-
-    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return a schema for each kind, as conditions: an editor completes the one at hand."""
-        kinds = _KINDS | _installed()
-        branches = [
-            {
-                'if': {'required': ['kind'], 'properties': {'kind': {'const': kind}}},
-                'then': schema_of(model),
-            }
-            for kind, model in kinds.items()
-        ]
-        kind = {'enum': list(kinds), 'description': 'kind of surface'}
-        return {'required': ['kind'], 'properties': {'kind': kind}, 'allOf': branches}
 
 
 def _solid_torus(mass: float, major: float, minor: float) -> Array:

@@ -166,7 +166,7 @@ CASES = [
         lambda d: d['masses'][0].update(rail={'kind': 'straight', 'direction': [1, 0, 0]}),
         'stops: is missing',
     ),
-    (lambda d: d['masses'][0]['rail'].update(width=1), 'has no meaning for a rail of kind circle'),
+    (lambda d: d['masses'][0]['rail'].update(width=1), 'unknown entry; there are: kind, centre'),
     (lambda d: d['masses'][0].update(trajectory=[0, 0, 0]), 'exactly one of rail and trajectory'),
     (lambda d: d['ball'].update(inertia=[1, 1, 5]), 'no body has the principal'),
     (

@@ -300,8 +300,9 @@ def test_a_new_kind_of_surface_is_read_and_told_of(monkeypatch):
         def surface(self, edges):  # noqa: ARG002
             return ExpressionSurface(('u', 'v', f'{self.depth}*(u^2 + v^2)'))
 
-    monkeypatch.setattr(surface_section, '_KINDS', dict(surface_section._KINDS))
-    surface_section.register_surface('dish', Dish)
+    kinds = surface_section.SURFACES
+    monkeypatch.setattr(kinds, 'own', dict(kinds.own))
+    kinds.add(Dish)
     document = plate(initial={'contact': {'u_o': 'pi/2', 'v_o': 0, 'u_h': 0, 'v_h': 0}})
     document['hand']['surface'] = {'kind': 'dish', 'depth': 0.5}
     assert load_scenario(document).system.hand_surface.name == 'expression'
