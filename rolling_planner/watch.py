@@ -54,7 +54,7 @@ class Watch:
         report
             Called with each iteration; False cancels.
         budget
-            Time by the clock [s].
+            Wall-clock time [s].
 
         """
         self._report = report

@@ -39,7 +39,7 @@ def plan_gaits(
     on_iteration
         Called with an :class:`Iteration` for each way and each pass over it; False cancels.
     time_budget
-        Greatest time by the clock [s].
+        Maximum wall-clock time [s].
 
     Returns
     -------

@@ -93,7 +93,7 @@ class PlanProblem:
     guess
         ``kinematic`` or ``stationary``.
     time_budget
-        Greatest time by the clock [s]; none if infinite.
+        Maximum wall-clock time [s]; none if infinite.
     iterations
         Greatest number of iterations of one optimisation.
     samples

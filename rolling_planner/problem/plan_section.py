@@ -102,7 +102,7 @@ class PlanSection(Section):
         'points of a segment at which the limits are judged', 2, 1000, default=PlanProblem.samples
     )
     time_budget: float = quantity(
-        'greatest time by the clock, none by default',
+        'maximum wall-clock time, none by default',
         's',
         positive=True,
         default=PlanProblem.time_budget,

@@ -47,7 +47,7 @@ def plan_spin_rolling(
     on_iteration
         Called with an :class:`Iteration` for each path that is tried; False cancels.
     time_budget
-        Greatest time by the clock [s].
+        Maximum wall-clock time [s].
 
     Returns
     -------

@@ -32,7 +32,7 @@ PLAN_TIMEOUT = 300.0
 EXECUTION_TIMEOUT = 600.0
 STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
-HEALTH_PERIOD = 0.2  # between two diagnostics of loops that go by the clock [s]
+HEALTH_PERIOD = 0.2  # between two diagnostics of loops in wall-clock time [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
 IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
 RUNS = {'open loop': True, 'closed loop': False}
@@ -49,9 +49,9 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
     out_dir
         Folder for the figure, the recording and the logs of the nodes; made if it is not there.
     use_sim_time
-        True: plant and controller take turns, step by step, whatever else the machine does. False:
-        by the clock. None: by the clock where real-time priority is allowed, and once more in
-        simulated time if the machine turns out not to keep the clock.
+        True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where
+        real-time priority is permitted, and once more in simulated time if the machine turns out
+        not to keep up.
 
     Returns
     -------

@@ -53,8 +53,8 @@ class TrialClient(DemoClient):
         hardware
             ``simulated`` or ``emulated``.
         by_clock
-            Whether the nodes go by the clock: a reader that is left behind holds them up, so that
-            this one takes a low real-time priority where it may.
+            Whether the nodes run in wall-clock time: a reader that is left behind holds them up,
+            so that this one takes a low real-time priority where it may.
 
         """
         super().__init__(

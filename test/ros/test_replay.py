@@ -180,7 +180,7 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     assert main(['replay', str(tmp_path / 'empty')]) == 2
     assert 'is not a readable recording' in capsys.readouterr().err
     by_clock = write_recording(tmp_path / 'clock', settings(use_sim_time=False))
-    with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='by the clock'):
+    with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='in wall-clock time'):
         replay_executions(recorded)
     damaged = tmp_path / 'damaged'
     shutil.copytree(good, damaged)

@@ -38,7 +38,7 @@ PLANT: Mapping[str, str] = {SIMULATED: 'simulator', EMULATED: 'emulated_motors'}
 IDLE_PACE: Mapping[str, float] = {SIMULATED: 0.05, EMULATED: 1.0}
 PACE = 10.0
 SLOWEST = 60.0  # seconds that a simulated second may take on a busy machine
-CORES = 4  # processors that the loops of emulated hardware need by the clock at their full rate
+CORES = 4  # processors that emulated hardware needs in wall-clock time, at its full rate
 SLOW_RATE = 250.0  # of those loops where there are fewer [Hz]
 CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
 SETTLE = 1.5  # s
@@ -66,17 +66,17 @@ def run_laboratory(
     out_dir
         Folder for the figure, the recording and the logs of the nodes; made if it is not there.
     hardware
-        ``simulated`` (the usual one) or ``emulated``.
+        ``simulated`` (default) or ``emulated``.
     trials
         Trials under feedback; 0 for the usual number.
     use_sim_time
-        True: plant and controller take turns. False: by the clock. None: by the clock where
+        True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where
         real-time priority is allowed, the machine is not busy, and for emulated hardware has
         processors enough.
 
     rate
-        Turns a second of the loops of emulated hardware by the clock [Hz]; 0 for what the
-        processors of this machine carry.
+        Loop rate of emulated hardware in wall-clock time [Hz]; 0 for what the processors of
+        this machine carry.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def run_laboratory(
 
 
 def is_busy() -> bool:
-    """Tell whether other work leaves no processor to a demonstration that goes by the clock."""
+    """Tell whether other work leaves no processor to a demonstration in wall-clock time."""
     return os.getloadavg()[0] > (os.cpu_count() or 1) / 2
 
 
@@ -182,9 +182,9 @@ def _overrides(hardware: str, rate: float, *, sim: bool) -> Overrides:
 
 
 def _at_rate(rate: float) -> Overrides:
-    """Return what lets the loops of emulated hardware turn at another rate [Hz], by the clock."""
+    """Return what lets the loops of emulated hardware run at another rate [Hz]."""
     images = min(CAMERA_RATE, rate / 2)
-    say(f'by the clock: loops of the hardware at {rate:g} Hz, {images:g} images a second')
+    say(f'wall-clock time: hardware loops at {rate:g} Hz, camera at {images:g} Hz')
     late = PATIENT / rate
     return {
         'emulated_motors': {'rate': rate, 'motors.command_timeout': late},

@@ -39,8 +39,8 @@ def replay_executions(
     settings, plans = executed_plans(recorded)
     if not all(s['use_sim_time'] for s in settings):
         raise ParameterError(
-            f'{recorded.path}: was made by the clock, where a command depends on the moment of '
-            'its computation; only an experiment in simulated time is replayed bit by bit'
+            f'{recorded.path}: was made in wall-clock time, where a command depends on the moment '
+            'of its computation; only an experiment in simulated time is replayed bit by bit'
         )
     source = source_of(settings[0]['scenario_file'])
     runs = []

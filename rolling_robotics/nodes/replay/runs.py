@@ -3,7 +3,7 @@ Runs of the laboratory, computed anew: the same states through the same laws.
 
 The controller logs which state each command answered and when it was to act. Recorded with the
 states and with its parameters, that is all on which its commands depend: they come out bit by bit,
-by the clock as well as in simulated time. Plans and laws are computed anew.
+in wall-clock time as well as in simulated time. Plans and laws are computed anew.
 """
 
 from __future__ import annotations
