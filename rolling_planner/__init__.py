@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
     from rolling_planner.plan import Plan
     from rolling_planner.problem import PlanProblem, Weights
+    from rolling_planner.progress import Iteration
     from rolling_planner.refinement.planner import plan_rolling, Planner
-    from rolling_planner.watch import Iteration
 
 __all__ = [
     'InfeasibleError',
@@ -27,7 +27,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         'InfeasibleError': 'rolling_planner.errors',
-        'Iteration': 'rolling_planner.watch',
+        'Iteration': 'rolling_planner.progress',
         'NotConvergedError': 'rolling_planner.errors',
         'Plan': 'rolling_planner.plan',
         'PlanProblem': 'rolling_planner.problem',

@@ -9,9 +9,9 @@ from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.progress import Report
 from rolling_planner.refinement.planner import plan_rolling
 from rolling_planner.seeds.mass_driven_seed import rolling_seed
-from rolling_planner.watch import Report
 
 FREE = 3  # masses with which attitude and place at the end can be chosen apart
 

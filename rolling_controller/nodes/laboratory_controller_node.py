@@ -18,7 +18,7 @@ import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.action import ActionClient
 from rclpy.task import Future
-from rolling_controller.laboratory.laboratory_subject import Subject, subject_of
+from rolling_controller.laboratory.experiment_model import Subject, subject_of
 from rolling_controller.laboratory.laws import chosen_law, EXPERIMENTS, Prepared
 from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.nodes.controller_parameters import EXECUTION

@@ -9,11 +9,11 @@ from typing import Any
 
 from geometry_msgs.msg import TwistStamped
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.nodes.driving import Driving, Wanted
 from rolling_controller.nodes.execution import Equipment
 from rolling_controller.nodes.execution_node import ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
+from rolling_controller.nodes.velocity_loop import Driving, Wanted
 from rolling_controller.predictor import Predictor
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_controller.tracker import Tracker

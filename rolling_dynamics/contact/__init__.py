@@ -1,5 +1,6 @@
 """Rolling contact of an object on a moving hand: kinematics, dynamics, friction."""
 
+from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import (
     convert_state,
@@ -13,7 +14,6 @@ from rolling_dynamics.contact.conversions import (
 from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.contact.paper_view import PAPER_VIEW, paper_view, state_from_paper_view
 from rolling_dynamics.contact.second_order_kinematics import second_order_kinematics
-from rolling_dynamics.contact.touch import closest_points, Touch
 
 __all__ = [
     'PAPER_VIEW',

@@ -9,7 +9,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.touch import closest_points
+from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.surfaces.atlas import locate_on_chart
 from rolling_dynamics.surfaces.surface import Surface

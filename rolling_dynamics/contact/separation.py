@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.contact.conversions import contact_view, poses_and_twists
-from rolling_dynamics.contact.touch import closest_points
 from transforms3d.axangles import axangle2mat
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.layouts import FAR
-from rolling_dynamics.contact.touch import closest_points, Touch
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.of_contact_system import placed_state

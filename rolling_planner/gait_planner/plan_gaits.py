@@ -16,7 +16,7 @@ from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.gait_planner.timing import PeriodTable, Timing
 from rolling_planner.gait_planner.visibility import VisibilityGraph
-from rolling_planner.watch import Iteration, Report, Watch
+from rolling_planner.progress import Iteration, Report, Watch
 
 Array = NDArray[np.float64]
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints

@@ -28,7 +28,7 @@ from rolling_planner.planners.planner import (
     scalar_values,
     SystemPlanner,
 )
-from rolling_planner.watch import Report
+from rolling_planner.progress import Report
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import mat2quat, quat2mat
 

@@ -18,10 +18,10 @@ from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 from rolling_planner.problem.plan_section import PlanSection
 from rolling_planner.problem.scenario import read_problem
+from rolling_planner.progress import Report
 from rolling_planner.refinement.planner import plan_rolling, Planner
 from rolling_planner.refinement.rollout import RolloutSimulator
 from rolling_planner.transcription.collocation import METHODS
-from rolling_planner.watch import Report
 
 LONGEST_HORIZON = 120.0  # s
 OPTIONS = (

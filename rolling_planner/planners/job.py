@@ -15,7 +15,7 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.planners.body_motion import body_motions
 from rolling_planner.planners.planner import planner_of, Request, SystemPlanner
-from rolling_planner.watch import Iteration
+from rolling_planner.progress import Iteration
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem

@@ -15,7 +15,7 @@ from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.model import Section
 from rolling_planner.plan import Plan
-from rolling_planner.watch import Report
+from rolling_planner.progress import Report
 
 Array = NDArray[np.float64]
 COLLOCATION = 'rolling_planner.planners.collocation'

@@ -9,13 +9,13 @@ from rolling_dynamics.contract.capabilities import offers, Separation
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error
+from rolling_planner.progress import Iteration, Watch
 from rolling_planner.refinement.rollout import Rollout, Violation, violations
 from rolling_planner.seeds.guess import Guess
 from rolling_planner.transcription.bounds import plan_bounds
 from rolling_planner.transcription.formulation import envelope_bounds, Formulation
 from rolling_planner.transcription.interior_point import Bounds, Optimum, solve
 from rolling_planner.transcription.transcription import Transcription
-from rolling_planner.watch import Iteration, Watch
 
 ENVELOPE_TOLERANCE = 1e-4  # by how much an envelope function may fall short in simulation
 

@@ -17,11 +17,11 @@ from rolling_dynamics.errors import PlanningError
 from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_misses
+from rolling_planner.progress import Watch
 from rolling_planner.refinement.attempt import Attempt, attempt
 from rolling_planner.seeds.guess import Guess, initial_guesses
 from rolling_planner.transcription.bounds import control_limit
 from rolling_planner.transcription.formulation import formulate, Formulation
-from rolling_planner.watch import Watch
 
 ITERATIONS = 120  # of the optimisation without the constraint
 AT_LIMIT = 1e-3  # how near to a limit, as a share of its size, counts as at it

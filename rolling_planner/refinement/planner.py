@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.progress import Report, Watch
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt
 from rolling_planner.refinement.diagnosis import failure
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import formulate
-from rolling_planner.watch import Report, Watch
 
 TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
 TIGHTEN = 1.5  # by how much more than a constraint was broken

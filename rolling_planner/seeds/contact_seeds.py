@@ -10,11 +10,11 @@ from rolling_dynamics.contact import closest_points, ContactSystem, convert_stat
 from rolling_dynamics.errors import RollingError
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
+from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import Guess
 from rolling_planner.seeds.kinematic_seed import KinematicPlanner, SeedProblem
 from rolling_planner.seeds.rolling_path import RollingPath
 from rolling_planner.seeds.tilt_seed import tilt_seed
-from rolling_planner.watch import Watch
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 GUESSES = 4  # kinematic ones that are tried

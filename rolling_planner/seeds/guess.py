@@ -12,7 +12,7 @@ from rolling_dynamics.contract.capabilities import offers, PlanSeeds
 from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
-from rolling_planner.watch import Watch
+from rolling_planner.progress import Watch
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_planner.arrays import Array
+from rolling_planner.progress import Watch
 from rolling_planner.seeds.rolling_path import RollingPath
-from rolling_planner.watch import Watch
 
 STEPS, FINE_STEPS = 16, 48  # of the search, and of the seed that is returned
 MODES = 4  # functions of time for each direction

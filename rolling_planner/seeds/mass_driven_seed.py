@@ -19,8 +19,8 @@ from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import Guess
-from rolling_planner.watch import Watch
 from scipy.interpolate import CubicSpline
 from transforms3d.quaternions import qmult, quat2mat
 

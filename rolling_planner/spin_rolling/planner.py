@@ -14,6 +14,7 @@ from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.plan import Plan
+from rolling_planner.progress import Iteration, Report, Watch
 from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import BATCH, Extremal, extremals_by_length
 from rolling_planner.spin_rolling.extremal_end import WAVES
@@ -25,7 +26,6 @@ from rolling_planner.spin_rolling.pure_rolling import plan_closed_form
 from rolling_planner.spin_rolling.region import ContactRegion
 from rolling_planner.spin_rolling.timing import timed, TimedMotion
 from rolling_planner.spin_rolling.vectors import angle_between, unit
-from rolling_planner.watch import Iteration, Report, Watch
 from transforms3d.quaternions import mat2quat
 
 ROUNDS = 3  # of shootings, until one hits

@@ -20,6 +20,7 @@ from rolling_planner.planners.planner import (
     scalar_values,
     SystemPlanner,
 )
+from rolling_planner.progress import Report
 from rolling_planner.spin_rolling import (
     Contact,
     contact_at,
@@ -32,7 +33,6 @@ from rolling_planner.spin_rolling.planner import quaternions
 from rolling_planner.spin_rolling.problem import MODES
 from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
 from rolling_planner.spin_rolling.timing import propagated
-from rolling_planner.watch import Report
 from transforms3d.quaternions import quat2mat
 
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi

@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_planner.arrays import Array
+from rolling_planner.progress import Watch
 from rolling_planner.transcription.transcription import Transcription
-from rolling_planner.watch import Watch
 
 SOLVED = ('Solve_Succeeded', 'Solved_To_Acceptable_Level', 'Feasible_Point_Stalled')
 FEASIBLE = 1e-6  # violation of constraints: the simulation judges in the end

@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
         raise ParameterError(f'--history: must lie between 1 and 600 s, got {args.history:g}')
     if args.file is None:
         return _live(args)
-    from rolling_robotics.commands.shown import shown_scene  # noqa: PLC0415
+    from rolling_robotics.commands.scene_source import shown_scene  # noqa: PLC0415
     from rolling_robotics.viewer.serve import play  # noqa: PLC0415
 
     scene = shown_scene('view', args.file, args.plan, args.frame_prefix)

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.text import LONGEST_NAME, printable
 from rolling_node_kit.process import events_executor
-from rolling_robotics.nodes.live_seen import CONTACT_FRAMES, seen, standing_scene
+from rolling_robotics.nodes.live_scene import CONTACT_FRAMES, seen, standing_scene
 from rolling_robotics.nodes.live_topics import LiveTopics
 from rolling_robotics.nodes.recorded_scene import SURFACES
 from rolling_robotics.scene.poses import Pose, seen_from
@@ -27,8 +27,8 @@ from rolling_robotics.viewer.live_panel import LivePanel
 from rolling_robotics.viewer.live_trace import LiveCurve, LiveTrace
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import CURVE_PERIOD, RATE
+from rolling_robotics.viewer.scene_server import Stage
 from rolling_robotics.viewer.serve import look_at, served, stop_request
-from rolling_robotics.viewer.stage import Stage
 import viser
 
 LIVE_PERIOD = 1.0  # between two pictures of the curves while they grow [s]

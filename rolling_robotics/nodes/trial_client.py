@@ -19,7 +19,7 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT
-from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiment import RECORDER
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD

@@ -10,7 +10,7 @@ from rolling_robotics.scene.poses import Vector
 from rolling_robotics.scene.scene import Colour, Values
 from rolling_robotics.viewer.history import History
 from rolling_robotics.viewer.panel import RATE
-from rolling_robotics.viewer.stage import rgb
+from rolling_robotics.viewer.scene_server import rgb
 import viser
 from viser import uplot
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 from rolling_robotics.scene.scene import resample, Scene, Values
 from rolling_robotics.viewer.pace import ticks
-from rolling_robotics.viewer.stage import Stage
+from rolling_robotics.viewer.scene_server import Stage
 import viser
 from viser import uplot
 

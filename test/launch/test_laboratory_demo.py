@@ -12,7 +12,7 @@ from rolling_robotics.demo.laboratory import report
 from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.run import run_laboratory
-from rolling_robotics.demo.laboratory.seen import pitch, tilt, TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import pitch, tilt, TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import EXPERIMENTS

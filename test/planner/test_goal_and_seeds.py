@@ -16,9 +16,9 @@ from rolling_dynamics.errors import CancelledError, ParameterError, SurfaceError
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from rolling_planner import InfeasibleError, Planner, PlanProblem
 from rolling_planner.problem.goal import goal_error, goal_misses, rotation_vector
+from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
 from rolling_planner.transcription.formulation import formulate
-from rolling_planner.watch import Watch
 from transforms3d.quaternions import qmult
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.laboratory.answers import Answers
-from rolling_controller.laboratory.laboratory_subject import PlanarSource, subject_of
+from rolling_controller.laboratory.experiment_model import PlanarSource, subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.laboratory.run_log import (
     BEGIN,

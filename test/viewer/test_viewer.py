@@ -16,8 +16,8 @@ from rolling_robotics.files import read_result
 from rolling_robotics.scene.build import scene_of
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import Player
+from rolling_robotics.viewer.scene_server import Stage
 from rolling_robotics.viewer.serve import served
-from rolling_robotics.viewer.stage import Stage
 
 
 @pytest.fixture

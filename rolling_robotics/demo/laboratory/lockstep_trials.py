@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rolling_controller.laboratory.laboratory_subject import subject_of
+from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.scenario_model import load_model
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
-from rolling_robotics.demo.laboratory.seen import Offset, TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
 from rolling_robotics.experiments import find_experiment
 import yaml
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolling_robotics.demo.laboratory.seen import Offset
+from rolling_robotics.demo.laboratory.trial_record import Offset
 from rolling_robotics.trials.imperfections import Imperfections
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rolling_robotics.demo.figures.laboratory import draw
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
-from rolling_robotics.demo.laboratory.seen import TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
 from rolling_robotics.demo.report import say
 from rolling_robotics.experiment import EMULATED

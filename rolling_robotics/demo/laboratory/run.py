@@ -17,7 +17,7 @@ from rolling_robotics.bringup import (
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
 from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
-from rolling_robotics.demo.laboratory.seen import TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.report import MISSED, REACHED, say
 from rolling_robotics.demo.run import (
     fresh_folder,

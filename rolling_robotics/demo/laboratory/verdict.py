@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
-from rolling_robotics.demo.laboratory.seen import TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.trials.judge import Judge
 
 SLACK = 0.05  # s by which the last sample may come before the end

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rolling_controller.laboratory.answers import Answers
-from rolling_controller.laboratory.laboratory_subject import subject_of
+from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.laboratory.run_log import (
     BEGIN,
