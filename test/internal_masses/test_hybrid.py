@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from mass_driven_examples import hop, mirror_masses
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError, ParameterError
@@ -11,7 +12,6 @@ from rolling_dynamics.internal_masses import (
     published,
     RailMass,
 )
-from rolling_dynamics.internal_masses.examples import hop, mirror_masses
 from rolling_dynamics.internal_masses.rails import Circle, Straight
 from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse
 from rolling_dynamics.simulation import simulate

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from ball_dae import simulate_dae
 import casadi as ca
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.internal_masses import published
-from rolling_dynamics.internal_masses.dae import simulate_dae
 from rolling_dynamics.simulation import simulate
 
 

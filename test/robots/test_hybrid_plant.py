@@ -1,12 +1,12 @@
 """Robots that go on where rolling ends: fixed steps against closed forms and adaptive ones."""
 
+from mass_driven_examples import hop, mirror_masses
 import numpy as np
 import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.internal_masses import PointMassBall
-from rolling_dynamics.internal_masses.examples import hop, mirror_masses
 from rolling_dynamics.robots import Block, robot_view
 from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
 from rolling_dynamics.robots.plant import RobotPlant
