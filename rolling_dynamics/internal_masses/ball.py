@@ -24,7 +24,7 @@ from rolling_dynamics.internal_masses.checks import (
     checked_coefficients,
     inertia_6,
 )
-from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
+from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
 from rolling_dynamics.internal_masses.contact_response import ball_response, Response
 from rolling_dynamics.internal_masses.integrals import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
@@ -37,7 +37,6 @@ from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, S
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.system import GRAVITY
-from rolling_dynamics.point_contact.transitions import CREEP
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 
 
@@ -205,51 +204,22 @@ class PointMassBall(ContactFunctions):
         """Position and velocity of the geometric centre in W, as expressions."""
         return self._centre(self.symbols, self.body.R_WB)
 
-    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
-        body = self.body
-        stops = self.mass_guards(symbols.values, [q.chi for q in body.points[1:]])
-        stops |= self.obstacle_guards(self.centre[0])
-        Omega_dot = rolling_acceleration(body)
-        up = ca.vertcat(0, 0, body.radius)
-        force = contact_force(body, Omega_dot)
-        slip_margin = symbols.params['mu'] * force[2] - ca.norm_2(force[0:2])
-        a_rolling = ca.cross(body.R_WB @ Omega_dot, up)
-        v_rolling = ca.cross(body.R_WB @ body.Omega, up)
-        guards = {'normal_force': force[2], 'friction': slip_margin, **stops}
-        out = {'rolling': self._one_mode(symbols, Omega_dot, a_rolling, v_rolling, force, guards)}
-        if not self.unilateral:
-            return out
-        velocity = symbols.values['v_WB_W']
-        slip = velocity - v_rolling
-        slip[2] = 0
-        speed = ca.norm_2(slip[0:2])
-        free = self.free()
-        direction = slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2)
-        motion = self.sliding_motion(direction)
-        guards = {
-            'normal_force': motion.force_W[2],
-            'painleve': motion.coefficient * self.total_mass,
-            'stick': speed - CREEP,
-            **stops,
-        }
-        out['slipping'] = self._one_mode(
-            symbols, motion.turn, motion.centre_W, velocity, motion.force_W, guards
-        )
-        guards = {'clearance': symbols.values['p_WB'][2] - body.radius, **stops}
-        out['separated'] = self._one_mode(
-            symbols, free.turn, free.centre_W, velocity, ca.SX.zeros(3), guards
-        )
-        return out
+    def rolling(self) -> Rolling:
+        """Return rolling without slipping."""
+        body, up = self.body, ca.vertcat(0, 0, self.body.radius)
+        turn = rolling_acceleration(body)
+        a_W, v_W = (ca.cross(body.R_WB @ w, up) for w in (turn, body.Omega))
+        return Rolling(turn, a_W, v_W, contact_force(body, turn))
+
+    @property
+    def places(self) -> list[ca.SX]:
+        """Where the masses are, in B [m]."""
+        return [q.chi for q in self.body.points[1:]]
 
     def _one_mode(
-        self,
-        s: Symbols,
-        turn: ca.SX,
-        a_W: ca.SX,
-        v_W: ca.SX,
-        force: ca.SX,
-        guards: Mapping[str, ca.SX],
+        self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
     ) -> ModeExpressions:
+        s = self.symbols
         rates = (
             [s.values['theta_rate'], accelerations(self.masses, s.u, s.t)] if (self._rails) else []
         )

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
 from rolling_dynamics.point_contact.point_contact import Landing
-from rolling_dynamics.point_contact.transitions import Transitions
+from rolling_dynamics.point_contact.transitions import CREEP, Transitions
 from rolling_dynamics.simulation.projection import unit_norms
 
 if TYPE_CHECKING:
@@ -30,6 +31,15 @@ ENDS = {  # of a motion, by the beginning of the guard's name
     'masses_meet': 'two masses meet',
     'obstacle': 'the shell touches an obstacle',
 }
+
+
+class Rolling(NamedTuple):
+    """Angular acceleration; acceleration and velocity of the centre, and contact force, in W."""
+
+    turn: ca.SX
+    acceleration_W: ca.SX
+    velocity_W: ca.SX
+    force_W: ca.SX
 
 
 class ContactFunctions(MassDrivenSystem):
@@ -48,6 +58,26 @@ class ContactFunctions(MassDrivenSystem):
     velocity_entry = 'v_WB_W'
     spin_entry: str | None = None  # there is no spin friction
     slides = True
+
+    @abstractmethod
+    def rolling(self) -> Rolling:
+        """Return rolling without slipping."""
+
+    @property
+    @abstractmethod
+    def places(self) -> list[ca.SX]:
+        """Where the masses are, in B [m]."""
+
+    @property
+    @abstractmethod
+    def centre(self) -> tuple[ca.SX, ca.SX]:
+        """Position and velocity of the geometric centre in W, as expressions."""
+
+    @abstractmethod
+    def _one_mode(
+        self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
+    ) -> ModeExpressions:
+        """Return a mode of accelerations, a velocity and a contact force."""
 
     @abstractmethod
     def answer(self, force_W: ca.SX) -> Response:
@@ -69,6 +99,34 @@ class ContactFunctions(MassDrivenSystem):
     def planar(self) -> bool:
         """Whether slip has one direction only."""
         return self.axes == 2
+
+    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+        stops = self.mass_guards(symbols.values, self.places)
+        stops |= self.obstacle_guards(self.spatial(self.centre[0]))
+        mu, rolls = symbols.params['mu'], self.rolling()
+        N, friction = rolls.force_W[-1], ca.norm_2(rolls.force_W[:-1])
+        guards = {'normal_force': N, 'friction': mu * N - friction, **stops}
+        out = {'rolling': self._one_mode(*rolls, guards)}
+        if not self.unilateral:
+            return out
+        velocity, free = symbols.values['v_WB_W'], self.free()
+        slip = velocity - rolls.velocity_W
+        slip[-1] = 0
+        motion = self.sliding_motion(slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2))
+        guards = {
+            'normal_force': motion.force_W[-1],
+            'painleve': motion.coefficient * self.total_mass,
+            'stick': ca.norm_2(slip[:-1]) - CREEP,
+            **stops,
+        }
+        out['slipping'] = self._one_mode(
+            motion.turn, motion.centre_W, velocity, motion.force_W, guards
+        )
+        guards = {'clearance': symbols.values['p_WB'][-1] - symbols.params['radius'], **stops}
+        out['separated'] = self._one_mode(
+            free.turn, free.centre_W, velocity, ca.SX.zeros(self.axes), guards
+        )
+        return out
 
     def _mode(self, name: str, e: ModeExpressions) -> Mode:
         """Return a mode; that of a unilateral system knows what follows it."""
@@ -111,7 +169,8 @@ class ContactFunctions(MassDrivenSystem):
             'projection', [s.x, s.p], [ca.densify(ca.vertcat(*values.values()))], ['x', 'p'], ['y']
         )
 
-    def _spatial_vector(self, vector: ca.SX) -> ca.SX:
+    def spatial(self, vector: ca.SX) -> ca.SX:
+        """Return a vector of W in space."""
         return ca.vertcat(vector[0], 0, vector[1]) if self.planar else vector
 
     @cached_property
@@ -130,8 +189,8 @@ class ContactFunctions(MassDrivenSystem):
         """``(x, p) -> gap [m], velocity of the lowest point in W, its place, spin [rad/s]``."""
         s = self.symbols
         height, velocity = s.values['p_WB'][-1], self.of_contact(*self.velocities())
-        place = self._spatial_vector(s.values['p_WB']) - ca.vertcat(0, 0, s.params['radius'])
-        outputs = [height - s.params['radius'], self._spatial_vector(velocity), place, ca.SX(0)]
+        place = self.spatial(s.values['p_WB']) - ca.vertcat(0, 0, s.params['radius'])
+        outputs = [height - s.params['radius'], self.spatial(velocity), place, ca.SX(0)]
         return ca.Function('touch', [s.x, s.p], [ca.densify(o) for o in outputs])
 
     @cached_property
@@ -139,7 +198,7 @@ class ContactFunctions(MassDrivenSystem):
         """``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``."""
         s, d = self.symbols, ca.SX.sym('direction', 2)
         motion = self.sliding_motion(ca.vertcat(d[0], 0) if self.planar else ca.vertcat(d, 0))
-        slip = self._spatial_vector(self.of_contact(motion.turn, motion.centre_W))[0:2]
+        slip = self.spatial(self.of_contact(motion.turn, motion.centre_W))[0:2]
         return ca.Function(
             'slip_onset',
             [s.x, s.u, s.t, s.p, d],

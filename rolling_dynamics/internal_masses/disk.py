@@ -17,7 +17,7 @@ from rolling_dynamics.internal_masses.checks import (
     checked_coefficients,
     distance_from_plane,
 )
-from rolling_dynamics.internal_masses.contact_functions import ContactFunctions
+from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
 from rolling_dynamics.internal_masses.contact_response import disk_response, Response
 from rolling_dynamics.internal_masses.disk_equations import (
     contact_force,
@@ -31,9 +31,8 @@ from rolling_dynamics.internal_masses.masses import (
     mass_points,
     RailMass,
 )
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import GRAVITY
-from rolling_dynamics.point_contact.transitions import CREEP
 
 
 class PointMassDisk(ContactFunctions):
@@ -123,7 +122,7 @@ class PointMassDisk(ContactFunctions):
             PlanarPoint(q.mass, q.chi[plane], q.chi_dot[plane], q.chi_ddot[plane])
             for q in mass_points(self.masses, self.motion)
         ]
-        position, velocity = (self._spatial(a) for a in self.centre)
+        position, velocity = (self.spatial(a) for a in self.centre)
         half = v['phi'] / 2  # phi turns from x to z, about -y
         attitude = ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
         turning = ca.vertcat(0, -v['phi_rate'], 0)
@@ -145,45 +144,17 @@ class PointMassDisk(ContactFunctions):
             return v['p_WB'], v['v_WB_W']
         return ca.vertcat(v['p'], r), ca.vertcat(-r * v['phi_rate'], 0)
 
-    @staticmethod
-    def _spatial(a: ca.SX) -> ca.SX:
-        return ca.vertcat(a[0], 0, a[1])
-
-    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+    def rolling(self) -> Rolling:
+        """Return rolling without slipping."""
         body = self.body
-        stops = self.mass_guards(symbols.values, [q.zeta for q in body.points[1:]])
-        stops |= self.obstacle_guards(self._spatial(self.centre[0]))
-        phi_ddot = rolling_acceleration(body)
-        force = contact_force(body, phi_ddot)
-        guards = {
-            'normal_force': force[1],
-            'friction': symbols.params['mu'] * force[1] - ca.fabs(force[0]),
-            **stops,
-        }
-        a_rolling = ca.vertcat(-body.radius * phi_ddot, 0)
-        v_rolling = ca.vertcat(-body.radius * body.phi_dot, 0)
-        out = {'rolling': self._one_mode(phi_ddot, a_rolling, v_rolling, force, guards)}
-        if not self.unilateral:
-            return out
-        velocity = symbols.values['v_WB_W']
-        slip = (velocity - v_rolling)[0]
-        free = self.free()
-        direction = ca.vertcat(slip / ca.sqrt(slip**2 + (CREEP / 10) ** 2), 0)
-        motion = self.sliding_motion(direction)
-        guards = {
-            'normal_force': motion.force_W[1],
-            'painleve': motion.coefficient * self.total_mass,
-            'stick': ca.fabs(slip) - CREEP,
-            **stops,
-        }
-        out['slipping'] = self._one_mode(
-            motion.turn, motion.centre_W, velocity, motion.force_W, guards
-        )
-        guards = {'clearance': symbols.values['p_WB'][1] - body.radius, **stops}
-        out['separated'] = self._one_mode(
-            free.turn, free.centre_W, velocity, ca.SX.zeros(2), guards
-        )
-        return out
+        turn = rolling_acceleration(body)
+        a_W, v_W = (ca.vertcat(-body.radius * w, 0) for w in (turn, body.phi_dot))
+        return Rolling(turn, a_W, v_W, contact_force(body, turn))
+
+    @property
+    def places(self) -> list[ca.SX]:
+        """Where the masses are, in B, along x and z [m]."""
+        return [q.zeta for q in self.body.points[1:]]
 
     def _one_mode(
         self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
@@ -200,7 +171,7 @@ class PointMassDisk(ContactFunctions):
             inner = turn * ca.vertcat(-z[1], z[0]) - rate**2 * z + m.zeta_ddot
             inner += 2 * rate * ca.vertcat(-m.zeta_dot[1], m.zeta_dot[0])
             power += m.mass * ca.dot(R.T @ (a_W - body.gravity_W) + inner, m.zeta_dot)
-        return ModeExpressions(ca.vertcat(*rates), self._spatial(force), guards, power)
+        return ModeExpressions(ca.vertcat(*rates), self.spatial(force), guards, power)
 
     def _rotation(self) -> ca.SX:
         """Return Lambda of Eq. (A.1), rows and columns 1 and 3."""
@@ -270,7 +241,7 @@ class PointMassDisk(ContactFunctions):
         R3 = ca.SX.eye(3)
         R3[0, 0], R3[0, 2], R3[2, 0], R3[2, 2] = R[0, 0], R[0, 1], R[1, 0], R[1, 1]
         places = [self.centre[0], *(self.centre[0] + R @ q.zeta for q in body.points[1:])]
-        return self.pose_function(R3, [self._spatial(a) for a in places])
+        return self.pose_function(R3, [self.spatial(a) for a in places])
 
     def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # noqa: ARG002
         """Return what a goal at rest has by default: nothing moves."""
