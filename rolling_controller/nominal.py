@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.linearization import step_functions
-from rolling_controller.plan_fit import check_states_fit
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_planner.plan import Plan
+from rolling_planner.plan_fit import check_states_fit
 from rolling_planner.plan_validity import HOLD
 
 NOMINALS = ('simulated', 'plan')

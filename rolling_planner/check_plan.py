@@ -1,4 +1,4 @@
-"""Whether the object stays in rolling contact while the hand follows a given trajectory."""
+"""Whether the contact holds along a plan, or while the hand follows a given trajectory."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 import math
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_dynamics.simulation.control import Timed
+from rolling_dynamics.simulation.control import ControlLike, Timed
 from rolling_dynamics.simulation.guards import joined
 from rolling_planner.arrays import Array
 from rolling_planner.hand_trajectory import hand_trajectory
+from rolling_planner.plan import Plan
+from rolling_planner.plan_fit import check_plan_fits
 
 POINTS = 20  # between two samples of the hand, at which margins are judged
 RTOL, ATOL = 1e-9, 1e-11
@@ -103,24 +105,80 @@ def check_hand_trajectory(
     x = np.array(x_start, dtype=float)
     for name, value in hand.start.items():
         x[system.state.slice(name)] = value
-    begin, duration = float(hand.times[0]), float(hand.times[-1] - hand.times[0])
-    at_start = _margins(system, p, x[None], hand.control(begin)[None])
+    return _check(
+        system, p, x, hand.times, Timed(hand.controls, hand.times), hand.controls, on_progress
+    )
+
+
+def check_plan(
+    system: RollingSystem,
+    p: Array,
+    plan: Plan,
+    x_start: Array | None = None,
+    *,
+    on_progress: Callable[[float], object] | None = None,
+) -> HandCheck:
+    """
+    Simulate the controls of a plan, without feedback, and judge the contact.
+
+    Parameters
+    ----------
+    system, p
+        The system and its parameters.
+    plan
+        Made for that system.
+    x_start
+        State at the start; None for that of the plan.
+    on_progress
+        Called with the time now and then; False cancels.
+
+    Returns
+    -------
+    HandCheck
+        Margins, and where the contact fails first.
+
+    Raises
+    ------
+    ParameterError
+        The plan is for another system.
+    CancelledError
+        ``on_progress`` returned False.
+
+    """
+    check_plan_fits(plan, system)
+    times, controls = plan.control_samples()
+    x = np.array(plan.states[0] if x_start is None else x_start, dtype=float)
+    return _check(system, p, x, plan.times, (times, controls), plan.controls_at, on_progress)
+
+
+def _check(
+    system: RollingSystem,
+    p: Array,
+    x: Array,
+    times: Array,
+    control: ControlLike,
+    controls_at: Callable[[Array], Array],
+    on_progress: Callable[[float], object] | None,
+) -> HandCheck:
+    """Simulate under a control given at times, and judge the guards at points between them."""
+    begin, duration = float(times[0]), float(times[-1] - times[0])
+    at_start = _margins(system, p, x[None], controls_at(times[:1]), times[:1])
     broken = [name for name, margin in at_start.items() if not margin > 0]
     if broken:
         return _failed(at_start, 0.0, broken[0], None)
-    samples = (len(hand.times) - 1) * POINTS + 1
-    points = np.interp(np.linspace(0, 1, samples), np.linspace(0, 1, len(hand.times)), hand.times)
+    samples = (len(times) - 1) * POINTS + 1
+    points = np.interp(np.linspace(0, 1, samples), np.linspace(0, 1, len(times)), times)
     try:
         motion = simulate(
             system,
             p,
             x,
-            Timed(hand.controls, hand.times),
+            control,
             duration,
             start=begin,
             rtol=RTOL,
             atol=ATOL,
-            max_step=float(np.diff(hand.times).max()),
+            max_step=float(np.diff(times).max()),
             on_progress=on_progress,
         )
     except CancelledError:
@@ -134,24 +192,24 @@ def check_hand_trajectory(
     margins = dict.fromkeys(at_start, math.inf)
     for charted, times_there in groupby(points, motion.system_at):  # its charts may change
         group = np.array(list(times_there))
-        here = _margins(
-            cast('ContactSystem', charted), p, motion.state_at(group), hand.controls(group)
-        )
+        here = _margins(charted, p, motion.state_at(group), controls_at(group), group)
         margins = {name: min(margins[name], here[name]) for name in margins}
     event = motion.terminal_event
     if event is not None:
         return _failed(margins, event.time - begin, event.name, motion)
-    worst = min(margins, key=lambda name: margins[name])
-    if not margins[worst] > 0:
+    worst = min(margins, key=lambda name: margins[name], default='')
+    if worst and not margins[worst] > 0:
         return _failed(margins, duration, worst, motion)
     return HandCheck(
         ok=True, margins=margins, first_failure_time=math.nan, reason='', trajectory=motion
     )
 
 
-def _margins(system: ContactSystem, p: Array, x: Array, u: Array) -> dict[str, float]:
-    guards = system.mode.guards
-    values = np.array(joined('margins', system, list(guards.values()))(x.T, u.T, 0, p))
+def _margins(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> dict[str, float]:
+    guards = next(iter(system.modes.values())).guards
+    if not guards:  # a kinematic model
+        return {}
+    values = np.array(joined('margins', system, list(guards.values()))(x.T, u.T, t[None], p))
     return dict(zip(guards, values.min(axis=1).tolist(), strict=True))
 
 

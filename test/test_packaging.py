@@ -347,6 +347,7 @@ EXPECTED_FIELDS = {
     },
     'srv.CheckPlan.Request': {
         'system': 'string',
+        'plan': 'rolling_interfaces/RollingPlan',
         'start_names': 'sequence<string>',
         'start_values': 'sequence<double>',
         'hand_trajectory': 'trajectory_msgs/MultiDOFJointTrajectory',
@@ -391,6 +392,42 @@ def interface(name):
 def test_interface_has_the_documented_fields(name):
     fields = interface(name).get_fields_and_field_types()
     assert {k: v for k, v in fields.items() if k != 'check_fields'} == EXPECTED_FIELDS[name]
+
+
+# A change of one of these breaks every client that was built before: it takes a new version, and a
+# line in the CHANGELOG.
+TYPE_HASHES = {
+    'action/ExecutePlan': 'b77569c2f7beff2c557342bd94a129e1e6351bb5a6ac04445215df4de43a816f',
+    'action/PlanRolling': 'a6de42a5f77e7a97c209e40180f2e6a425a696e6909f83797f0ff19d7e53afec',
+    'action/RunExperiment': '8276e317fd0df49d7d0c0684bff02efca1a5aa76698c55a04951e8bfdeaa5438',
+    'msg/RollingContact': '7dab23419d06f1741d3294393c5342465f8c8ce54548a1aec2c9a1d39bfcc540',
+    'msg/RollingPlan': 'f5c7ac1acf84b433cb4f909b9895b6d5887a52603e07293afab039e262d8b297',
+    'srv/CheckPlan': 'affbdf9fda3bbcc263371e204e51fefd80f701d39d977417fc42efbfd31664ed',
+}
+
+
+@needs_ros
+@pytest.mark.ros
+@pytest.mark.parametrize('name', TYPE_HASHES)
+def test_types_are_those_of_this_version(name):
+    import rolling_interfaces
+
+    root = Path(rolling_interfaces.__file__).parents[4]  # PREFIX/lib/pythonX/site-packages
+    file = root / 'share' / 'rolling_interfaces' / f'{name}.json'
+    hashes = {
+        entry['type_name']: entry['hash_string']
+        for entry in json.loads(file.read_text())['type_hashes']
+    }
+    assert hashes[f'rolling_interfaces/{name}'] == f'RIHS01_{TYPE_HASHES[name]}'
+
+
+def test_every_type_has_its_hash():
+    files = {
+        str(path.relative_to(INTERFACES).with_suffix(''))
+        for path in INTERFACES.glob('*/*')
+        if path.suffix in {'.action', '.msg', '.srv'}
+    }
+    assert set(TYPE_HASHES) == files
 
 
 @needs_ros

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rolling_controller.plan_fit import check_plan_fits
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.msg import RollingPlan
@@ -13,6 +12,7 @@ from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.parameters import ParameterTable
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
+from rolling_planner.plan_fit import check_plan_fits
 
 
 def accepted_plan(

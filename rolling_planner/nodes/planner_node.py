@@ -22,12 +22,18 @@ from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import Health, OK, SuiteNode
-from rolling_planner.nodes.conversions import named_values, start_vector, trajectory_to_arrays
+from rolling_planner.nodes.conversions import (
+    message_to_plan,
+    named_values,
+    start_vector,
+    trajectory_to_arrays,
+)
 from rolling_planner.nodes.goal_request import check_system, goal_job
 from rolling_planner.nodes.plan_result import failure, feedback_message, result_message
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
+from rolling_planner.plan_fit import check_plan_fits
 from rolling_planner.planners.body_motion import bodies_named
 from rolling_planner.planners.job import planning_model, PlanningModel
 from rolling_planner.workers.worker import FAULT, Outcome
@@ -183,16 +189,15 @@ class PlannerNode(SuiteNode):
             return response
         try:
             check_system(request.system, self._model)
-            trajectory = trajectory_to_arrays(request.hand_trajectory)
-            start, reason = await self._start(request.start_names, request.start_values, None)
+            checked, start, reason = await self._to_be_checked(request)
         except RollingError as error:
-            start, reason = None, str(error)
-        if start is None:
+            checked, reason = {}, str(error)
+        if reason:
             response.reason = reason
             return response
         job = self._job('check') | {
+            **checked,
             'start': start,
-            'trajectory': trajectory,
             'time_budget': self.values['time_budget'],
         }
         outcome = await self._solve(job, job['time_budget'], lambda _: None, None)
@@ -205,6 +210,20 @@ class PlannerNode(SuiteNode):
         response.margins = list(value['margins'].values())
         response.first_failure_time = value['first_failure_time']
         return response
+
+    async def _to_be_checked(
+        self, request: CheckPlan.Request
+    ) -> tuple[dict[str, Any], NDArray[np.float64] | None, str]:
+        """Return plan or trajectory, the start, and why it is not known if it is needed."""
+        names, values = request.start_names, request.start_values
+        if request.plan.times:
+            plan = message_to_plan(request.plan)
+            check_plan_fits(plan, self._model.scenario.system)
+            given = named_values('start', names, values)
+            start = start_vector(given, self._model.scenario.system.state, plan.states[0])
+            return {'plan': plan}, start, ''
+        start, reason = await self._start(names, values, None)
+        return {'trajectory': trajectory_to_arrays(request.hand_trajectory)}, start, reason
 
     # -- health -----------------------------------------------------------------------------
 

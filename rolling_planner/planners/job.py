@@ -1,4 +1,4 @@
-"""What the planner's worker process does: plan, or check a hand trajectory."""
+"""What the planner's worker process does: plan, or check a plan or a hand trajectory."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     ----------
     job
         ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: what a
-        :class:`Request` holds. To check: ``trajectory``, samples of the hand by name, and
-        ``time_budget`` [s].
+        :class:`Request` holds. To check: ``plan``, whose start counts if ``start`` is None, or
+        ``trajectory``, samples of the hand by name; and ``time_budget`` [s].
     report
         Called with progress; False cancels.
 
@@ -118,26 +118,36 @@ def _plan(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Simulate the object on a hand that follows a trajectory, and judge the contact."""
-    from rolling_planner.check_plan import check_hand_trajectory  # noqa: PLC0415  rarely needed
+    """Simulate a plan, or the object on a hand that follows a trajectory; judge the contact."""
+    from rolling_planner.check_plan import (  # noqa: PLC0415  rarely needed
+        check_hand_trajectory,
+        check_plan,
+    )
 
     scenario = planning_model(job['scenario_file']).scenario
-    system = scenario.system
-    if offers(system, CarriedObject) is None:
-        raise ParameterError(
-            f'check_plan is for an object on a hand (system contact), this planner runs '
-            f'{system.name}'
-        )
+    system, start = scenario.system, job['start']
     budget = job['time_budget']
     deadline = time.monotonic() + budget
+
+    def on_progress(_: float) -> bool:
+        return report({}) and time.monotonic() < deadline
+
     try:
-        found = check_hand_trajectory(
-            cast('ContactSystem', system),
-            scenario.p,
-            np.asarray(job['start'], dtype=float),
-            **job['trajectory'],
-            on_progress=lambda _: report({}) and time.monotonic() < deadline,
-        )
+        if 'plan' in job:
+            found = check_plan(system, scenario.p, job['plan'], start, on_progress=on_progress)
+        elif offers(system, CarriedObject) is None:
+            raise ParameterError(
+                f'hand_trajectory is for an object on a hand (system contact), this planner runs '
+                f'{system.name}; give a plan'
+            )
+        else:
+            found = check_hand_trajectory(
+                cast('ContactSystem', system),
+                scenario.p,
+                np.asarray(start, dtype=float),
+                **job['trajectory'],
+                on_progress=on_progress,
+            )
     except CancelledError:
         if time.monotonic() < deadline:
             raise

@@ -11,13 +11,13 @@ from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.mass_driven_velocity import VelocityGains
-from rolling_controller.plan_fit import check_plan_fits
 from rolling_controller.robot_laws import robot_kind, robot_kinds
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.robots import robot_view
 from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_planner.plan_fit import check_plan_fits
 
 # where the contact's x stands in the state
 PLACES = {'point_mass_disk': -1, 'pendulum_sphere': 0, 'spin_rolling_sphere': 0}

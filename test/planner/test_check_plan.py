@@ -1,13 +1,17 @@
 """Is another stack's hand trajectory safe? Margins and first failure, against known motions."""
 
+import dataclasses
+
 import numpy as np
 from planning_problems import at_rest, ball, reorientation, turn
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Plane
 from rolling_planner import plan_rolling
-from rolling_planner.check_plan import check_hand_trajectory
+from rolling_planner.check_plan import check_hand_trajectory, check_plan
 from rolling_planner.hand_trajectory import hand_trajectory, right_jacobian
+from rolling_planner.planners.planner import planner_of
 from transforms3d.quaternions import quat2mat
 
 GRAVITY = 9.81
@@ -157,3 +161,48 @@ def test_samples_that_are_no_trajectory_are_refused(change, text):
     system, p = ball()
     with pytest.raises(ParameterError, match=text):
         check_hand_trajectory(system, p, at_rest(system), **{**sliding(1.0), **change})
+
+
+@pytest.fixture(scope='module')
+def planned():
+    """Return system, parameters and plan of a ball that is moved and turned."""
+    problem = reorientation(goal={'contact_h': [0.05, 0]}, segments=10, horizon=1.0)
+    return problem.system, problem.p, plan_rolling(problem)
+
+
+def test_a_plan_is_checked_as_it_is(planned):
+    system, p, plan = planned
+    found = check_plan(system, p, plan)
+    assert found.ok, found.reason
+    assert found.trajectory.state_at(plan.duration) == pytest.approx(plan.states[-1], abs=5e-3)
+    forces = np.asarray(plan.contact_wrenches)[:, 5]
+    assert found.margins['normal_force'] <= forces.min() + 1e-6
+    assert found.margins['normal_force'] == pytest.approx(forces.min(), rel=0.05)
+
+
+def test_a_plan_that_drops_the_object_tells_when(planned):
+    system, p, plan = planned
+    controls = plan.controls.copy()
+    fall = np.flatnonzero(plan.times >= 0.5)[0]
+    controls[fall:, 5] = -2 * 9.81  # the hand falls faster than the object
+    found = check_plan(system, p, dataclasses.replace(plan, controls=controls))
+    assert not found.ok
+    assert 'slides' in found.reason  # friction goes to zero with the normal force
+    before, after = plan.times[fall - 1 : fall + 1]
+    assert before < found.first_failure_time < after
+
+
+def test_another_start_counts_and_another_system_is_refused(planned):
+    system, p, plan = planned
+    moved = plan.states[0].copy()
+    moved[system.state.slice('contact_h')] = [10.0, 0.0]  # off the plate
+    assert not check_plan(system, p, plan, moved).ok
+    with pytest.raises(ParameterError, match='model_hash'):
+        check_plan(system, p, dataclasses.replace(plan, model_hash='other'))
+
+
+def test_a_kinematic_plan_has_no_margins():
+    scenario = load_scenario('spin_rolling_plan')
+    plan = planner_of(scenario.system.name).plan(scenario, lambda _: True).plan
+    found = check_plan(scenario.system, scenario.p, plan)
+    assert (found.ok, found.margins) == (True, {})

@@ -1,10 +1,13 @@
 """The service that judges a hand trajectory, with the real simulation behind it."""
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Transform, Twist
 import numpy as np
 import pytest
 from rolling_interfaces.srv import CheckPlan
-from rolling_planner.nodes.conversions import seconds_to_duration
+from rolling_planner import Plan
+from rolling_planner.nodes.conversions import plan_to_message, seconds_to_duration
+from rolling_planner.planners.job import planning_model
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 
@@ -81,3 +84,38 @@ def test_accelerations_without_velocities_are_refused(peer, node):
     answer = check(peer, trajectory)
     assert not answer.ok
     assert 'accelerations need velocities' in answer.reason
+
+
+def resting(drop=0.0):
+    """Return the plan of a ball that rests, the hand falling by a multiple of gravity."""
+    model = planning_model('ball_on_plate_hard.yaml').scenario
+    controls = np.zeros((3, model.system.control.size))
+    controls[1:, 5] = -drop * 9.81
+    plan = Plan(
+        system=model.system.name,
+        model_hash=model.system.model_hash,
+        state_names=model.system.state.names,
+        control_names=model.system.control.names,
+        times=np.array([0.0, 0.5, 1.0]),
+        states=np.tile(model.x0, (3, 1)),
+        controls=controls,
+    )
+    return plan_to_message(plan, Time(), 'world')
+
+
+def test_a_plan_is_judged_too(peer, node):
+    answer = peer.call(CheckPlan, 'check_plan', CheckPlan.Request(plan=resting()), 60.0)
+    assert answer.ok, answer.reason
+    margins = dict(zip(answer.margin_names, answer.margins, strict=True))
+    assert margins['normal_force'] == pytest.approx(0.1 * 9.81, rel=1e-6)
+    answer = peer.call(CheckPlan, 'check_plan', CheckPlan.Request(plan=resting(drop=2.0)), 60.0)
+    assert not answer.ok
+    assert answer.first_failure_time == pytest.approx(0.25, abs=1e-6)  # half way to 2 g
+
+
+def test_a_plan_for_another_model_is_refused(peer, node):
+    plan = resting()
+    plan.model_hash = 'other'
+    answer = peer.call(CheckPlan, 'check_plan', CheckPlan.Request(plan=plan), 60.0)
+    assert not answer.ok
+    assert 'model_hash' in answer.reason

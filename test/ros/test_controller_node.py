@@ -102,7 +102,7 @@ def test_without_a_state_nothing_starts(peer, client, model):
     ('changes', 'text'),
     [
         ({'system': 'pendulum_sphere'}, "plan.system must be 'contact'"),
-        ({'model_hash': 'other'}, 'plan again with the scenario of this controller'),
+        ({'model_hash': 'other'}, 'plan again with the scenario of this node'),
         ({'state_names': tuple(f's{k}' for k in range(22))}, 'plan.state_names must be q_WH_w'),
     ],
 )

@@ -178,7 +178,7 @@ def test_missed_goal_is_told(robot):
     ('changes', 'text'),
     [
         ({'system': 'contact'}, "plan.system must be 'spin_rolling_sphere', got 'contact'"),
-        ({'model_hash': 'other'}, 'plan again with the scenario of this controller'),
+        ({'model_hash': 'other'}, 'plan again with the scenario of this node'),
         ({'state_names': tuple('abcdef')}, 'plan.state_names must be u_s, v_s'),
         ({'states': np.full((3, 6), 0.5)}, 'start_tolerance allows'),
         ({'states': np.full((3, 6), np.nan)}, 'states must be finite'),

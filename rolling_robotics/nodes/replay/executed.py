@@ -13,7 +13,6 @@ from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
-from rolling_controller.plan_fit import check_states_fit
 from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
@@ -25,6 +24,7 @@ from rolling_dynamics.scenario_model import load_model, load_robot
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
+from rolling_planner.plan_fit import check_states_fit
 from rolling_robotics.figures.beside import Group, Motion
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import Array, recorded_values, Timed

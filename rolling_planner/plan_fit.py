@@ -34,14 +34,14 @@ def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = T
         return
     if plan.model_hash:
         raise ParameterError(
-            f'plan.model_hash is {quoted(plan.model_hash)}, this controller runs '
+            f'plan.model_hash is {quoted(plan.model_hash)}, this node runs '
             f'{system.model_hash!r}: the plan was made with other equations; plan again with the '
-            'scenario of this controller'
+            'scenario of this node'
         )
     if require_hash:
         raise ParameterError(
             'plan.model_hash is empty, so nothing tells for which equations the plan was made; '
-            f'those of this controller are {system.model_hash!r}. For plans without a hash, set '
+            f'those of this node are {system.model_hash!r}. For plans without a hash, set '
             'require_model_hash to false'
         )
 
