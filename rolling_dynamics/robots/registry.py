@@ -34,7 +34,7 @@ def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
     """
     view_of = role_of(system.name, 'robot_view')
     if view_of is None and 'hand' in system.pose.name_out():
-        raise ParameterError(f'system {system.name!r} is an object on a hand, no rolling robot')
+        raise ParameterError(f'system {system.name!r} is an object on a hand, not a rolling robot')
     if system.independent_variable != 'time':
         raise ParameterError(
             f'system {system.name!r} is driven over the {system.independent_variable}; a robot '

@@ -167,7 +167,7 @@ class TestReset:
 class TestRegistry:
     def test_an_object_on_a_hand_is_no_robot(self):
         scenario = load_scenario(find_config('spinning_plate.yaml'))
-        with pytest.raises(ParameterError, match='an object on a hand, no rolling robot'):
+        with pytest.raises(ParameterError, match='an object on a hand, not a rolling robot'):
             robot_view(scenario.system, scenario.p)
 
     def test_a_robot_needs_a_rate(self):

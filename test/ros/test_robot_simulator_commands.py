@@ -249,5 +249,5 @@ def test_a_scenario_of_no_robot_leaves_it_unconfigured_with_the_reason(run_proce
     params = {'scenario_file': 'ball_on_plate_hard.yaml'}
     node = run_process(SIMULATOR, params=params).wait_for('cannot configure', 60.0)
     status = node.stop(signal.SIGTERM, timeout=30.0)
-    assert "system 'contact' has no view as a rolling robot; there are: pendulum" in node.text
+    assert 'is an object on a hand, not a rolling robot' in node.text
     assert (status, node.text.count('Traceback')) == (0, 0)
