@@ -101,8 +101,8 @@ class PiecewiseLinear:
 
     def pieces(self, start: float, end: float) -> list[Piece]:
         """Return the straight pieces between two times."""
-        inner = np.unique(self.times[(self.times > start) & (self.times < end)])
-        cuts = [start, *inner.tolist(), end]
+        inner = self.times[(self.times > start) & (self.times < end)].tolist()
+        cuts = [start, *dict.fromkeys(inner), end]  # a jump is two equal times
         out = []
         for a, b in pairwise(cuts):
             value, middle = self(a), self((a + b) / 2)

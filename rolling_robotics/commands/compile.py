@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from rolling_robotics.commands.arguments import add_scenario
+
 HELP = 'compile what a scenario evaluates, so that its next runs are fast'
 DESCRIPTION = """\
 Simulate a scenario, plan it if it has a section `plan`, and wait until everything that was
@@ -20,9 +22,7 @@ LONGEST = 3600.0  # s
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
+    add_scenario(parser)
 
 
 def run(args: Namespace) -> int:

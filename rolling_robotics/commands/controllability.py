@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from rolling_robotics.commands.arguments import add_scenario
+
 HELP = 'rank of the Lie algebra of a kinematic system, and where it is lost'
 DESCRIPTION = """\
 Compute the Lie brackets of a kinematic system, given as a scenario, until the rank stops growing:
@@ -19,9 +21,7 @@ EXAMPLE = """\
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
+    add_scenario(parser)
     parser.add_argument('--depth', type=int, default=5, help='maximum depth of the brackets')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the report')
 

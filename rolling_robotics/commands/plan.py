@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+
+from rolling_robotics.commands.arguments import add_scenario_and_result
 
 HELP = 'plan the motion that a scenario asks for and write it as JSON'
 DESCRIPTION = """\
@@ -23,16 +24,7 @@ COMPARED = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
-    parser.add_argument(
-        '--out',
-        metavar='FILE.json',
-        type=Path,
-        required=True,
-        help='result; - writes it to stdout',
-    )
+    add_scenario_and_result(parser)
     parser.add_argument(
         '--compare',
         action='store_true',

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+
+from rolling_robotics.commands.arguments import add_scenario_and_result
 
 HELP = 'simulate a scenario and write the result as JSON'
 DESCRIPTION = """\
@@ -19,16 +20,7 @@ EXAMPLE = """\
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
-    parser.add_argument(
-        '--out',
-        metavar='FILE.json',
-        type=Path,
-        required=True,
-        help='result; - writes it to stdout',
-    )
+    add_scenario_and_result(parser)
 
 
 def run(args: Namespace) -> int:

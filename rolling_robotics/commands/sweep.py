@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from rolling_robotics.sweep.points import Sweep
     from rolling_robotics.sweep.storage import Store
 
+from rolling_robotics.commands.arguments import add_scenario
+
 HELP = 'simulate a scenario over a grid or samples of its entries'
 DESCRIPTION = """\
 Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
@@ -30,9 +32,7 @@ INTERRUPTED = 130
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
+    add_scenario(parser)
     parser.add_argument('--out', metavar='FILE.parquet', type=Path, required=True, help='result')
     parser.add_argument(
         '--vary',

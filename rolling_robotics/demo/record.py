@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario import Scenario
+from rolling_planner.plan import Plan
 from rolling_robotics.demo.places import Places
 
 Array = NDArray[np.float64]
@@ -82,45 +82,6 @@ class Execution:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlannedMotion:
-    """
-    A plan: times (k,) [s], states (k, n), controls (k, m), forces (k, 3) [N] or (0, 3).
-
-    The forces act on the object, in the contact frame of the hand, or of the floor.
-    """
-
-    times: Array
-    states: Array
-    controls: Array
-    state_names: Sequence[str]
-    control_names: Sequence[str]
-    forces: Array
-
-    def state(self, name: str) -> Array:
-        """Return the course of a number of the state, shape (k,)."""
-        return np.array(self.states[:, list(self.state_names).index(name)])
-
-    @property
-    def end(self) -> float:
-        """Duration [s]."""
-        return float(self.times[-1])
-
-
-def planned_motion(message: Any) -> PlannedMotion:
-    """Return a plan from its message."""
-    times = np.array(message.times)
-    forces = [(w.force.x, w.force.y, w.force.z) for w in message.contact_wrenches]
-    return PlannedMotion(
-        times=times,
-        states=np.array(message.states).reshape(len(times), -1),
-        controls=np.array(message.controls).reshape(len(times), -1),
-        state_names=list(message.state_names),
-        control_names=list(message.control_names),
-        forces=np.array(forces, dtype=float).reshape(-1, 3),
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
     """
     A demonstration that was run.
@@ -140,7 +101,7 @@ class Record:
 
     scenario: Scenario
     places: Places
-    plan: PlannedMotion
+    plan: Plan
     runs: Mapping[str, Execution]
 
     def samples(self, topic: str) -> dict[str, tuple[Array, Array]]:

@@ -20,7 +20,7 @@ from rolling_robotics.bringup import (
     realtime_allowed,
 )
 from rolling_robotics.demo.demo import Demo
-from rolling_robotics.demo.record import Execution, planned_motion, Record
+from rolling_robotics.demo.record import Execution, Record
 from rolling_robotics.demo.report import conclude, ending_text, MISSED, progress_text, say, VOID
 from rolling_robotics.experiments import find_experiment
 
@@ -151,6 +151,7 @@ def _run(
     demo: Demo, scenario: Scenario, domain: int, bringup: Bringup, *, pace: float | None
 ) -> Record | None:
     """Return what was seen, or None if there is no plan."""
+    from rolling_planner.nodes.conversions import message_to_plan  # noqa: PLC0415
     from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415
 
     with DemoClient(domain=domain, check=bringup.check, watched=demo.watched) as client:
@@ -175,7 +176,7 @@ def _run(
     return Record(
         scenario=scenario,
         places=demo.places(scenario),
-        plan=planned_motion(plan),
+        plan=message_to_plan(plan),
         runs=runs,
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from rolling_dynamics.robots import Ball, Curve, Disk, Floor, robot_view, Rod, Shape
+from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, robot_view, Rod, Shape
 from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.result_arrays import Arrays, Values
@@ -15,6 +16,8 @@ from rolling_robotics.scene.parts import (
     contact_wrench,
     floor_body,
     ON_GROUND,
+    rolling_traces,
+    under,
 )
 from rolling_robotics.scene.scene import (
     Body,
@@ -49,7 +52,7 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     view = robot_view(system, scenario.p)
     names = [n for n in system.pose.name_out() if n != 'contact']
     first = arrays[f'{names[0]}_position']
-    fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor)]
+    fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor | Block)]
     bodies = []
     if any(isinstance(s, Floor) for s in view.shapes):
         bodies.append(floor_body(first, view.radius))
@@ -84,6 +87,33 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         traces=(Trace(name=f'path of {names[0]}', body='', points=first, colour=ON_GROUND),),
         wrench=wrench,
         strips=contact_strips(arrays) if forces else control_strips(scenario, arrays),
+    )
+
+
+def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) -> Scene:
+    """
+    Return the general scene of a shell on a floor, with the contact's path on both.
+
+    Parameters
+    ----------
+    scenario, arrays
+        What was run, and what came out. W stands on the floor: of a slope it is gravity that is
+        tilted.
+    marks
+        Lines drawn on the floor.
+
+    """
+    radius = robot_view(scenario.system, scenario.p).radius
+    scene = general_scene(scenario, arrays)
+    contact, attitude = under(arrays['shell_position'], radius), arrays['shell_attitude']
+    return replace(
+        scene,
+        bodies=(floor_body(contact, radius, marks), *scene.bodies[1:]),
+        frames=(Frame(name='contact', position=contact, attitude=still(len(contact))[1]),),
+        traces=rolling_traces(
+            contact, attitude, radius, ('on the floor', 'on the shell', 'shell')
+        ),
+        wrench=contact_wrench(arrays, radius),
     )
 
 

@@ -8,10 +8,11 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
+from rolling_planner.plan import Plan
 from rolling_robotics.demo import run
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.demos import LABORATORY
-from rolling_robotics.demo.record import Execution, PlannedMotion, Record, Stream
+from rolling_robotics.demo.record import Execution, Record, Stream
 from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED, VOID
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 
@@ -57,13 +58,15 @@ def record_of(name):
     state, control = scenario.system.state.names, scenario.system.control.names
     states = np.tile(scenario.x0, (STEPS, 1))
     states[:, moved(scenario)] += np.linspace(-0.01, 0.0, STEPS)
-    plan = PlannedMotion(
+    plan = Plan(
+        system=scenario.system.name,
+        model_hash=scenario.system.model_hash,
         times=np.linspace(0.0, 1.0, STEPS),
         states=states,
         controls=np.ones((STEPS, len(control))),
         state_names=list(state),
         control_names=list(control),
-        forces=np.tile([0.1, 0.0, 9.0], (STEPS, 1)),
+        contact_wrenches=np.tile([0, 0, 0, 0.1, 0.0, 9.0], (STEPS, 1)),
     )
     runs = {
         'open loop': execution(name, scenario, shift=0.004),

@@ -105,8 +105,8 @@ def draw_controls(axis: Axes, record: Record, *, unit: str, title: str) -> None:
 def draw_normal_force(axis: Axes, record: Record) -> None:
     """Draw the normal force over time."""
     plan = record.plan
-    if len(plan.forces):
-        axis.plot(plan.times, plan.forces[:, 2], 'k--', label='planned')
+    if len(plan.contact_wrenches):
+        axis.plot(plan.times, plan.contact_wrenches[:, 5], 'k--', label='planned')
     for label, (times, force) in record.samples('contact/wrench').items():
         axis.plot(times, force[:, 2], color=COLOURS[label], label=label)
     axis.axhline(0.0, color='0.4', linewidth=0.8)
@@ -116,8 +116,10 @@ def draw_normal_force(axis: Axes, record: Record) -> None:
 def draw_friction(axis: Axes, record: Record, mu: float) -> None:
     """Draw the friction that is needed, and the coefficient that there is."""
     plan = record.plan
-    if len(plan.forces):
-        axis.plot(plan.times, required_friction(plan.forces), 'k--', label='planned')
+    if len(plan.contact_wrenches):
+        axis.plot(
+            plan.times, required_friction(plan.contact_wrenches[:, 3:]), 'k--', label='planned'
+        )
     for label, (times, force) in record.samples('contact/wrench').items():
         axis.plot(times, required_friction(force), color=COLOURS[label], label=label)
     axis.axhline(mu, color='0.4', linewidth=0.8)
