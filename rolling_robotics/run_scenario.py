@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast, TYPE_CHECKING
 
-from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
@@ -12,6 +11,7 @@ from rolling_robotics.progress import Progress
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 
 
 def simulate_scenario(
@@ -44,4 +44,6 @@ def follower_of(scenario: Scenario) -> ContactCoordinates | None:
     """Return what follows the contact coordinates of a scenario; None where it has none."""
     if offers(scenario.system, CarriedObject) is None:
         return None
+    from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
+
     return ContactCoordinates(cast('ContactSystem', scenario.system), scenario.p)

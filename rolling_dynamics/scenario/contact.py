@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -11,8 +11,6 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.layouts import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
-from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.hybrid_contact.of_contact_system import placed_state
 from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.contact_hybrid import (
@@ -49,6 +47,9 @@ from rolling_dynamics.scenario.surface_section import Edges, inertia_of
 from rolling_dynamics.surfaces.atlas import best_chart, contact_frame, locate_on_chart, POLE
 from rolling_dynamics.surfaces.surface import Surface
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
+
+if TYPE_CHECKING:  # few scenarios need it
+    from rolling_dynamics.hybrid_contact import HybridContactSystem
 
 TOUCH = 1e-6  # m, a gap below which bodies touch
 DEFAULT_EVENTS = {'friction': 'record', 'spin': 'record'}  # the others stop the simulation
@@ -93,6 +94,10 @@ class ContactFile(ScenarioFile):
         if self.initial.object is not None:
             x0 = free_state(self.initial, self.initial.object, hand, system, bodies)
         else:
+            from rolling_dynamics.hybrid_contact.of_contact_system import (  # noqa: PLC0415
+                placed_state,
+            )
+
             x0 = placed_state(*bodies, system, self._rolling(system, p, hand)[1])
         return self._scenario(name, raw, driven, *bodies, x0)
 

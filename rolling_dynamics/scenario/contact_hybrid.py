@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of
 from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.contact_sections import Friction, Initial, Pose
 from rolling_dynamics.scenario.contact_velocity import relative_velocity
@@ -19,6 +18,9 @@ from rolling_dynamics.scenario.hand_motion import HandStart
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.placement import Placement
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
+
+if TYPE_CHECKING:  # few scenarios need it
+    from rolling_dynamics.hybrid_contact import HybridContactSystem
 
 TOUCHES = 1e-6  # m: an object that is this near the plate rolls if nothing is said of its velocity
 
@@ -73,6 +75,8 @@ def hybrid_bodies(
     hybrid: Hybrid, friction: Friction, model: ContactSystem, params: Array
 ) -> tuple[HybridContactSystem, Array]:
     """Return the bodies of a contact system as a system of several modes, and its parameters."""
+    from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of  # noqa: PLC0415
+
     with located('hybrid'):
         system, p = hybrid_of(
             model, params, planar=False, slip_share=1.0, resistance=hybrid.rolling_resistance
