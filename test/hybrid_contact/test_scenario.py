@@ -72,6 +72,18 @@ def test_without_a_velocity_it_rolls_on_the_plate_and_rests_above_it():
     assert falling.events[0].time == pytest.approx(np.sqrt(2 * (0.1 - R) / G))
 
 
+def test_an_object_above_a_moving_plate_rests_in_the_world_and_falls_straight():
+    hand = {'velocity': [0.3, -0.2, 0.1], 'angular_velocity': [0.5, 0.4, 2.0]}
+    scenario = load_scenario(
+        with_(initial={'hand': hand, 'object': {'position': [0.05, 0.02, 0.2]}}, duration=0.1)
+    )
+    run, pose = simulate_scenario(scenario), scenario.system.pose
+    assert not run.events
+    fallen = [0.05, 0.02, 0.2 - G * 0.1**2 / 2]
+    found = np.array(pose(run.states[-1], scenario.p)[1])
+    assert found[:3, 3] == pytest.approx(fallen, abs=1e-9)
+
+
 @pytest.fixture(scope='module')
 def result(tmp_path_factory):
     out = tmp_path_factory.mktemp('hybrid') / 'out.json'

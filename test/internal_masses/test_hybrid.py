@@ -242,6 +242,19 @@ def test_painleve_stops_the_run():
     assert 'painleve' in found
 
 
+def test_slip_begins_where_coulomb_friction_determines_it():
+    """At the cone's border with equal coefficients, against a direction with a paradox in it."""
+    disk = PointMassDisk([RailMass(10.0, Circle(0.29))], unilateral=True)
+    p = disk.pack_parameters(mass=0.1, polar_inertia=1e-4, radius=0.3, mu=3.0, mu_kinetic=3.0)
+    x0 = disk.state.pack(
+        theta=[0], theta_rate=[0], phi=0, phi_rate=0, p_WB=[0, 0.3], v_WB_W=[1.0, 0]
+    )
+    run = run_of(disk, p, x0, None, 0.2, mode='slipping')
+    assert [e.name for e in run.events] == ['lift_off', 'stick', 'slip']
+    v = np.array(disk.contact_velocity(run.states[-1], p)).ravel()
+    assert v[0] > 0  # against friction, which held it to the left
+
+
 def test_impact_that_does_not_end_is_told():
     """A response that no passive body has: slip grows, and with it the speed downwards."""
     W = np.array([[1.0, 5.0], [5.0, 1.0]])
