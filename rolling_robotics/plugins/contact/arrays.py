@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import cast, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,10 +13,11 @@ from rolling_dynamics.contact.coordinates_representation import CoordinatesRepre
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
-from rolling_robotics.plugins.contact.hybrid_arrays import hybrid_contact_arrays
+
+if TYPE_CHECKING:
+    from rolling_dynamics.hybrid_contact import HybridContactSystem
 
 
 def contact_arrays(
@@ -30,7 +31,11 @@ def contact_arrays(
     the integration where it was followed by :class:`ContactCoordinates`.
     """
     if len(system.modes) > 1:
-        return hybrid_contact_arrays(cast(HybridContactSystem, system), trajectory)
+        from rolling_robotics.plugins.contact.hybrid_arrays import (  # noqa: PLC0415
+            hybrid_contact_arrays,
+        )
+
+        return hybrid_contact_arrays(cast('HybridContactSystem', system), trajectory)
     raw = along(trajectory, _view)
     parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
     R_HO, R_HCh = (parts[k].reshape(-1, 3, 3).transpose(0, 2, 1) for k in (0, 3))
