@@ -18,7 +18,6 @@ from geometry_msgs.msg import (
     Quaternion,
     Transform,
     TransformStamped,
-    Twist,
     Vector3,
     Wrench,
 )
@@ -84,11 +83,6 @@ def matrix_to_transform(
         rotation=wxyz_to_quaternion(matrix_to_wxyz(X)),
     )
     return out
-
-
-def arrays_to_twist(w: Sequence[float], v: Sequence[float]) -> Twist:
-    """Return the twist of an angular [rad/s] and a linear velocity [m/s]."""
-    return Twist(angular=list_to_vector(w), linear=list_to_vector(v))
 
 
 def control_to_accel(u: Sequence[float]) -> Accel:

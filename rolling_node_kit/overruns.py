@@ -6,8 +6,6 @@ from collections import deque
 import threading
 from typing import Any, Protocol
 
-LEVELS = ('warn', 'error', 'abort')
-
 
 class Thresholds(Protocol):
     """Parameters ``overrun_window``, ``overrun_warn``, ``overrun_error``, ``overrun_abort``."""

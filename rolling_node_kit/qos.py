@@ -34,7 +34,6 @@ LATCHED = _profile(1, reliable=True, latched=True)
 LOG = _profile(200, reliable=True, latched=True)
 JOURNAL = _profile(200, reliable=True)
 RECORDER = _profile(1000, reliable=True)
-RECORDER_LATCHED = _profile(1000, reliable=True, latched=True)
 REQUESTS = _profile(1000, reliable=True)  # of ROS's own 10, what comes at once beyond is lost
 
 

@@ -120,29 +120,3 @@ def check_smooth_path(points: ArrayLike) -> NDArray[np.float64]:
             'paths with a stop between them'
         )
     return direction
-
-
-def angles_along_path(
-    points: ArrayLike, beta: float, gamma: float, radius: float
-) -> NDArray[np.float64]:
-    """
-    Return theta + phi [rad] that keeps the contact on a path, between its points.
-
-    Parameters
-    ----------
-    points
-        Points (u_s, v_s) [m], shape (N, 2); see :func:`check_smooth_path`.
-    beta, gamma
-        Torsion and normal curvature of the virtual surface [1/m].
-    radius
-        Radius [m].
-
-    Raises
-    ------
-    ParameterError
-        The path has a kink, or the sphere spins in place.
-
-    """
-    direction = check_smooth_path(points)
-    path_direction(0.0, beta, gamma, radius)
-    return direction + math.atan2(radius * beta, 1 - radius * gamma)

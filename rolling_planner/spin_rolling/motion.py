@@ -14,7 +14,6 @@ import math
 from typing import NamedTuple
 
 from rolling_planner.spin_rolling.vectors import (
-    angle_between,
     Matrix,
     multiply,
     rotation,
@@ -137,8 +136,3 @@ def roll(direction: float, angle: float) -> Vector:
 def pruned(turns: Sequence[Vector]) -> tuple[Vector, ...]:
     """Return the turns without those that do nothing."""
     return tuple(w for w in turns if max(abs(w[0]), abs(w[1]), abs(w[2])) > NOTHING)
-
-
-def apart_on_sphere(a: Contact, b: Contact) -> float:
-    """Return the angle between the contacts on the sphere [rad]."""
-    return angle_between(a.normal, b.normal)

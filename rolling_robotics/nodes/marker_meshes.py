@@ -8,7 +8,6 @@ import numpy as np
 from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
 from rolling_robotics.scene.scene import Colour, Line, Mesh, rotation_matrices, Values
 
-CUBE_LIST_FACES = np.array([0, 1, 2, 2])
 SPHERE, CYLINDER, LINE_STRIP, TRIANGLE_LIST = 2, 3, 4, 11  # of visualization_msgs/Marker
 ROUND = 12  # cells of a small ball
 
