@@ -8,7 +8,7 @@ program, 130 stopped by Ctrl-C.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import difflib
 import os
 import signal
@@ -89,13 +89,14 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefa
         return super()._get_help_string(action)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of all commands, or of those that are named."""
     raw = _HelpFormatter
     parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     parser.add_argument('--version', action=_ShowVersion, help='show the version and end')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
-    for name, command in COMMANDS.items():
+    for name in names:
+        command = COMMANDS[name]
         sub = commands.add_parser(
             name,
             help=command.HELP,
@@ -111,7 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     one_thread()
     os.environ.setdefault('PYDANTIC_DISABLE_PLUGINS', '__all__')  # a scan of all packages, 40 ms
-    parser = build_parser()
+    given = sys.argv[1:] if arguments is None else arguments
+    known = given[:1] if given and given[0] in COMMANDS else COMMANDS
+    parser = build_parser(known)  # of one command, the others are not even imported
     args = parser.parse_args(arguments)
     if args.command is None:
         parser.print_help()

@@ -1,31 +1,11 @@
-"""The subcommands of ``rolling``, one module each; importing them is cheap."""
+"""The subcommands of ``rolling``, one module each, imported when it is asked for."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Protocol
-
-from rolling_robotics.commands import (
-    animate,
-    calibrate,
-    check,
-    check_system,
-    compile,  # noqa: A004  named as its command
-    completion,
-    controllability,
-    demo,
-    examples,
-    execute,
-    plan,
-    plot,
-    record,
-    replay,
-    reproduce,
-    schema,
-    simulate,
-    sweep,
-    view,
-)
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import cast, Protocol
 
 
 class Command(Protocol):
@@ -51,24 +31,45 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, Command] = {
-    'examples': examples,
-    'simulate': simulate,
-    'sweep': sweep,
-    'plan': plan,
-    'execute': execute,
-    'plot': plot,
-    'animate': animate,
-    'check': check,
-    'schema': schema,
-    'check-system': check_system,
-    'compile': compile,
-    'demo': demo,
-    'view': view,
-    'record': record,
-    'replay': replay,
-    'reproduce': reproduce,
-    'controllability': controllability,
-    'calibrate': calibrate,
-    'completion': completion,
-}
+NAMES = (
+    'examples',
+    'simulate',
+    'sweep',
+    'plan',
+    'execute',
+    'plot',
+    'animate',
+    'check',
+    'schema',
+    'check-system',
+    'compile',
+    'demo',
+    'view',
+    'record',
+    'replay',
+    'reproduce',
+    'controllability',
+    'calibrate',
+    'completion',
+)
+
+
+class _Commands(Mapping[str, Command]):
+    """The commands by name, in the order of the help."""
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in NAMES:
+            raise KeyError(name)
+        return cast('Command', import_module(f'{__name__}.{name.replace("-", "_")}'))
+
+    def __contains__(self, name: object) -> bool:
+        return name in NAMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+COMMANDS = _Commands()

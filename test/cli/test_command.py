@@ -260,3 +260,14 @@ def test_one_more_interrupt_at_the_end_changes_nothing():
     )
     assert done.returncode == 130
     assert done.stderr == 'rolling: stopped by Ctrl-C; nothing was written\n'
+
+
+def test_a_command_imports_no_other():
+    code = (
+        'import sys; from rolling_robotics.cli import main; main(["examples"]); '
+        'print(*(m for m in sys.modules if m.startswith("rolling_robotics.commands.")))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == 'rolling_robotics.commands.examples'
