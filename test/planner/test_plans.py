@@ -27,9 +27,9 @@ from rolling_planner import (
     plan_rolling,
     PlanningTimeoutError,
     PlanProblem,
-    refinement,
 )
 from rolling_planner.problem.goal import goal_error
+from rolling_planner.refinement import planner
 from rolling_planner.refinement.attempt import attempt
 from rolling_planner.seeds.guess import warm_guess
 
@@ -142,7 +142,7 @@ def test_tightened_plan_starts_from_the_multipliers_of_the_one_before(monkeypatc
         made.append((arguments, options, attempt(*arguments, **options)))
         return made[-1][2]
 
-    monkeypatch.setattr(refinement, 'attempt', noted)
+    monkeypatch.setattr(planner, 'attempt', noted)
     plan_rolling(problem)
     arguments, options, warm = next(m for m in made if m[1]['previous'] is not None)
     cold = attempt(*arguments, **{**options, 'previous': None})
