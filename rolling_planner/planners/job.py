@@ -126,6 +126,11 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
     scenario = planning_model(job['scenario_file']).scenario
     system, start = scenario.system, job['start']
+    if 'plan' not in job and offers(system, CarriedObject) is None:
+        raise ParameterError(
+            f'hand_trajectory is for an object on a hand (system contact), this planner runs '
+            f'{system.name}; give a plan'
+        )
     budget = job['time_budget']
     deadline = time.monotonic() + budget
 
@@ -135,11 +140,6 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     try:
         if 'plan' in job:
             found = check_plan(system, scenario.p, job['plan'], start, on_progress=on_progress)
-        elif offers(system, CarriedObject) is None:
-            raise ParameterError(
-                f'hand_trajectory is for an object on a hand (system contact), this planner runs '
-                f'{system.name}; give a plan'
-            )
         else:
             found = check_hand_trajectory(
                 cast('ContactSystem', system),

@@ -122,22 +122,27 @@ def state_and_parent(pid):
     return state, int(parent)
 
 
-def stop_workers(node):
-    """Stop the worker processes of the node; return their ids once they are."""
-    workers = []
+def workers_of(node):
+    """Return the states of the worker processes of a node by their ids."""
+    found = {}
     for folder in Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):  # it ended
             state, parent = state_and_parent(folder.name)
             if parent == node.popen.pid and state != 'Z':
-                workers.append(int(folder.name))
-    assert len(workers) == 2
-    for pid in workers:
-        os.kill(pid, signal.SIGSTOP)
+                found[int(folder.name)] = state
+    return found
+
+
+def stop_workers(node):
+    """Stop the worker processes of the node, none of which is ending; return their ids."""
     end = time.monotonic() + 10
-    while any(state_and_parent(pid)[0] != 'T' for pid in workers):
-        assert time.monotonic() < end, 'not stopped in time'
+    while set((workers := workers_of(node)).values()) != {'T'} or len(workers) != 2:
+        assert time.monotonic() < end, f'not stopped in time: {workers}'
+        for pid in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
         time.sleep(0.01)
-    return workers
+    return list(workers)
 
 
 def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node):
