@@ -31,6 +31,7 @@ from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.text import quoted
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.common_parameters import OVERRUN
@@ -176,19 +177,20 @@ class LaboratoryControllerNode(CompilingNode):
     def _prepare(self, subject: Subject) -> None:
         """Plan and design, in a thread of its own."""
         drop_priority()
-        begin = time.monotonic()
+        begin, failed = time.monotonic(), ''
         try:
             prepared = subject.prepare()
             settle(COMPILE_LIMIT, lambda: self._equipment is None)
         except RollingError as error:
-            self._failed = str(error)
+            failed = str(error)
         except Exception as error:  # noqa: BLE001 - the node lives on and says why
-            self._failed = f'{type(error).__name__}: {error}'
+            failed = f'{type(error).__name__}: {error}'
         hand = self._hand
-        if hand is None or hand.subject is not subject:
+        if hand is None or hand.subject is not subject:  # configured anew meanwhile
             return
-        if self._failed:
-            self.get_logger().error(f'nothing can be run: {self._failed}')
+        if failed:
+            self._failed = failed
+            self.get_logger().error(f'nothing can be run: {failed}')
             return
         if prepared.told:
             self.get_logger().info(prepared.told)
@@ -272,7 +274,10 @@ class LaboratoryControllerNode(CompilingNode):
         """Return an error code and why a run cannot begin, or the empty string."""
         served = self.values['experiment']
         if experiment not in {'', served}:
-            return CODES.INVALID_GOAL, f'experiment: this node runs {served}; got {experiment!r}'
+            return (
+                CODES.INVALID_GOAL,
+                f'experiment: this node runs {served}; got {quoted(experiment)}',
+            )
         if not 0 <= duration < math.inf:
             return (
                 CODES.INVALID_GOAL,
@@ -283,7 +288,7 @@ class LaboratoryControllerNode(CompilingNode):
             return (CODES.INFEASIBLE if self._failed else CODES.INACTIVE), text
         if law not in self._prepared.laws:
             known = ', '.join(self._prepared.laws)
-            return CODES.INVALID_GOAL, f'this experiment has the laws {known}; got {law!r}'
+            return CODES.INVALID_GOAL, f'this experiment has the laws {known}; got {quoted(law)}'
         return CODES.NONE, ''
 
     def _progress(self, trial: Trial, x: Array, u: Array) -> RunExperiment.Feedback:
