@@ -24,7 +24,7 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.interrupt import InterruptFlag
-from rolling_robotics.nodes.punctuality import Punctuality
+from rolling_robotics.nodes.lateness import Lateness
 from rolling_robotics.nodes.watching import Watch
 from std_srvs.srv import Trigger
 
@@ -95,7 +95,7 @@ class DemoClient:
         self._goal: Any = None
         self._seen = threading.Event()
         self._watches = [Watch(self._node, topic, kind) for topic, kind in watched.items()]
-        self._punctuality = Punctuality(self._node)
+        self._lateness = Lateness(self._node)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
         self._thread.start()
@@ -309,7 +309,7 @@ class DemoClient:
         self.set_parameters('controller', {'open_loop': open_loop})
         record = Execution(seen={watch.topic: Stream() for watch in self._watches})
         self._running = record
-        self._punctuality.begin()
+        self._lateness.begin()
 
         def feedback(message: ExecutePlan.Feedback) -> None:
             # the state that this tells of has come; later ones too where the message was delayed
@@ -326,7 +326,7 @@ class DemoClient:
         self._running = None
         record.code, record.text = result.error_code, printable(result.error_string)
         record.final_error = result.final_error
-        record.late, record.latest = self._punctuality.worst
+        record.late, record.latest = self._lateness.worst
         record.final_state = dict(
             zip(result.final_state_names, result.final_state_values, strict=True)
         )

@@ -121,7 +121,7 @@ class TrialClient(DemoClient):
 
     def preparation(self) -> str:
         """Return what the controller told when it was ready."""
-        return printable(self._punctuality.values.get('controller', {}).get('prepared', ''))
+        return printable(self._lateness.values.get('controller', {}).get('prepared', ''))
 
     def _trigger(self, name: str) -> str:
         answer = self._call(Trigger, name, Trigger.Request())

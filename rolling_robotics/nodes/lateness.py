@@ -9,7 +9,7 @@ from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import MISSED_SHARE
 
 
-class Punctuality:
+class Lateness:
     """
     Listens to ``/diagnostics``.
 
