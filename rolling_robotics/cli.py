@@ -2,7 +2,7 @@
 The command ``rolling``.
 
 Exit status: 0 done, 1 a goal or a limit of the contact was not met, 2 bad input, 3 a fault of the
-program, 130 stopped by Ctrl-C.
+program, 4 a demonstration that proves nothing, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
