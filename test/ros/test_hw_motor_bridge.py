@@ -21,9 +21,9 @@ SETTINGS = {
     'rate': 200.0,
     'drive.mode': 'velocity',
     'drive.command_timeout': 0.1,
-    'drive.state_timeout': 0.5,
+    'drive.state_timeout': 1.5,  # a busy machine stands still for tenths of a second
     'drive.stop_time': 0.2,
-    'drive.stiffness': 2.0,  # a fake far away is pulled to the reference slowly
+    'drive.stiffness': 0.01,  # commands tell of the reference, however late the fake is
     'drive.tracking_limit': 1.0,
     'drive.stall_distance': 0.5,
     'diagnostics_period': 0.1,
