@@ -89,8 +89,3 @@ class Reach(NamedTuple):
         """Return the reach of earlier steps and these."""
         Phi = self.transition
         return Reach(Phi @ earlier.transition, self.gramian + Phi @ earlier.gramian @ Phi.T)
-
-
-def controllability_gramian(steps: LinearSteps) -> NDArray[np.float64]:
-    """Return the Gramian W of the end state."""
-    return Reach.of(steps).gramian

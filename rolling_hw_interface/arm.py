@@ -110,16 +110,6 @@ def dynamics_function() -> ca.Function:
     return ca.Function('arm_dynamics', [q, qd, qdd, geometry, inertial, g], [ca.densify(out)])
 
 
-@cache
-def regressor_function() -> ca.Function:
-    """Return ``(q, qd, qdd, geometry, gravity) -> Y (3x9)`` with ``tau = Y inertial``."""
-    q, qd, qdd = (ca.SX.sym(n, JOINTS) for n in ('q', 'qd', 'qdd'))
-    geometry, inertial, g = ca.SX.sym('geo', 5), ca.SX.sym('inertial', 9), ca.SX.sym('g', 2)
-    tau = dynamics_function()(q, qd, qdd, geometry, inertial, g)[12:]
-    Y = ca.densify(ca.jacobian(tau, inertial))
-    return ca.Function('arm_regressor', [q, qd, qdd, geometry, g], [Y])
-
-
 class PlanarArm:
     """Numbers of one arm. Not for use from two threads at once."""
 

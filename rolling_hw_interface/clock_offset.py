@@ -106,7 +106,3 @@ class ClockOffset:
         """Add what a filter finds [s]; one that has gone astray cannot take the clock along."""
         if math.isfinite(error):
             self.correction = min(max(self.correction + error, -GREATEST), GREATEST)
-
-    def host_time(self, stamp: float) -> float:
-        """Return the time of the host at which an image was taken [s]."""
-        return stamp - self.offset

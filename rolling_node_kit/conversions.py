@@ -12,7 +12,6 @@ import math
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
     Accel,
-    AccelStamped,
     Point,
     Pose,
     Quaternion,
@@ -21,7 +20,6 @@ from geometry_msgs.msg import (
     Vector3,
     Wrench,
 )
-from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.quaternions import matrix_to_wxyz
@@ -103,13 +101,6 @@ def accel_to_control(accel: Accel) -> NDArray[np.float64]:
     return np.array([*vector_to_list(accel.angular), *vector_to_list(accel.linear)])
 
 
-def accel_command(u: Sequence[float], stamp: Time, frame: str) -> AccelStamped:
-    """Return the command of a hand control, expressed in the frame of the hand."""
-    out = AccelStamped(accel=control_to_accel(u))
-    out.header.stamp, out.header.frame_id = stamp, frame
-    return out
-
-
 def array_to_wrench(w: ArrayLike) -> Wrench:
     """Return the message of a wrench given as torque [N m] and force [N], 6 numbers."""
     values = np.asarray(w, dtype=float).tolist()
@@ -119,47 +110,6 @@ def array_to_wrench(w: ArrayLike) -> Wrench:
 def wrench_to_array(w: Wrench) -> NDArray[np.float64]:
     """Return torque [N m] and force [N], shape (6,)."""
     return np.array([*vector_to_list(w.torque), *vector_to_list(w.force)])
-
-
-def odometry_to_array(message: Odometry) -> NDArray[np.float64]:
-    """
-    Return pose and twist of a body.
-
-    Parameters
-    ----------
-    message
-        Pose in the world, twist in the frame of the body.
-
-    Returns
-    -------
-    NDArray
-        q (w, x, y, z), p [m], w [rad/s], v [m/s]; shape (13,).
-
-    """
-    pose, twist = message.pose.pose, message.twist.twist
-    q, p, w, v = pose.orientation, pose.position, twist.angular, twist.linear
-    return np.array((q.w, q.x, q.y, q.z, p.x, p.y, p.z, w.x, w.y, w.z, v.x, v.y, v.z))
-
-
-def fill_odometry(message: Odometry, stamp: Time, state: Sequence[float]) -> Odometry:
-    """
-    Write pose and twist of a body into a message that is used again and again.
-
-    Parameters
-    ----------
-    message
-        The message; its frames stay.
-    stamp
-        Time of the state.
-    state
-        q (w, x, y, z), p [m], w [rad/s], v [m/s]; 13 floats.
-
-    """
-    message.header.stamp = stamp
-    pose, twist = message.pose.pose, message.twist.twist
-    q, p, w, v = pose.orientation, pose.position, twist.angular, twist.linear
-    q.w, q.x, q.y, q.z, p.x, p.y, p.z, w.x, w.y, w.z, v.x, v.y, v.z = state
-    return message
 
 
 def finite(*messages: Vector3 | Point | Quaternion) -> bool:

@@ -213,12 +213,6 @@ class PlanarRolling:
         return {'energy': self.function('energy', self.contact_system.invariants['energy'])}
 
     @cached_property
-    def embedding(self) -> ca.Function:
-        """``(x, p) -> x, p`` of the contact system in space."""
-        (x, _, p), whole = self._whole
-        return ca.Function('embedding', [x, p], [ca.densify(whole[0]), ca.densify(whole[2])])
-
-    @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
         (x, _, p), whole = self._whole

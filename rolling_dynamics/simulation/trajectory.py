@@ -13,7 +13,6 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.guards import atlas_of
 
 
 class _Same:
@@ -192,28 +191,6 @@ class Trajectory:
     def control_at(self, t: float) -> NDArray[np.float64]:
         """Return the control at time t."""
         return self.control(t, self.state_at(t))
-
-    def states_on(self, system: RollingSystem) -> NDArray[np.float64]:
-        """
-        Return the states at the output times on the charts, or in the representation, of a system.
-
-        Parameters
-        ----------
-        system
-            A system of the same bodies.
-
-        Returns
-        -------
-        NDArray
-            Shape (N, n).
-
-        """
-        out = []
-        for k, x in zip(self._owner(self.times), self.states, strict=True):
-            own = self.segments[k].system
-            on = x if own is system else atlas_of(own).state_on(system, self.parameters, x)
-            out.append(on)
-        return np.array(out).reshape(-1, system.state.size)
 
     def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> NDArray[np.float64]:
         """

@@ -106,25 +106,6 @@ def induced_curvature(
     return InducedCurvature(*(float(v) for v in values))
 
 
-def chart_curvatures(surface: Surface, uv: ArrayLike, chart: int = 0) -> dict[str, float]:
-    """
-    Return the characteristics of the chart lines, Eqs. (75), (76), about the outward normal.
-
-    Names are those of Eqs. (2), (3): k_nu, tau_gu, k_gu, k_nv, tau_gv, k_gv; on a chart that
-    is not orthogonal v stands for the direction at a right angle to the u line.
-    """
-    along = induced_curvature(surface, uv, 0.0, chart=chart)
-    across = induced_curvature(surface, uv, np.pi / 2, chart=chart)
-    return {
-        'k_nu': along.k_n,
-        'tau_gu': along.tau_g,
-        'k_gu': along.k_g,
-        'k_nv': across.k_n,
-        'tau_gv': across.tau_g,
-        'k_gv': across.k_g,
-    }
-
-
 def relative_angular_velocity(
     moving: InducedCurvature,
     fixed: InducedCurvature,

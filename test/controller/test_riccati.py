@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 from rolling_controller.linearization import LinearSteps
-from rolling_controller.riccati import controllability_gramian, solve_riccati
+from rolling_controller.riccati import Reach, solve_riccati
 from scipy.linalg import expm, solve_discrete_are
 
 
@@ -77,5 +77,5 @@ def test_gramian_of_a_double_integrator():
     h, count = 1e-3, 1000
     A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2], [h]])
     steps = LinearSteps(np.tile(A, (count, 1, 1)), np.tile(B, (count, 1, 1)))
-    W = controllability_gramian(steps) / h
+    W = Reach.of(steps).gramian / h
     assert_allclose(W, [[1 / 3, 1 / 2], [1 / 2, 1.0]], rtol=2e-3)

@@ -14,7 +14,6 @@ from rolling_dynamics.spin_rolling_sphere import (
     relative_angular_velocity,
     sphere_surface,
 )
-from rolling_dynamics.spin_rolling_sphere.induced_curvature import chart_curvatures
 from rolling_dynamics.surfaces import (
     Cylinder,
     Ellipsoid,
@@ -35,6 +34,16 @@ SURFACES = {
     'plane': (Plane(), [0.1, 0.2]),
     'skewed': (ExpressionSurface(SKEWED), [0.1, -0.2]),
 }
+
+
+def chart_curvatures(surface, uv):
+    """Return the characteristics of the chart lines, Eqs. (75), (76), about the outward normal."""
+    along, across = (induced_curvature(surface, uv, phi) for phi in (0.0, np.pi / 2))
+    return {
+        f'{name}_{end}{line}': getattr(of, f'{name}_{end}')
+        for of, line in ((along, 'u'), (across, 'v'))
+        for name, end in (('k', 'n'), ('tau', 'g'), ('k', 'g'))
+    }
 
 
 def curve(start, rng):
