@@ -27,6 +27,7 @@ InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 AGAIN = 8.0  # after which a goal without an answer is sent again [s]
+PATIENCE = 60.0  # for what comes in milliseconds, unless the machine is busy [s]
 
 
 @pytest.fixture(scope='module')
@@ -83,13 +84,13 @@ class Peer:
             stop.set()
             thread.join(5)
 
-    def wait(self, future, timeout=10.0):
+    def wait(self, future, timeout=PATIENCE):
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         assert done.wait(timeout), 'no answer in time'
         return future.result()
 
-    def in_turn(self, call, *args, timeout=10.0):
+    def in_turn(self, call, *args, timeout=PATIENCE):
         """
         Return what a call returns that is made in the spinning thread.
 
@@ -98,7 +99,7 @@ class Peer:
         """
         return self.wait(self.executor.create_task(call, *args), timeout)
 
-    def send_goal(self, client, goal, on_feedback=None, timeout=10.0):
+    def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
         """
         Return the handle of a goal that was answered.
 
@@ -115,17 +116,17 @@ class Peer:
                 if time.monotonic() > end:
                     raise
 
-    def result(self, handle, timeout=10.0):
+    def result(self, handle, timeout=PATIENCE):
         """Return the result of an accepted goal, once it has one."""
         return self.wait(self.in_turn(handle.get_result_async), timeout).result
 
-    def cancel(self, handle, timeout=10.0):
+    def cancel(self, handle, timeout=PATIENCE):
         """Cancel a goal, wait for the answer, and return the result of the goal."""
         answer = self.in_turn(handle.get_result_async)
         self.wait(self.in_turn(handle.cancel_goal_async), timeout)
         return self.wait(answer, timeout).result
 
-    def call(self, kind, name, request, timeout=10.0):
+    def call(self, kind, name, request, timeout=PATIENCE):
         client = self.node.create_client(kind, name)
         assert client.wait_for_service(timeout_sec=timeout), f'no service {name}'
         try:
@@ -133,7 +134,7 @@ class Peer:
         finally:
             self.node.destroy_client(client)
 
-    def collect(self, kind, topic, qos, count=1, timeout=10.0, accept=lambda _: True):
+    def collect(self, kind, topic, qos, count=1, timeout=PATIENCE, accept=lambda _: True):
         """Return the next messages that are accepted."""
         found, done = [], threading.Event()
 
@@ -184,7 +185,7 @@ class Process:
     def text(self):
         return '\n'.join(self.lines)
 
-    def wait_for(self, text, timeout=20.0):
+    def wait_for(self, text, timeout=PATIENCE):
         """Wait until the process has printed a text."""
         end = time.monotonic() + timeout
         while text not in self.text:
@@ -193,7 +194,7 @@ class Process:
             self._reader.join(0.01)
         return self
 
-    def stop(self, *numbers, timeout=30.0):
+    def stop(self, *numbers, timeout=PATIENCE):
         """Send signals; return the exit status."""
         for number in numbers or (signal.SIGINT,):
             self.popen.send_signal(number)
@@ -204,7 +205,7 @@ class Process:
     def kill(self):
         if self.popen.poll() is None:
             self.popen.kill()
-            self.popen.wait(5)
+            self.popen.wait(PATIENCE)
         self._close()
 
     def _close(self):

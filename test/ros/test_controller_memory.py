@@ -101,7 +101,7 @@ def execute():
 
     def run():
         execution = Execution(node, equipment, Goal(), plan, following, lambda _: None)
-        steps, end = execution.run(), time.monotonic() + 10.0
+        steps, end = execution.run(), time.monotonic() + 60.0
         while True:
             assert time.monotonic() < end
             try:

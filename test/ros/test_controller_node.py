@@ -56,7 +56,7 @@ def simulator(run_process, peer, client, model):
     process = run_process('rolling_dynamics.nodes.simulator_node', params=SCENARIO).wait_for(
         'steps a second'
     )
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + 60.0
     while execute(peer, client, rest_plan(model)).error_code == CODES.STALE_STATE:
         assert time.monotonic() < end, 'the controller never saw the plant'
     return process
@@ -89,7 +89,7 @@ def rest_plan(model, duration=0.3, **changes):
 def execute(peer, client, plan, on_feedback=None):
     handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan), on_feedback)
     assert handle.accepted
-    return peer.wait(handle.get_result_async(), 30.0).result
+    return peer.wait(handle.get_result_async(), 120.0).result
 
 
 def test_without_a_state_nothing_starts(peer, client, model):
@@ -189,7 +189,7 @@ def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
         client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
     )
     answer = handle.get_result_async()
-    assert running.wait(10)
+    assert running.wait(60)
     peer.wait(handle.cancel_goal_async())
     assert peer.wait(answer).result.error_code == CODES.CANCELLED
     assert last
@@ -236,9 +236,9 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
     handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan))
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=designing)
     begin = time.monotonic()
-    assert peer.cancel(handle, 2.0).error_code == CODES.CANCELLED
+    assert peer.cancel(handle, 5.0).error_code == CODES.CANCELLED
     while controller.text.count(given_up) == before:
-        assert time.monotonic() < begin + 2.0, controller.text
+        assert time.monotonic() < begin + 5.0, controller.text
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: not designing(m))
     change(peer, 'controller', open_loop=True)
 
@@ -255,7 +255,7 @@ def test_lost_state_aborts(peer, client, model, simulator):
     handle = peer.send_goal(
         client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
     )
-    assert running.wait(10)
+    assert running.wait(60)
     simulator.stop()
     result = peer.wait(handle.get_result_async()).result
     assert result.error_code == CODES.STALE_STATE

@@ -38,7 +38,7 @@ NODES = {
         'vision_timeout': 0.5,
     },
 }
-LONG = 40.0
+LONG = 90.0
 
 
 def params(name):
@@ -53,7 +53,7 @@ def nodes(run_process):
 
 @pytest.fixture(scope='module')
 def laboratory(peer, nodes):
-    health(peer, 'estimator', 'rolling', timeout=90.0)
+    health(peer, 'estimator', 'rolling')
     return nodes
 
 

@@ -66,7 +66,7 @@ class FakeSensors:
 
 @pytest.fixture(scope='module')
 def node(run_process):
-    return run_process(ESTIMATOR, params=SETTINGS).wait_for('laboratory_flat', timeout=60.0)
+    return run_process(ESTIMATOR, params=SETTINGS).wait_for('laboratory_flat')
 
 
 @pytest.fixture(scope='module')
@@ -81,7 +81,7 @@ def sensors(peer, one_laboratory):
     one_laboratory.blind, one_laboratory.frame = False, 'world'
 
 
-def health(peer, text, timeout=10.0):
+def health(peer, text, timeout=60.0):
     accept = lambda m: m.status[0].name == 'estimator' and text in m.status[0].message  # noqa: E731
     return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=accept, timeout=timeout)[0]
 
@@ -91,7 +91,7 @@ def stamp_of(message):
 
 
 def test_object_and_hand_come_with_equal_stamps(peer, sensors):
-    objects = peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+    objects = peer.collect(Odometry, 'object/odometry', STREAM_READER)
     p, q = objects[0].pose.pose.position, objects[0].pose.pose.orientation
     assert [p.x, p.y, p.z] == pytest.approx([0, 0, 0.0252], abs=1e-3)
     assert 2 * math.atan2(q.y, q.w) == pytest.approx(-math.pi / 2, abs=0.02)
@@ -106,7 +106,7 @@ def test_object_and_hand_come_with_equal_stamps(peer, sensors):
 
 
 def test_contact_and_clock_are_known(peer, sensors):
-    contact = peer.collect(RollingContact, 'contact/state', EVENT, timeout=20.0)[0]
+    contact = peer.collect(RollingContact, 'contact/state', EVENT)[0]
     assert contact.mode == RollingContact.MODE_ROLLING
     assert contact.gap == pytest.approx(0.0, abs=1e-3)
     coordinates = peer.collect(JointState, 'contact/coordinates', STREAM_READER)[0]
@@ -120,7 +120,7 @@ def test_contact_and_clock_are_known(peer, sensors):
 def test_steps_and_parameters_are_logged_for_a_replay(peer, sensors):
     values = parameter_values(peer.collect(ParameterEvent, 'estimator/settings', LATCHED)[0])
     assert {name: values[name] for name in SETTINGS} == SETTINGS
-    log = peer.collect(Int64MultiArray, 'estimator/steps', LOG, timeout=20.0)[0]
+    log = peer.collect(Int64MultiArray, 'estimator/steps', LOG)[0]
     steps = list(steps_in(log.data))
     assert steps[0].flags == BEGIN | ENABLED  # latched: a recorder that comes late has it too
     assert sum(len(step.joints) for step in steps) > 0
@@ -128,12 +128,12 @@ def test_steps_and_parameters_are_logged_for_a_replay(peer, sensors):
 
 
 def test_blindness_ends_the_object_and_is_told(peer, sensors):
-    peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+    peer.collect(Odometry, 'object/odometry', STREAM_READER)
     sensors.blind = True
     health(peer, 'the last image is')
     peer.collect(Odometry, 'hand/odometry', STREAM_READER)
     sensors.blind = False
-    peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=20.0)
+    peer.collect(Odometry, 'object/odometry', STREAM_READER)
 
 
 def test_pose_of_another_frame_is_refused(peer, sensors):
@@ -147,5 +147,5 @@ def test_no_joint_states_are_told(peer, node):
 
 def test_missing_scenario_is_told(run_process):
     node = run_process(ESTIMATOR, params={'scenario_file': 'nowhere.yaml'})
-    node.wait_for("cannot configure: no file 'nowhere.yaml'", timeout=60.0)
+    node.wait_for("cannot configure: no file 'nowhere.yaml'")
     assert node.stop() == 0

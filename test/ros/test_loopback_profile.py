@@ -13,7 +13,7 @@ BRIDGE = 'rolling_hw_interface.nodes.motor_bridge_node'
 LOOK = """
 import sys, time, rclpy
 rclpy.init()
-node, end = rclpy.create_node('look'), time.monotonic() + 20
+node, end = rclpy.create_node('look'), time.monotonic() + 60
 while 'motor_bridge' not in node.get_node_names():
     if time.monotonic() > end:
         sys.exit('it was not discovered')

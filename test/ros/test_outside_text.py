@@ -22,9 +22,7 @@ def test_name_of_a_frame_is_cut_in_the_diagnostics(peer, run_process):
         return 'refused' in array.status[0].message
 
     with peer.every(0.02, lambda: commands.publish(message)):
-        (found,) = peer.collect(
-            DiagnosticArray, '/diagnostics', EVENT, timeout=30.0, accept=is_refusal
-        )
+        (found,) = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=is_refusal)
     text = found.status[0].message
     assert text.isprintable()
     assert len(text) < 500

@@ -17,7 +17,7 @@ LIMITS = {
 }
 HARDWARE, DYNAMICS = 'rolling_hw_interface.nodes', 'rolling_dynamics.nodes'
 FLAT = {'scenario_file': 'laboratory_flat.yaml'}
-SLOW = {'rate': 100.0}  # on a busy machine too
+SLOW = {'rate': 50.0}  # on a busy machine too
 NODES = {
     'simulator': (DYNAMICS, {'scenario_file': 'ball_on_plate_hard.yaml', **SLOW}),
     'hybrid_simulator': (DYNAMICS, {'scenario_file': 'laboratory_damping.yaml', **SLOW}),
@@ -43,9 +43,7 @@ def status_of(peer, name, accept):
         status = message.status[0]
         return status.name == name and accept(status)
 
-    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=found, timeout=40.0)[
-        0
-    ].status[0]
+    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=found)[0].status[0]
 
 
 def start(run_process, name, node, tmp_path, **limits):

@@ -38,7 +38,7 @@ def interrupted(command, environment):
         while 'importing' not in process.stdout.readline():
             assert process.poll() is None, process.stderr.read()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
         return process.returncode, out + err
 
 

@@ -27,7 +27,7 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
             'scan_period': 0.05,
         },
     ).wait_for('recording into')
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + 60.0
     while odometry.get_subscription_count() < 1 or contact.get_subscription_count() < 1:
         assert time.monotonic() < end, 'the recorder does not listen'
         recorder._reader.join(0.01)

@@ -248,6 +248,6 @@ def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process)
 def test_a_scenario_of_no_robot_leaves_it_unconfigured_with_the_reason(run_process):
     params = {'scenario_file': 'ball_on_plate_hard.yaml'}
     node = run_process(SIMULATOR, params=params).wait_for('cannot configure', 60.0)
-    status = node.stop(signal.SIGTERM, timeout=30.0)
+    status = node.stop(signal.SIGTERM)
     assert 'is an object on a hand, not a rolling robot' in node.text
     assert (status, node.text.count('Traceback')) == (0, 0)

@@ -127,7 +127,7 @@ def test_hand_moves_on_command_and_comes_to_rest_without(peer, at_start):
     publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
     command = AccelStamped()
     command.accel.linear.z = 1.0
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + 60.0
     speed = 0.0
     while abs(speed) < 0.01:
         assert time.monotonic() < end, 'the hand never moved'
@@ -176,7 +176,7 @@ def test_stops_cleanly(run_process, numbers):
 )
 def test_bad_parameter_at_start_ends_it_with_one_line(run_process, params, text):
     node = run_process(SIMULATOR, params={**SCENARIO, **params})
-    assert node.popen.wait(20) == 2
+    assert node.popen.wait(60) == 2
     node.kill()
     assert text in node.text
     assert 'Traceback' not in node.text

@@ -64,10 +64,10 @@ def test_cancel_is_answered_and_the_next_job_is_done(pool, kind):
     """It is, whether the work polls, is interrupted in its midst, or hears nothing at all."""
     started, ended = queue.Queue(), queue.Queue()
     pool.begin({'kind': kind, 'n': 10_000, 'pause': 0.005}, started.put, ended.put)
-    started.get(timeout=5)
+    started.get(timeout=60)
     pids = pool.pids
     pool.cancel()
-    assert ended.get(timeout=5).kind == 'cancelled'
+    assert ended.get(timeout=60).kind == 'cancelled'
     outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
     assert outcome.kind == 'done'
     assert set(pool.pids) == set(pids)  # nothing was killed to answer
@@ -76,14 +76,14 @@ def test_cancel_is_answered_and_the_next_job_is_done(pool, kind):
 def test_deaf_work_is_killed_in_the_end(pool):
     started, ended = queue.Queue(), queue.Queue()
     pool.begin({'kind': 'deaf'}, started.put, ended.put)
-    started.get(timeout=5)
+    started.get(timeout=60)
     pids = pool.pids
     for pid in pids:  # and nobody can wait for a third worker to start
         pool.cancel()
-        assert ended.get(timeout=5).kind == 'cancelled'
+        assert ended.get(timeout=60).kind == 'cancelled'
         if pid == pids[0]:
             pool.begin({'kind': 'deaf'}, started.put, ended.put)
-            started.get(timeout=5)
+            started.get(timeout=60)
     outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
     assert outcome.kind == 'done'
     assert outcome.value['pid'] not in pids
@@ -100,9 +100,9 @@ def test_a_stopped_worker_is_killed_when_the_time_is_over(pool, long):
         os.kill(stopped, signal.SIGSTOP)
     else:
         pool.begin(content, started.put, ended.put, 1.0)
-        started.get(timeout=5)
+        started.get(timeout=60)
         os.kill(stopped, signal.SIGSTOP)
-    outcome = ended.get(timeout=5)
+    outcome = ended.get(timeout=60)
     assert (outcome.kind, outcome.error) == ('failed', 'PlanningTimeoutError')
     assert 'did not answer within 1 s and was killed' in outcome.text
     outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
@@ -175,7 +175,7 @@ def test_a_second_job_is_refused_while_one_is_at_work(pool):
     with pytest.raises(RollingError, match='busy'):
         pool.begin({'kind': 'deaf'}, print, print)
     pool.cancel()
-    ended.get(timeout=5)
+    ended.get(timeout=60)
 
 
 def test_worker_imports_no_ros(pool):
@@ -194,7 +194,7 @@ def test_close_ends_every_process_even_at_work(monkeypatch):
     pool.begin({'kind': 'deaf'}, print, ended.put)
     pids = pool.pids
     pool.close()
-    ended.get(timeout=5)
+    ended.get(timeout=60)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
