@@ -54,6 +54,18 @@ def module_name(path):
 MODULES = {module_name(path): path for path in FILES}
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding='utf-8'))
+
+
+@pytest.fixture(autouse=True, scope='module')
+def _forget_sources():
+    """The trees are some million objects, which the collector would go through again and again."""
+    yield
+    parsed.cache_clear()
+
+
 def is_type_checking(test):
     """Tell whether a condition is `TYPE_CHECKING` or `typing.TYPE_CHECKING`."""
     return getattr(test, 'id', getattr(test, 'attr', None)) == 'TYPE_CHECKING'
@@ -62,6 +74,8 @@ def is_type_checking(test):
 def import_statements(tree, *, inside_functions):
     """Yield the import statements that run; those for type checking alone never do."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # holds no statement
+            continue
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
         elif isinstance(node, ast.If) and is_type_checking(node.test):
@@ -69,20 +83,17 @@ def import_statements(tree, *, inside_functions):
                 yield from import_statements(
                     ast.Module([child], []), inside_functions=inside_functions
                 )
-        elif inside_functions or not isinstance(
-            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-        ):
+        elif inside_functions or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from import_statements(node, inside_functions=inside_functions)
 
 
-def imported_names(source, importer='', *, is_package=False, inside_functions=True):
+def imported_names(tree, importer='', *, is_package=False, inside_functions=True):
     """
-    Return the dotted names that a source imports.
+    Return the dotted names that a module imports.
 
     `from a import b` gives both `a` and `a.b`: b may be a module or not.
     """
     names = set()
-    tree = ast.parse(source)
     for node in import_statements(tree, inside_functions=inside_functions):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
@@ -100,7 +111,7 @@ def imported_names(source, importer='', *, is_package=False, inside_functions=Tr
 @cache
 def imports_of(path, *, inside_functions=True):
     return imported_names(
-        path.read_text(encoding='utf-8'),
+        parsed(path),
         module_name(path),
         is_package=path.name == '__init__.py',
         inside_functions=inside_functions,
@@ -170,36 +181,39 @@ def find_circle(graph):
     return None
 
 
-@pytest.mark.parametrize(
-    'path', [*MATHEMATICS, MODULES[KIT], MODULES[WITHOUT_ROS]], ids=module_name
-)
-def test_module_outside_nodes_imports_no_ros(path):
-    assert ros_packages(imports_of(path)) == []
+def found_in(paths, found):
+    """Return what a rule finds, by the name of the module, where it finds anything."""
+    return {module_name(path): hit for path in paths if (hit := found(path))}
 
 
-@pytest.mark.parametrize('path', MATHEMATICS, ids=module_name)
-def test_module_outside_nodes_imports_no_node(path):
+def test_modules_outside_nodes_import_no_ros():
+    paths = [*MATHEMATICS, MODULES[KIT], MODULES[WITHOUT_ROS]]
+    assert found_in(paths, lambda path: ros_packages(imports_of(path))) == {}
+
+
+def test_modules_outside_nodes_import_no_node():
     """Only the top package may, inside a function: its command line starts nodes where ROS is."""
-    is_top = module_name(path).startswith('rolling_robotics')
-    assert nodes_modules(imports_of(path, inside_functions=not is_top)) == []
+
+    def nodes(path):
+        is_top = module_name(path).startswith('rolling_robotics')
+        return nodes_modules(imports_of(path, inside_functions=not is_top))
+
+    assert found_in(MATHEMATICS, nodes) == {}
 
 
-@pytest.mark.parametrize('path', FILES, ids=module_name)
-def test_imports_point_down(path):
-    package = module_name(path).partition('.')[0]
-    suite = {name for name in top_levels(imports_of(path)) if name in LAYERS}
-    assert suite <= LAYERS[package] | {package}
+def test_imports_point_down():
+    def upwards(path):
+        package = module_name(path).partition('.')[0]
+        suite = top_levels(imports_of(path)) & set(LAYERS)
+        return suite - LAYERS[package] - {package}
+
+    assert found_in(FILES, upwards) == {}
 
 
-@pytest.mark.parametrize('path', sorted((ROOT / KIT).glob('*.py')), ids=module_name)
-def test_kit_knows_no_system(path):
-    """It imports helpers that import nothing else of the suite."""
-    assert from_suite(imports_of(path)) <= HELPERS
-
-
-@pytest.mark.parametrize('name', sorted(HELPERS))
-def test_helper_of_the_kit_knows_no_system(name):
-    assert from_suite(imports_of(MODULES[name])) <= HELPERS
+def test_kit_and_its_helpers_know_no_system():
+    """The kit imports helpers that import nothing else of the suite."""
+    paths = [*sorted((ROOT / KIT).glob('*.py')), *(MODULES[name] for name in sorted(HELPERS))]
+    assert found_in(paths, lambda path: from_suite(imports_of(path)) - HELPERS) == {}
 
 
 def from_suite(names):
@@ -212,11 +226,10 @@ def test_no_module_imports_itself_through_others():
     assert find_circle(import_graph()) is None
 
 
-@pytest.mark.parametrize('path', FILES, ids=module_name)
-def test_no_package_imports_the_benchmarks(path):
+def test_no_package_imports_the_benchmarks():
     """They are not installed; only the old command leads to them."""
-    found = 'benchmarks' in top_levels(imports_of(path))
-    assert found == (module_name(path) == 'rolling_robotics.bench')
+    found = found_in(FILES, lambda path: top_levels(imports_of(path)) & {'benchmarks'})
+    assert set(found) == {'rolling_robotics.bench'}
 
 
 def test_every_package_is_in_a_layer():
@@ -265,10 +278,10 @@ OWN = (
 )
 
 
-def questions(source):
+def questions(tree):
     """Return the calls that ask a system for its class, or for an attribute by its name."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
             continue
         if node.func.id == 'isinstance':
@@ -283,13 +296,15 @@ def questions(source):
     return found
 
 
-@pytest.mark.parametrize('path', FILES, ids=module_name)
-def test_no_module_asks_for_the_class_of_a_system(path):
-    found = questions(path.read_text(encoding='utf-8'))
-    if module_name(path).startswith(OWN):
-        found = [q for q in found if not q.startswith('isinstance')]
-    # a view of a system in one of its modes hands everything else on
-    assert [q for q in found if q != 'getattr(self._system, name)'] == []
+def test_no_module_asks_for_the_class_of_a_system():
+    def asked(path):
+        found = questions(parsed(path))
+        if module_name(path).startswith(OWN):
+            found = [q for q in found if not q.startswith('isinstance')]
+        # a view of a system in one of its modes hands everything else on
+        return [q for q in found if q != 'getattr(self._system, name)']
+
+    assert found_in(FILES, asked) == {}
 
 
 @pytest.mark.parametrize(
@@ -302,7 +317,7 @@ def test_no_module_asks_for_the_class_of_a_system(path):
     ],
 )
 def test_question_is_found(source):
-    assert questions(source) == [source]
+    assert questions(ast.parse(source)) == [source]
 
 
 # Only its own folders and its plug-in name a system.
@@ -311,10 +326,10 @@ PLUGINS = ROOT / 'rolling_robotics' / 'plugins'
 NAMES = {path.stem for path in PLUGINS.glob('[a-z]*')}
 
 
-def systems_named(source):
+def systems_named(tree):
     """Return the names of systems that something is compared with, or that stand in a table."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         names = NAMES
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -336,13 +351,9 @@ def systems_named(source):
     return found
 
 
-@pytest.mark.parametrize(
-    'path',
-    [p for p in FILES if not module_name(p).startswith('rolling_robotics.plugins.')],
-    ids=module_name,
-)
-def test_no_module_names_a_system(path):
-    assert systems_named(path.read_text(encoding='utf-8')) == []
+def test_no_module_names_a_system():
+    paths = [p for p in FILES if not module_name(p).startswith('rolling_robotics.plugins.')]
+    assert found_in(paths, lambda path: systems_named(parsed(path))) == {}
 
 
 @pytest.mark.parametrize(
@@ -355,7 +366,7 @@ def test_no_module_names_a_system(path):
     ],
 )
 def test_name_of_a_system_is_found(source):
-    assert systems_named(source)
+    assert systems_named(ast.parse(source))
 
 
 # A system's modules: one folder or file for each package, and its plug-in.
@@ -392,11 +403,7 @@ EVIDENCE = 'rolling_robotics.reproduce.'  # by paper
 @pytest.mark.parametrize('modules', OF_SYSTEM.values(), ids=OF_SYSTEM)
 def test_no_module_outside_a_system_imports_it(modules):
     others = [p for p in FILES if not module_name(p).startswith((*modules, EVIDENCE))]
-    found = {
-        module_name(path): hit
-        for path in others
-        if (hit := sorted(name for name in imports_of(path) if name.startswith(modules)))
-    }
+    found = found_in(others, lambda path: {n for n in imports_of(path) if n.startswith(modules)})
     assert found == {}
 
 
@@ -421,18 +428,18 @@ def test_each_family_of_modules_is_there():
     ],
 )
 def test_ros_import_is_found(source, expected):
-    assert ros_packages(imported_names(source)) == expected
+    assert ros_packages(imported_names(ast.parse(source))) == expected
 
 
 def test_relative_import_is_resolved():
-    names = imported_names('from ..nodes import qos', 'rolling_a.b.c')
+    names = imported_names(ast.parse('from ..nodes import qos'), 'rolling_a.b.c')
     assert 'rolling_a.nodes.qos' in names
     assert nodes_modules(names) == ['rolling_a.nodes', 'rolling_a.nodes.qos']
 
 
 def test_import_for_type_checking_alone_does_not_count():
     source = 'if TYPE_CHECKING:\n    import rclpy\nelse:\n    import numpy'
-    assert imported_names(source) == {'numpy'}
+    assert imported_names(ast.parse(source)) == {'numpy'}
 
 
 def test_circle_is_found():
