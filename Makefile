@@ -89,10 +89,13 @@ $(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
 	@touch $@
 
 # Nodes wait more than they work: the tests of three modules run at a time, each on a domain of its
-# own.
+# own. Files are named, since each worker would read all of them.
+ROS_TESTS := test/ros test/launch
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros'
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'not slow and ros'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros' \
+	    $(addprefix --ignore=,$(ROS_TESTS))
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'not slow and ros' \
+	    $(ROS_TESTS) test/damaged test/test_packaging.py
 
 test-all: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
