@@ -18,6 +18,7 @@ from rolling_dynamics.plugin import (
 )
 
 SUITE = [
+    'ball_balancer',
     'contact',
     'pendulum_sphere',
     'point_mass_ball',

@@ -1,0 +1,32 @@
+"""How a ball on a tilted plate is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.robots import Ball, Curve, Disk, general_view, RobotView
+
+THICKNESS = 0.04  # of the plate over its half width
+
+
+def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
+    """Return ball and plate: the largest disk on it, and its edge."""
+    v = system.parameters.unpack(p)
+    half, radius = float(v['half_width'][0]), float(v['radius'][0])
+    thick = THICKNESS * half
+    corners = half * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0], [1, 1, 0.0]])
+    shapes = (
+        Ball(name='mass', link='ball_link', radius=radius),
+        Disk(
+            name='link',
+            link='plate_link',
+            radius=half,
+            thickness=thick,
+            centre=(0.0, 0.0, -thick / 2),
+        ),
+        Curve(name='rail', link='plate_link', points=corners, width=thick / 2),
+    )
+    return replace(general_view(system, p), shapes=shapes)

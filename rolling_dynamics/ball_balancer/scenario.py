@@ -1,0 +1,238 @@
+"""What a scenario file with ``system: ball_balancer`` may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import math
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+from pydantic import model_validator
+from rolling_dynamics.ball_balancer.drives import DRIVES
+from rolling_dynamics.ball_balancer.plate_maps import random_maps
+from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.scenario.common import ScenarioFile
+from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.entry import Array, refused, TIME
+from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, whole
+from rolling_dynamics.scenario.formulas import check_finite
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.surface_section import sphere_volume
+
+INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radius
+
+
+class BallSection(Section):
+    """A homogeneous ball."""
+
+    radius: float = quantity('radius', 'm', positive=True)
+    mass: float = quantity('mass', 'kg', positive=True)
+    inertia: Literal['solid', 'shell'] = note('how its mass is distributed', default='solid')
+
+
+class PlateSection(Section):
+    """A square plate, level at servo angles of zero; not quite even."""
+
+    drive: Literal['gimbal', 'legs'] = note(
+        '`gimbal`: a servo for each of two axes; `legs`: three servos whose arms carry the plate '
+        'by ball joints in radial grooves',
+        default='gimbal',
+    )
+    half_width: float = quantity('half the length of a side', 'm', positive=True)
+    surface_height: float = quantity(
+        'of the surface over the axes, or over the ball joints', 'm', default=0.0
+    )
+    axle_radius: float = quantity(
+        'of the three servos about the middle, with `legs`', 'm', positive=True, default=0.08
+    )
+    arm_length: float = quantity('of each servo, with `legs`', 'm', positive=True, default=0.04)
+    slope: float = quantity('steepest slope of the uneven plate', 'counts', least=0, default=0.0)
+    slope_length: float = quantity(
+        'correlation length of its height', 'm', positive=True, default=0.05
+    )
+
+
+class ServoSection(Section):
+    """The servos; a count is the unit of their commands."""
+
+    count: float = quantity('angle of one count', 'rad', positive=True)
+    dead_time: float = quantity('before a command takes effect', 's', least=0, default=0.0)
+    lag: float = quantity('time constant of a lag of the command', 's', least=0, default=0.0)
+    speed: float = quantity('greatest', 'counts/s', positive=True)
+    acceleration: float = quantity('greatest', 'counts/s^2', positive=True)
+    reach: float = quantity('greatest command', 'counts', positive=True)
+    dead_band: float = quantity('errors that are left alone', 'counts', least=0, default=0.0)
+    stiffness: float = quantity(
+        'rate over error close to the target', '1/s', positive=True, default=100.0
+    )
+
+
+class ResistanceSection(Section):
+    """Rolling resistance: a map of the tilt that breaks a ball away from rest."""
+
+    breakaway: Array = pair('least and greatest tilt that is needed', 'counts')
+    length: float = quantity('correlation length of the map', 'm', positive=True, default=0.015)
+    kinetic_share: float = quantity(
+        'resistance of a rolling ball over that at rest', least=0, most=1, default=1.0
+    )
+    model: Literal['breakaway', 'smooth'] = note(
+        '`breakaway` has a mode in which the ball is stuck; `smooth` is a smooth function of the '
+        'speed, for optimisation',
+        default='breakaway',
+    )
+    stribeck_speed: float = quantity(
+        'at which smooth resistance has fallen to the kinetic one',
+        'm/s',
+        positive=True,
+        default=2e-3,
+    )
+
+    @model_validator(mode='after')
+    def _ordered(self) -> ResistanceSection:
+        low, high = self.breakaway
+        if not 0 <= low <= high:
+            raise refused(f'must be two numbers 0 <= low <= high, got [{low:g}, {high:g}]')
+        return self
+
+
+class CameraSection(Section):
+    """The camera that sees the ball."""
+
+    rate: float = quantity('frames a second', 'Hz', positive=True, default=29.7)
+    exposure: float = quantity('over which a frame averages', 's', least=0, default=0.0)
+    delay: float = quantity('from mid-exposure to the position', 's', least=0, default=0.022)
+    noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)
+    lost: float = quantity('share of frames without a ball', least=0, most=0.9, default=0.0)
+
+
+class StartSection(Section):
+    """At the start; the plate is level and at rest."""
+
+    ball: Array = pair('on the plate', 'm', default=np.zeros(2))
+    ball_rate: Array = pair('over the plate', 'm/s', default=np.zeros(2))
+
+
+class BallBalancerFile(ScenarioFile):
+    """A ball on a plate that servos tilt, seen by a camera."""
+
+    ball: BallSection
+    plate: PlateSection
+    servo: ServoSection
+    resistance: ResistanceSection
+    camera: CameraSection = section(CameraSection)
+    gravity: float = quantity('magnitude', 'm/s^2', positive=True, default=9.81)
+    seed: int = whole('random seed of both maps of the plate', 0, default=0)
+    initial: StartSection = section(StartSection)
+    tilt: list[ca.SX] | None = formulas(
+        'commanded over time, in counts that pull the ball along x and y; level by default',
+        'counts',
+        count=2,
+        default=None,
+    )
+
+    def bodies(self) -> Iterable[tuple[str, float, float]]:
+        """Return path, mass and volume of the ball, if it is solid."""
+        if self.ball.inertia == 'solid':
+            yield 'ball.mass', self.ball.mass, sphere_volume(self.ball.radius)
+
+    def system_and_parameters(self, seed: int | None = None) -> tuple[BallBalancer, Array]:
+        """
+        Return the system and its parameters p.
+
+        Parameters
+        ----------
+        seed
+            Random seed of the maps; that of the file if None.
+
+        """
+        system = BallBalancer(
+            DRIVES[self.plate.drive](),
+            resistance=self.resistance.model,
+            lagged=self.servo.lag > 0,
+        )
+        count, ball, servo = self.servo.count, self.ball, self.servo
+        low, high = self.resistance.breakaway * count
+        maps = random_maps(
+            seed=self.seed if seed is None else seed,
+            breakaway_length=self.resistance.length,
+            slope=self.plate.slope * count,
+            slope_length=self.plate.slope_length,
+            half_width=self.plate.half_width,
+        )
+        names = system.drive.parameters.names
+        p = system.parameters.pack(
+            radius=ball.radius,
+            mass=ball.mass,
+            inertia=INERTIAS[ball.inertia] * ball.mass * ball.radius**2,
+            gravity=self.gravity,
+            surface_height=self.plate.surface_height,
+            half_width=self.plate.half_width,
+            servo_speed=servo.speed * count,
+            servo_acceleration=servo.acceleration * count,
+            servo_stiffness=servo.stiffness,
+            servo_lag=servo.lag,
+            dead_band=servo.dead_band * count,
+            breakaway_low=low,
+            breakaway_high=high,
+            kinetic_share=self.resistance.kinetic_share,
+            stribeck_speed=self.resistance.stribeck_speed,
+            **{name: getattr(self.plate, name) for name in names},
+            **maps,
+        )
+        return system, p
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """Return the scenario: commands once a frame, in whole counts, after the dead time."""
+        system, p = self.system_and_parameters()
+        servos = system.control.size
+        x0 = np.zeros(system.state.size)
+        x0[:4] = [*self.initial.ball, *self.initial.ball_rate]
+        reach = self.servo.reach * self.servo.count
+        return Scenario(
+            p=p,
+            x0=x0,
+            control=Control(
+                None, system.control, samples=self._commands(system, p), states=x0.size
+            ),
+            control_limits=np.full(servos, reach),
+            **self.common(name, raw, system, {}),
+        )
+
+    def _commands(self, system: BallBalancer, p: Array) -> tuple[Array, Array]:
+        """Return times and commands to the servos, two of each where a command changes."""
+        period = 1 / self.camera.rate
+        times = period * np.arange(math.ceil(self.duration / period) + 1)
+        values = np.zeros((times.size, system.control.size))
+        if self.tilt is not None:
+            check_finite({f'tilt[{k}]': f for k, f in enumerate(self.tilt)}, TIME, self.duration)
+            f = ca.Function('tilt', [TIME], [ca.densify(ca.vertcat(*self.tilt))])
+            values = np.array([self.command(system, p, np.array(f(t)).ravel()) for t in times])
+        times = times + self.servo.dead_time
+        level = self.command(system, p, np.zeros(2))
+        return (
+            np.concatenate([[0.0], np.repeat(times, 2)]),
+            np.vstack([level, level, np.repeat(values, 2, axis=0)[:-1]]),
+        )
+
+    def command(self, system: BallBalancer, p: Array, tilt: Array) -> Array:
+        """
+        Return what is commanded to the servos, in whole counts within their reach.
+
+        Parameters
+        ----------
+        system, p
+            The plant.
+        tilt
+            Counts that pull the ball along x and y, shape (2,).
+
+        Returns
+        -------
+        NDArray
+            Shape (servos,) [rad].
+
+        """
+        count, reach = self.servo.count, self.servo.reach
+        angles = np.array(system.servo_angles(np.clip(tilt, -reach, reach) * count, p)).ravel()
+        return np.asarray(np.clip(np.round(angles / count), -reach, reach) * count)

@@ -1,0 +1,11 @@
+"""A ball on a plate that servos tilt."""
+
+from rolling_dynamics.plugin import SystemPlugin
+
+PLUGIN = SystemPlugin(
+    name='ball_balancer',
+    protocol=1,
+    scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
+    robot_view='rolling_dynamics.ball_balancer.robot_view:view',
+    example='ball_balancer',
+)
