@@ -12,7 +12,6 @@ import math
 import time
 from typing import cast
 
-from benchmarks.mujoco_plate import mujoco_divergence, TUNINGS
 from benchmarks.row import Row
 import casadi as ca
 import numpy as np
@@ -21,6 +20,12 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere
+from rolling_robotics.reproduce.woodruff_lynch.other_engines import (
+    divergence,
+    mujoco_path,
+    TUNINGS,
+)
+from rolling_robotics.reproduce.woodruff_lynch.spinning_plate import contact_path
 
 RATE, RADIUS, MASS, GRAVITY = 7.0, 0.2, 0.1, 9.81
 CIRCLE, ORBIT_RATE = 0.1, 2.0  # m, rad/s
@@ -40,7 +45,7 @@ def rows() -> Iterator[Row]:
         system, p, _start(system, 0.0), None, DURATION, t_eval=times, dense=False, events=()
     )
     seconds = time.process_time() - began
-    place = _places(system, p, motion.states)
+    place = contact_path(system, p, motion.states)
     radius = np.linalg.norm(place[:, :2] - [CIRCLE, 0.0], axis=1)
     yield Row(
         name='spinning plate, radius divergence in 120 s',
@@ -65,7 +70,8 @@ def rows() -> Iterator[Row]:
         reference=f'{DURATION:g} s in {seconds:.3g} CPU s',
     )
     for tuning in TUNINGS:
-        value = mujoco_divergence(COMPARED, tuning)
+        path = mujoco_path(COMPARED, tuning)
+        value = None if path is None else divergence(path)
         said = f'for comparison, {COMPARED:g} s at 1 ms'
         yield Row(
             name=f'the same in MuJoCo, {tuning}',
@@ -82,7 +88,7 @@ def _tilted(system: ContactSystem, p: NDArray[np.float64]) -> Iterator[Row]:
     motion = simulate(
         system, p, _start(system, TILT), None, float(times[-1]) + 1e-9, t_eval=times, events=()
     )
-    place = _places(system, p, motion.states)
+    place = contact_path(system, p, motion.states)
     drift = np.linalg.norm(np.diff(place, axis=0), axis=1) / PERIOD
     exact = 5 / 2 * GRAVITY / RATE * math.sin(TILT)  # (17)
     yield Row(
@@ -109,11 +115,3 @@ def _start(system: ContactSystem, tilt: float) -> NDArray[np.float64]:
 
 def _wrench(system: RollingSystem) -> ca.Function:
     return cast('ca.Function', next(iter(system.modes.values())).wrench)
-
-
-def _places(
-    system: ContactSystem, p: NDArray[np.float64], states: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the contact point in the world, shape (k, 3)."""
-    poses = np.array(system.pose.map(len(states))(states.T, np.tile(p, (len(states), 1)).T)[2])
-    return poses[:3].reshape(3, len(states), 4)[:, :, 3].T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 import math
@@ -30,8 +30,9 @@ STRIP_HEIGHT = 95  # px
 COLOURS_OF_GIF = 96
 DEFAULT_CAMERA = Camera(math.radians(-60), math.radians(28))
 HEAD = 24  # px of the line above the scene
-MOST = {'.gif': 2_000, '.mp4': 20_000, '.png': 1}  # pictures; a GIF is made in memory
+MOST = {'.gif': 2_000, '.mp4': 20_000, '.png': 100}  # pictures; a GIF is made in memory
 MOST_TIMES = 20_000  # of a scene that is drawn
+IN_A_ROW = 5  # snapshots of a strip
 Picture = NDArray[np.uint8]
 
 
@@ -54,6 +55,8 @@ class Shot:
         Where it is seen from.
     strips
         Whether curves over time are drawn below.
+    every
+        Time between the snapshots of a ``*.png``; None for a single picture.
 
     """
 
@@ -63,15 +66,26 @@ class Shot:
     width: int = 640
     camera: Camera = field(default_factory=lambda: DEFAULT_CAMERA)
     strips: bool = True
+    every: float | None = None
 
     def times(self, scene: Scene) -> NDArray[np.float64]:
         """Return the times of the pictures."""
         count = int(min(self.count(scene), MOST_TIMES))
+        if self.every is not None:  # the traces between the snapshots are shown too
+            steps = np.arange((count - 1) * self.between + 1)
+            return np.asarray(scene.times[0] + self.every / self.between * steps)
         return np.linspace(scene.times[0], scene.times[-1], count)
+
+    @property
+    def between(self) -> int:
+        """How many times of the scene are shown for each picture."""
+        return 1 if self.every is None else max(1, min(round(self.every * self.rate), 100))
 
     def count(self, scene: Scene) -> float:
         """Return the number of pictures; a float, as it may be beyond all bounds."""
         passed = float(scene.times[-1] - scene.times[0])
+        if self.every is not None:
+            return float(np.floor(passed / self.every * (1 + 1e-9))) + 1.0
         return float(max(2.0, 1.0 + np.round(passed / self.speed * self.rate)))
 
 
@@ -94,7 +108,7 @@ def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Pictu
             top = 1 - share - k * STRIP_HEIGHT / rows
             box = (0.10, top - 0.80 * STRIP_HEIGHT / rows, 0.87, 0.55 * STRIP_HEIGHT / rows)
             cursors.append(_strip(figure.add_axes(box), scene, strip))
-        for k in [_index(shown, shot)] if still else range(len(shown.times)):
+        for k in [_index(shown, shot)] if still else range(0, len(shown.times), shot.between):
             t = shown.times[k]
             painter.draw(k)
             clock.set_text(f'{scene.title.replace("_", " ")}   {t:.2f} {scene.time_unit}')
@@ -167,16 +181,18 @@ def write_movie(
             f'--out: {path.name} needs ffmpeg, which is not installed (Debian: apt-get install '
             'ffmpeg); a *.gif needs nothing more'
         )
-    count, most = 1.0 if path.suffix == '.png' else shot.count(scene), MOST[path.suffix]
+    still = path.suffix == '.png' and shot.every is None
+    count, most = 1.0 if still else shot.count(scene), MOST[path.suffix]
     if not count <= most:
+        option, now = ('strip', shot.every) if shot.every is not None else ('speed', shot.speed)
         raise ParameterError(
             f'--out: {path.name} would have {count:g} pictures, at most {most} are written; give '
-            f'--speed {shot.speed * count / most:.3g} or more'
+            f'--{option} {now * count / most:.3g} or more'
         )
     total = int(count)
 
     def counted() -> Iterator[Picture]:
-        for k, picture in enumerate(pictures(scene, shot, still=path.suffix == '.png')):
+        for k, picture in enumerate(pictures(scene, shot, still=still)):
             on_picture(k, total)
             yield picture
 
@@ -231,7 +247,18 @@ def _write_mp4(frames: Iterator[Picture], rate: float, path: Path) -> None:
 
 
 def _write_png(frames: Iterator[Picture], _rate: float, path: Path) -> None:
-    Image.fromarray(next(frames)).save(path, format='PNG', optimize=True)
+    Image.fromarray(side_by_side(list(frames))).save(path, format='PNG', optimize=True)
+
+
+def side_by_side(snapshots: Sequence[Picture]) -> Picture:
+    """Return pictures of one size in rows, from left to right."""
+    columns = min(len(snapshots), IN_A_ROW)
+    empty = np.full_like(snapshots[0], 255)
+    missing = -len(snapshots) % columns
+    rows = np.array([*snapshots, *[empty] * missing])
+    height, width, colours = empty.shape
+    grid = rows.reshape(-1, columns, height, width, colours).swapaxes(1, 2)
+    return np.asarray(grid.reshape(-1, columns * width, colours))
 
 
 WRITERS: dict[str, Callable[[Iterator[Picture], float, Path], None]] = {

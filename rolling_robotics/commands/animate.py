@@ -7,14 +7,16 @@ from pathlib import Path
 
 HELP = 'animate a simulation, a plan or a recording'
 DESCRIPTION = """\
-Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG: the
+Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG (of one
+time, or a strip of snapshots): the
 bodies with their surfaces, contact frames, the contact's path on both surfaces, the contact force
 inside its friction cone, and margins below. A plan's end, or another plan's motion, is shown as a
 ghost."""
 EXAMPLE = """\
   rolling simulate spinning_plate --out plate.json
   rolling animate plate.json --out plate.gif --speed 2
-  rolling animate plate.json --out plate.png --at 1.5"""
+  rolling animate plate.json --out plate.png --at 1.5
+  rolling animate plate.json --out strip.png --strip 0.5 --width 320"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,6 +35,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--width', type=int, default=640, help='width in pixels')
     parser.add_argument(
         '--at', type=float, metavar='TIME', help='time of a *.png (default: the middle)'
+    )
+    parser.add_argument(
+        '--strip', type=float, metavar='TIME', help='time between the snapshots of a *.png'
     )
     parser.add_argument(
         '--azimuth', type=float, default=-60, help='azimuth of the view in degrees'
@@ -61,10 +66,15 @@ def run(args: Namespace) -> int:
         ('speed', 1e-3, 1e3),
         ('width', 100, 4000),
         ('elevation', -90, 90),
+        ('strip', 1e-3, 1e3),
     ):
         value = getattr(args, name)
+        if value is None:
+            continue
         if not low <= value <= high:
             raise ParameterError(f'--{name}: must lie between {low:g} and {high:g}, got {value:g}')
+    if args.strip is not None and (args.out.suffix != '.png' or args.at is not None):
+        raise ParameterError('--strip: draws snapshots into one *.png, and goes without --at')
     known = args.out.suffix if args.out.suffix in WRITERS else '.gif'
     out = checked_output(args.out, known)
     scene = shown_scene('animate', args.file, args.plan)
@@ -74,7 +84,8 @@ def run(args: Namespace) -> int:
         width=args.width,
         at=args.at,
         camera=Camera(math.radians(args.azimuth), math.radians(args.elevation)),
-        strips=not args.no_strips,
+        strips=not args.no_strips and args.strip is None,
+        every=args.strip,
     )
     with Progress(f'drawing {args.file.name}') as progress:
         count = write_movie(

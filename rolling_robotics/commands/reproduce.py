@@ -11,6 +11,7 @@ REPRODUCTIONS = {
     'ivanova-pivovarova': 'rolling_robotics.reproduce.ivanova_pivovarova',
     'putkaradze-rogers': 'rolling_robotics.reproduce.putkaradze_rogers',
     'tafrishi': 'rolling_robotics.reproduce.tafrishi',
+    'woodruff-lynch': 'rolling_robotics.reproduce.woodruff_lynch',
 }
 HELP = 'reproduce the numbers and figures of a paper'
 DESCRIPTION = """\

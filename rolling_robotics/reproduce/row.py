@@ -11,6 +11,7 @@ RELATIONS: dict[str, Callable[[float, float, float], bool]] = {
     'equal': lambda computed, printed, tolerance: abs(computed - printed) <= tolerance,
     'above': lambda computed, printed, tolerance: computed > printed + tolerance,
     'at least': lambda computed, printed, tolerance: computed >= printed - tolerance,
+    'at most': lambda computed, printed, tolerance: computed <= printed + tolerance,
 }
 
 
@@ -33,7 +34,8 @@ class Row:
         Right number, where the printed one does not follow from what the paper says of its model
         (docs/errata.md), or where none is printed; None where the printed one is right.
     relation
-        How the computed number compares with the printed one: ``equal``, ``above``, ``at least``.
+        How the computed number compares with the printed one: ``equal``, ``above``, ``at least``,
+        ``at most``.
 
     """
 
@@ -66,6 +68,41 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {**asdict(self), 'verdict': self.verdict}
+
+
+def beside(
+    name: str,
+    printed: float,
+    computed: float,
+    tolerance: float,
+    unit: str = '',
+    expected: float | None = None,
+    relation: str = 'equal',
+) -> Row:
+    """Return the row of a number that the paper prints."""
+    return Row(
+        name=name,
+        printed=float(printed),
+        computed=float(computed),
+        tolerance=tolerance,
+        unit=unit,
+        expected=expected,
+        relation=relation,
+    )
+
+
+def unprinted(
+    name: str, computed: float, expected: float | None, tolerance: float, unit: str = ''
+) -> Row:
+    """Return the row of a number that the paper does not print."""
+    return Row(
+        name=name,
+        printed=None,
+        computed=float(computed),
+        tolerance=tolerance,
+        unit=unit,
+        expected=expected,
+    )
 
 
 def table(rows: list[Row]) -> str:

@@ -75,6 +75,27 @@ def test_png_is_one_picture_at_a_time(rolling, result, tmp_path):
     assert (ended.status, '--at: must lie between 0 and 1 s' in ended.err) == (2, True)
 
 
+def test_strip_shows_each_snapshot_in_its_place(rolling, result, tmp_path):
+    out = tmp_path / 'strip.png'
+    done = rolling('animate', result, '--out', out, '--strip', 0.15, '--width', 300)
+    assert (done.status, done.out) == (0, f'7 pictures written to {out}\n')
+    strip = np.asarray(Image.open(out))
+    rows, width = strip.shape[0] // 2, 300
+    assert strip.shape[1] == 5 * width
+    cells = [
+        strip[r * rows : (r + 1) * rows, c * width : (c + 1) * width]
+        for r in range(2)
+        for c in range(5)
+    ]
+    columns = [place_of_ball(cell)[0] for cell in cells[:7]]
+    assert (np.diff(columns) > 5).all()  # the ball goes on from one to the next
+    assert all((cell == 255).all() for cell in cells[7:])
+    for options in (('--at', 0.5), ()):
+        wrong = tmp_path / ('strip.png' if options else 'strip.gif')
+        ended = rolling('animate', result, '--out', wrong, '--strip', 0.5, *options)
+        assert (ended.status, '--strip: draws snapshots into one *.png' in ended.err) == (2, True)
+
+
 def read(path):
     return Path(path).read_text()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 
-PAPERS = ('ivanova-pivovarova', 'putkaradze-rogers', 'tafrishi')
+PAPERS = ('ivanova-pivovarova', 'putkaradze-rogers', 'tafrishi', 'woodruff-lynch')
 DETACHMENT = 'modified ball: normal force vanishes'
 
 
@@ -29,7 +29,7 @@ def test_every_number_has_a_tolerance_and_a_verdict(name, rolling, tmp_path):
         if row['relation'] == 'equal':
             assert abs(row['computed'] - right) <= row['tolerance']
         assert row['verdict'] in ('met', 'refuted')
-        if row['verdict'] == 'refuted':
+        if row['verdict'] == 'refuted' and row['relation'] == 'equal':
             assert abs(row['computed'] - row['printed']) > 10 * row['tolerance']
         line = next(t for t in ended.out.splitlines() if t.startswith(row['name'] + '  '))
         assert f'  {row["verdict"]}' in line

@@ -1,0 +1,41 @@
+"""Figures of Woodruff & Lynch, computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from PIL import Image
+from rolling_robotics.animation.movie import pictures, Shot, side_by_side
+from rolling_robotics.figures.style import STYLE
+from rolling_robotics.reproduce.woodruff_lynch import dish, plate_figures
+from rolling_robotics.scene.build import scene_of
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Write every figure as PNG and return the files."""
+    drawings: dict[str, Callable[[], Figure | Image.Image]] = {
+        'figure_5': plate_figures.paths_on_the_plate,
+        'figure_6': plate_figures.other_engines,
+        'figure_7': in_the_dish,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with mpl.rc_context(STYLE):
+        for name, draw in drawings.items():
+            file = folder / f'woodruff_lynch_{name}.png'
+            drawn = draw()
+            if isinstance(drawn, Figure):
+                drawn.savefig(file, dpi=130)
+            else:
+                drawn.save(file)
+            files.append(file)
+    return files
+
+
+def in_the_dish() -> Image.Image:
+    """Return Fig. 7: snapshots of the ellipsoid in the dish every 0.5 s."""
+    shot = Shot(width=420, strips=False, every=0.5)
+    return Image.fromarray(side_by_side(list(pictures(scene_of(dish.result()), shot))))

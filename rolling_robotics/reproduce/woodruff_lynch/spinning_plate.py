@@ -1,0 +1,222 @@
+"""
+Section V-C: a ball on a spinning plate, horizontal and tilted, against its closed solution.
+
+The closed solution holds in the inertial frame: a circle at 2/7 of the plate's rate, Eqs. (14) to
+(16), and on a tilted plate a drift across the slope, Eq. (17).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+import math
+from typing import cast, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.reproduce.row import beside, Row, unprinted
+from rolling_robotics.reproduce.woodruff_lynch.other_engines import (
+    bullet_path,
+    BULLET_STEP,
+    divergence,
+    mujoco_path,
+    TUNINGS,
+)
+from scipy.integrate import RK45
+
+Array = NDArray[np.float64]
+HORIZONTAL, TILTED = 'spinning_plate', 'tilted_spinning_plate'
+CENTRE, CIRCLE, ORBIT_RATE = 0.1, 0.1, 2.0  # m, m, rad/s
+PERIOD = 2 * math.pi / ORBIT_RATE
+LONG, COMPARED = 120.0, 10.0  # s
+MEAN_STEP = 0.01  # s, of the paper's run
+DIVERGENCE_AT_MEAN_STEP = 4.4e-5  # %
+
+
+class Plate(NamedTuple):
+    """Ball and plate, their parameters, and the state at the start."""
+
+    system: ContactSystem
+    p: Array
+    x0: Array
+
+
+@cache
+def plate(name: str = HORIZONTAL) -> Plate:
+    """Return what the scenario of Section V-C1, or of V-C2, describes."""
+    scenario = load_scenario(name)
+    return Plate(cast('ContactSystem', scenario.system), scenario.p, scenario.x0)
+
+
+@cache
+def run(name: str, duration: float, count: int) -> Trajectory:
+    """Return the motion of a scenario for a time [s] at evenly spaced times."""
+    times = np.linspace(0.0, duration, count)
+    return simulate(*plate(name), None, duration, t_eval=times, events=())
+
+
+def contact_path(system: ContactSystem, p: Array, states: Array) -> Array:
+    """Return the contact point in the world at states (k, n), shape (k, 3) [m]."""
+    poses = np.array(system.pose.map(len(states))(states.T, np.tile(p, (len(states), 1)).T)[2])
+    return poses[:3].reshape(3, len(states), 4)[:, :, 3].T
+
+
+def path(name: str, duration: float, count: int) -> tuple[Array, Array]:
+    """Return times and the contact point in the world, shape (k, 3) [m]."""
+    motion = run(name, duration, count)
+    return motion.times, contact_path(plate(name).system, plate(name).p, motion.states)
+
+
+def circle(times: Array, drift: float = 0.0) -> Array:
+    """Return the closed solution, shape (k, 2) [m]; ``drift`` along x [m/s], Eq. (17)."""
+    # v(0) = (0, -0.2) goes round the drifting circle with the velocity v(0) - drift
+    turn = ORBIT_RATE * times
+    c, s = np.cos(turn), np.sin(turn)
+    v = np.array([-drift, -CIRCLE * ORBIT_RATE])
+    x = (s * v[0] - (1 - c) * v[1]) / ORBIT_RATE + drift * times
+    y = ((1 - c) * v[0] + s * v[1]) / ORBIT_RATE
+    return np.column_stack([x, y])
+
+
+def drift_velocity() -> float:
+    """Return the drift on the tilted plate, Eq. (17) [m/s]."""
+    parameters = plate(TILTED).system.parameters.unpack(plate().p)
+    g = float(np.linalg.norm(parameters['gravity_W']))
+    return 5 / 2 * g / 7.0 * math.sin(0.01)
+
+
+def divergence_in_steps(step: float, duration: float) -> float:
+    """Return the divergence of the radius [%] under Dormand & Prince's steps, those of ode45."""
+    system, p, x0 = plate()
+    rates, u = FastFunction(system.mode.dynamics), np.zeros(system.control.size)
+    x, K, states = x0.copy(), np.zeros((6, system.state.size)), []
+    for _ in range(round(duration / step)):
+        for k in range(6):
+            K[k] = rates(x + step * (RK45.A[k, :k] @ K[:k]), u, 0.0, p)
+        x = x + step * (RK45.B @ K)
+        states.append(x)
+    return divergence(contact_path(system, p, np.array(states)))
+
+
+def rows() -> list[Row]:
+    """Return the numbers of Section V-C."""
+    return [*_horizontal(), *_tilted(), *_other_engines()]
+
+
+def _horizontal() -> list[Row]:
+    times, points = path(HORIZONTAL, LONG, 2401)
+    motion = run(HORIZONTAL, LONG, 2401)
+    wrench = motion.evaluate(_wrench)
+    least, most = points[times <= PERIOD + 0.1].min(axis=0), points.max(axis=0)
+    angle = np.unwrap(np.arctan2(points[:, 1], points[:, 0] - CENTRE))
+    weight = 0.1 * 9.81
+    q_dot, spin = _start_rates(*plate())
+    return [
+        beside('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
+        beside('V-C1: centre of the circle, (15)', 0.1, (least[0] + most[0]) / 2, 1e-6, 'm'),
+        beside('V-C1: radius of the circle, (16)', 0.1, float(_radii(points).mean()), 1e-9, 'm'),
+        beside(
+            'V-C1: divergence of the radius in 120 s, usual tolerance (printed: below)',
+            5e-6,
+            divergence(points),
+            0.0,
+            '%',
+            relation='at most',
+        ),
+        beside(
+            'V-C1: the same at steps of 0.01 s, the mean step of the paper (printed: below)',
+            5e-6,
+            divergence_in_steps(MEAN_STEP, LONG),
+            5e-6,
+            '%',
+            expected=DIVERGENCE_AT_MEAN_STEP,
+            relation='at most',
+        ),
+        unprinted(
+            'V-C1: normal force, greatest difference from the weight',
+            float(np.abs(wrench[:, 5] - weight).max()),
+            0.0,
+            1e-10,
+            'N',
+        ),
+        beside('V-C1: psi-dot at the start, from (1)', -7.0, q_dot[4], 1e-9, 'rad/s', 7.0),
+        beside('V-C1: angular velocity of the ball at the start', 0.0, spin, 1e-9, 'rad/s', 1.0),
+    ]
+
+
+def _tilted() -> list[Row]:
+    turns = 3
+    times, points = path(TILTED, turns * PERIOD, 60 * turns + 1)
+    whole = points[::60]
+    drift = float(np.linalg.norm(whole[-1] - whole[0]) / times[-1])
+    exact = drift_velocity()
+    away = np.linalg.norm(points[:, :2] - circle(times, exact) * [1.0, math.cos(0.01)], axis=1)
+    return [
+        beside('V-C2: velocity of the drift', 0.035, drift, 5e-4, 'm/s'),
+        unprinted('V-C2: velocity of the drift, beside (17)', drift, exact, 1e-9, 'm/s'),
+        unprinted(
+            'V-C2: greatest distance from circle and drift', float(away.max()), 0.0, 1e-8, 'm'
+        ),
+    ]
+
+
+def _other_engines() -> list[Row]:
+    """Return what the engines that are installed make of the circle in 10 s, at 1 ms."""
+    found = []
+    bullet = bullet_path(COMPARED)
+    if bullet is not None:
+        found.append(
+            beside(
+                'Fig. 6: Bullet at steps of 1 ms, divergence of the radius in 10 s',
+                34.0,
+                divergence(bullet),
+                0.5,
+                '%',
+                expected=2.0,
+            )
+        )
+    coarse = bullet_path(COMPARED, BULLET_STEP)
+    if coarse is not None:
+        name = "Fig. 6: the same at Bullet's own step of 1/60 s"
+        found.append(unprinted(name, divergence(coarse), 39.5, 1.0, '%'))
+    for tuning, expected in TUNINGS.items():
+        motion = mujoco_path(COMPARED, tuning)
+        if motion is not None:
+            found.append(
+                unprinted(
+                    f'Fig. 6: MuJoCo, {tuning}, divergence of the radius in 10 s',
+                    divergence(motion),
+                    expected.divergence,
+                    0.05 + 0.1 * expected.divergence,
+                    '%',
+                )
+            )
+    return found
+
+
+def _start_rates(system: ContactSystem, p: Array, x0: Array) -> tuple[Array, float]:
+    """Return q_dot and the size of the ball's angular velocity in the world at the start."""
+    coordinates = system.with_representation('coordinates')
+    x = to_coordinates(system, p, x0)
+    rates = np.asarray(coordinates.mode.dynamics(x, np.zeros(6), 0.0, p)).ravel()
+    layout = coordinates.state
+    q_dot = np.concatenate([rates[layout.slice(n)] for n in ('contact_o', 'contact_h', 'psi')])
+    w, _ = system.object_twist(x0, p)
+    return q_dot, float(np.linalg.norm(np.asarray(w)))
+
+
+def _radii(points: Array) -> Array:
+    return np.hypot(points[:, 0] - CENTRE, points[:, 1])
+
+
+def _slope(times: Array, angle: Array) -> float:
+    return float((angle[-1] - angle[0]) / (times[-1] - times[0]))
+
+
+def _wrench(system: RollingSystem) -> ca.Function:
+    return cast('ca.Function', next(iter(system.modes.values())).wrench)
