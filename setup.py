@@ -26,7 +26,8 @@ NODES = [
 ]
 # colcon calls this file with `install` or `develop`, and setup.cfg has it put programs where
 # `ros2 run` looks for them. pip puts the programs of a wheel on everybody's PATH: no nodes there.
-BY_COLCON = not {'install', 'develop'}.isdisjoint(sys.argv)
+# Before both, colcon asks for the data files in a dry run.
+BY_COLCON = not {'install', 'develop', '--dry-run'}.isdisjoint(sys.argv)
 
 
 def files(folder: str, *suffixes: str) -> list[str]:
@@ -64,6 +65,7 @@ setup(
         (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json', '.xml')),
         (f'share/{PACKAGE}/config/security', files('config/security', '.xml')),
         (f'share/{PACKAGE}/config/scenarios', files('config/scenarios', '.yaml')),
+        *([('bin', ['resource/rolling'])] if BY_COLCON else []),
     ],
     python_requires='>=3.10',
     # Lower bounds are the oldest versions that were tried; rclpy is not here on purpose:

@@ -126,7 +126,14 @@ def test_colcon_puts_every_executable_where_ros2_run_looks(source, tmp_path):
     programs = {path.name for path in (prefix / 'lib' / 'rolling_robotics').iterdir()}
     assert programs >= NODES
     assert programs >= {'rolling'}
-    assert not (prefix / 'bin').exists()
+    first = {path.read_text().splitlines()[0] for path in (prefix / 'bin').iterdir()}
+    first |= {
+        (prefix / 'lib' / 'rolling_robotics' / name).read_text().splitlines()[0] for name in NODES
+    }
+    assert first == {'#!/usr/bin/env python3'}  # of the virtual environment that is active
+    assert [path.name for path in (prefix / 'bin').iterdir()] == [
+        'rolling'
+    ]  # colcon puts it on PATH
 
 
 @pytest.mark.parametrize('missing', ['rclpy', 'rolling_interfaces'])

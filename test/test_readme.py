@@ -25,9 +25,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 MAKEFILE = (ROOT / 'Makefile').read_text()
 SETUP = (ROOT / 'setup.py').read_text()
-UNTIL_CTRL_C = {'view', 'record'}  # test/viewer, test/ros
+UNTIL_CTRL_C = {'view', 'record', 'execute'}  # or with nodes that are there: test/viewer, test/ros
 NEEDS_NODES = {'demo', 'replay'}  # replay: of what a demonstration recorded
 ONLY_HERE = ('cd ', 'mkdir ', 'source ', 'rosdep ', 'colcon ', 'export ', '#', 'git ', 'apt-get ')
+ONLY_HERE += ('python3 -m venv ',)
 LONG = {'point_mass_s_path', 'point_mass_straight'}  # plans of more than ten seconds
 
 
@@ -49,6 +50,7 @@ def blocks(path, kind):
 def lines(path):
     """Return the command lines of a page: of its blocks, and `rolling ...` inside tables."""
     text = '\n'.join(blocks(path, 'sh')).replace('\\\n', ' ')
+    text = re.sub(r'  # .*', '', text)
     rows = [row for row in path.read_text().splitlines() if row.startswith('|')]
     cells = re.findall(r'`(rolling \w+ [^`]*--out [^`]*)`', '\n'.join(rows))
     return [line.strip() for line in text.splitlines() if line.strip()] + cells
