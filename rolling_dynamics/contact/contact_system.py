@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-import hashlib
 from typing import Any
 
 import casadi as ca
@@ -21,7 +20,7 @@ from rolling_dynamics.contact.equations import (
     energy_expression,
 )
 from rolling_dynamics.contact.feasibility import check_contact
-from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
+from rolling_dynamics.contact.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.contact.layouts import (
     chart_view_layout,
     CONTROL,
@@ -39,13 +38,13 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 
-class ContactSystem:
+class ContactSystem(WrittenSystem):
     """
     A smooth object in rolling contact with a smooth hand whose acceleration is the control.
 
@@ -62,7 +61,6 @@ class ContactSystem:
     """
 
     name = 'contact'
-    independent_variable = 'time'
     plan_seeds = 'rolling_planner.seeds.contact_seeds:SEEDS'
 
     def __init__(
@@ -113,7 +111,6 @@ class ContactSystem:
         self.state = state_layout(rep.configuration, rep.velocity)
         self.control = CONTROL
         self.parameters = parameter_layout(object_surface, hand_surface)
-        self.tangent = tangent_layout(self.state)
 
     def with_representation(
         self, representation: str, *, object_chart: int = 0, hand_chart: int | None = None
@@ -168,10 +165,9 @@ class ContactSystem:
         for name, value in (('mu', mu), ('mu_spin', mu_spin)):
             if not (np.isfinite(value) and value >= 0):
                 raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
-        J = checked_inertia(inertia)
         return self.parameters.pack(
             mass=checked_mass(mass),
-            inertia=[J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
+            inertia=inertia_moments(inertia),
             gravity_W=gravity_W,
             mu=mu,
             mu_spin=mu_spin,
@@ -181,19 +177,11 @@ class ContactSystem:
     def expressions(self) -> ContactExpressions:
         """The equations, written once."""
         return contact_expressions(
+            self.symbols,
             self.object_surface,
             self.hand_surface,
             self.representation,
             self.friction,
-            self.state,
-            self.parameters,
-        )
-
-    def function(self, name: str, output: ca.SX) -> ca.Function:
-        """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
-        e = self.expressions
-        return ca.Function(
-            name, [e.x, e.u, e.t, e.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
         )
 
     @cached_property
@@ -209,20 +197,14 @@ class ContactSystem:
             self.friction: Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
-                guards={name: self.function(name, g) for name, g in guards.items()},
+                guards=self.functions(guards),
             )
         }
-
-    @property
-    def mode(self) -> Mode:
-        """The only mode."""
-        return self.modes[self.friction]
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
         """The limits of contact as smooth functions ``(x, u, t, p)``, positive inside."""
-        limits = envelope_expressions(self.expressions, self.friction)
-        return {name: self.function(name, g) for name, g in limits.items()}
+        return self.functions(envelope_expressions(self.expressions, self.friction))
 
     @property
     def default_weights(self) -> RegulatorWeights:
@@ -327,7 +309,7 @@ class ContactSystem:
         e, g = self.expressions, self.expressions.state.geometry
         energy = energy_expression(e)
         spin = ca.dot(g.frame[:, 2], e.state.w_HO_H)
-        return {'energy': self.function('energy', energy), 'spin': self.function('spin', spin)}
+        return self.functions({'energy': energy, 'spin': spin})
 
     def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
         """Return the invariants that are kept without control: energy while the hand rests."""
@@ -339,9 +321,7 @@ class ContactSystem:
     def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
         """Return mass and inertia of the object."""
         values = self.parameters.unpack(p)
-        xx, yy, zz, xy, xz, yz = values['inertia']
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        mass = float(values['mass'][0])
+        mass, inertia = float(values['mass'][0]), inertia_of(values['inertia'])
         return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
 
     def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -386,16 +366,6 @@ class ContactSystem:
         )
 
     @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
-        return retraction(self.state, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
-        return difference(self.state)
-
-    @cached_property
     def atlas(self) -> ContactAtlas:
         """What watches and changes the charts that the state stands on."""
         return ContactAtlas(self)
@@ -418,10 +388,3 @@ class ContactSystem:
             values[self.representation.velocity.name] = e.state.to_velocity_frame @ w
         out = ca.vertcat(*(values[entry.name] for entry in self.state.entries))
         return ca.Function('projection', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        functions = (self.mode.dynamics, self.mode.wrench)
-        text = ''.join(f.serialize() for f in functions if f is not None)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]

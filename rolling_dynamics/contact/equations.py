@@ -6,23 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
+from rolling_dynamics.contact.inertia import inertia_matrix
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.symbols import Symbols
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 
 @dataclass(frozen=True, eq=False)
-class ContactExpressions:
+class ContactExpressions(Symbols):
     """
     The equations of a contact system with their symbols.
 
     Attributes
     ----------
-    x, u, t, p
-        State, control, time and parameters.
     xdot
         Rate of the state.
     frame
@@ -36,46 +35,37 @@ class ContactExpressions:
         which do not depend on the frame and are differentiated.
     state
         The contact.
-    values, params
-        Entries of x and of p by name.
 
     """
 
-    x: ca.SX
-    u: ca.SX
-    t: ca.SX
-    p: ca.SX
     xdot: ca.SX
     frame: ca.SX
     wrench: ca.SX
     point_h: ca.SX
     load: ca.SX
     state: ContactState
-    values: Mapping[str, ca.SX]
-    params: Mapping[str, ca.SX]
 
 
 def contact_expressions(
+    symbols: Symbols,
     object_surface: Surface,
     hand_surface: Surface,
     representation: Representation,
     friction: str,
-    state: Layout,
-    parameters: Layout,
 ) -> ContactExpressions:
     """
     Return the equations of motion and the contact wrench.
 
     Parameters
     ----------
+    symbols
+        Of the system, with the control (alpha_WH_H, a_WH_H).
     object_surface, hand_surface
         The two surfaces.
     representation
         Coordinates of the contact.
     friction
         ``rolling`` or ``pure_rolling``.
-    state, parameters
-        Layouts of x and p.
 
     Returns
     -------
@@ -83,10 +73,7 @@ def contact_expressions(
         Woodruff & Lynch, Eqs. (9)-(13).
 
     """
-    x, u, t = ca.SX.sym('x', state.size), ca.SX.sym('u', 6), ca.SX.sym('t')
-    p = ca.SX.sym('p', parameters.size)
-    values = {e.name: x[state.slice(e.name)] for e in state.entries}
-    params = {e.name: p[parameters.slice(e.name)] for e in parameters.entries}
+    u, values, params = symbols.u, symbols.values, symbols.params
     contact = representation.evaluate(
         values, object_surface, hand_surface, params['object_surface'], params['hand_surface']
     )
@@ -96,7 +83,7 @@ def contact_expressions(
         HandMotion(w=w, alpha=u[0:3], a=u[3:6]),
         contact.w_HO_H,
         mass=params['mass'],
-        inertia_O=_inertia_matrix(params['inertia']),
+        inertia_O=inertia_matrix(params['inertia']),
         gravity_H=R_WH.T @ params['gravity_W'],
         friction=friction,
     )
@@ -118,18 +105,13 @@ def contact_expressions(
         wrench = ca.vertcat(load[:3], frame.T @ g.frame @ force)
         point_h = first_coordinates(hand_surface, g.p_HC, params)
     return ContactExpressions(
-        x=x,
-        u=u,
-        t=t,
-        p=p,
-        xdot=ca.vertcat(*(rates[e.name] for e in state.entries)),
+        **vars(symbols),
+        xdot=ca.vertcat(*(rates[name] for name in values)),
         frame=frame,
         wrench=wrench,
         point_h=point_h,
         load=load,
         state=contact,
-        values=values,
-        params=params,
     )
 
 
@@ -157,11 +139,5 @@ def energy_expression(e: ContactExpressions) -> ca.SX:
         e.state.w_HO_H,
         -ca.dot(e.params['gravity_W'], p_WO),
         mass=e.params['mass'],
-        inertia_O=_inertia_matrix(e.params['inertia']),
-    )
-
-
-def _inertia_matrix(j: ca.SX) -> ca.SX:
-    return ca.vertcat(
-        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
+        inertia_O=inertia_matrix(e.params['inertia']),
     )

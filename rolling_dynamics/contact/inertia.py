@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
@@ -64,6 +65,25 @@ def checked_inertia(inertia: ArrayLike) -> NDArray[np.float64]:
         )
     symmetric: NDArray[np.float64] = (matrix + matrix.T) / 2
     return symmetric
+
+
+def inertia_moments(inertia: ArrayLike) -> list[float]:
+    """Return xx, yy, zz, xy, xz, yz of an inertia that a body can have, checked."""
+    J = checked_inertia(inertia)
+    return [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+
+
+def inertia_of(moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix of xx, yy, zz, xy, xz, yz, shape (3, 3)."""
+    xx, yy, zz, xy, xz, yz = moments
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def inertia_matrix(j: ca.SX) -> ca.SX:
+    """Return the same of expressions."""
+    return ca.vertcat(
+        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
+    )
 
 
 def solid_ellipsoid_inertia(mass: float, a: float, b: float, c: float) -> NDArray[np.float64]:

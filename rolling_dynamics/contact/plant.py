@@ -125,7 +125,7 @@ def _observation(system: ContactSystem) -> ca.Function:
     """Return ``(x, u, t, p) -> 48 + number of guards`` numbers, see :class:`Observation`."""
     x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    values = {e.name: x[system.state.slice(e.name)] for e in system.state.entries}
+    values = system.state.split(x)
     _, X_WO, X_WCh = system.pose(x, p)
     w_WO_O, v_WO_O = system.object_twist(x, p)
     hand = ca.vertcat(

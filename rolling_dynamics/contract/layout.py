@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import quoted
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 KINDS = ('vector', 'angle', 'quaternion')
 
@@ -202,6 +206,10 @@ class Layout:
                 if not np.isfinite(given).all():
                     raise ParameterError(f'{name} must be finite, got {given.tolist()}')
         return out
+
+    def split(self, x: ca.SX) -> dict[str, ca.SX]:
+        """Return the entries of an expression, by name."""
+        return {name: x[s] for name, s in self._slices.items()}
 
     def unpack(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Return the entries of vectors x, shape (..., size), as views by name."""

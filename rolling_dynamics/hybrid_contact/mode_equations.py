@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 from rolling_dynamics.contact.friction import contact_margins
+from rolling_dynamics.contact.inertia import inertia_matrix
 from rolling_dynamics.contact.rolling_dynamics import HandMotion
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.symbols import Symbols
 from rolling_dynamics.hybrid_contact.equations import (
     Accelerations,
     ContactMotion,
@@ -30,14 +31,9 @@ STILL = 1e-14  # m/s: keeps the direction of no slip a number
 
 
 @dataclass(frozen=True, eq=False)
-class HybridExpressions:
+class HybridExpressions(Symbols):
     """Symbols of the equations, and body and plate at a state."""
 
-    x: ca.SX
-    u: ca.SX
-    t: ca.SX
-    p: ca.SX
-    params: Mapping[str, ca.SX]
     placement: Placement
     scene: Scene
 
@@ -59,30 +55,21 @@ class ModeEquations:
     guards: Mapping[str, ca.SX]
 
 
-def expressions_of(
-    surface: Surface, placement: Placement, parameters: Layout
-) -> HybridExpressions:
+def expressions_of(symbols: Symbols, surface: Surface, placement: Placement) -> HybridExpressions:
     """Return symbols, and body and plate, of a surface and a kind of state."""
-    x, u = ca.SX.sym('x', placement.state.size), ca.SX.sym('u', placement.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', parameters.size)
-    params = {e.name: p[parameters.slice(e.name)] for e in parameters.entries}
-    body = placement.vectors(x)
-    alpha, a = placement.accelerations(u)
-    j = params['inertia']
-    inertia = ca.vertcat(
-        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
-    )
+    params, body = symbols.params, placement.vectors(symbols.x)
+    alpha, a = placement.accelerations(symbols.u)
     s = scene(
         surface,
         params['object_surface'],
         body,
         HandMotion(w=body.w_WH_H, alpha=alpha, a=a),
         mass=params['mass'],
-        inertia_O=inertia,
+        inertia_O=inertia_matrix(params['inertia']),
         gravity_H=rotation_matrix(body.q_WH).T @ params['gravity_W'],
         resistance=params['rolling_resistance'],
     )
-    return HybridExpressions(x, u, t, p, params, placement, s)
+    return HybridExpressions(**vars(symbols), placement=placement, scene=s)
 
 
 def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:

@@ -33,7 +33,7 @@ def model_state(plant: HybridContactSystem, model: Model) -> ca.Function:
     """
     _check(plant, model)
     e = plant.expressions
-    values = {entry.name: e.x[plant.state.slice(entry.name)] for entry in plant.state.entries}
+    values = plant.state.split(e.x)
     point = plant.scene.contact.p_HC
     values['contact_h'] = point[0] if plant.planar else point[0:2]
     out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.inertia import inertia_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
@@ -52,11 +53,10 @@ def hybrid_of(
     if not 0.0 <= slip_share <= 1.0:
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
-    xx, yy, zz, xy, xz, yz = d['inertia']
     system = _system(model.object_surface, planar)
     return system, system.pack_parameters(
         mass=float(d['mass'][0]),
-        inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
+        inertia=inertia_of(d['inertia']),
         gravity_W=d['gravity_W'],
         mu=float(d['mu'][0]),
         mu_kinetic=slip_share * float(d['mu'][0]),

@@ -70,7 +70,7 @@ class SpatialPlacement:
 
     def replaced(self, x: ca.SX, vectors: Mapping[str, ca.SX]) -> ca.SX:
         """Return the state with other vectors, by name, in place of some."""
-        own = {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
+        own = self.state.split(x)
         return ca.vertcat(*(own | dict(vectors)).values())
 
     def rates_of(self, b: BodyVectors, rates: Mapping[str, ca.SX]) -> ca.SX:
@@ -119,7 +119,7 @@ class PlanarPlacement:
 
     def replaced(self, x: ca.SX, vectors: Mapping[str, ca.SX]) -> ca.SX:
         """Return the state with other vectors, by name, in place of some; angles stay."""
-        own = {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
+        own = self.state.split(x)
         return ca.vertcat(*(own | flat(vectors)).values())
 
     def rates_of(self, b: BodyVectors, rates: Mapping[str, ca.SX]) -> ca.SX:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-import hashlib
 
 import casadi as ca
 import numpy as np
@@ -19,7 +18,7 @@ from rolling_dynamics.contact.inertia import checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.placement import (
     about_y,
@@ -47,7 +46,7 @@ STATE = Layout(
 CONTROL = PlanarPlacement.control
 
 
-class PlanarRolling:
+class PlanarRolling(WrittenSystem):
     """
     A convex object that rolls on a plate in the plane x-z, 9 states and 3 controls.
 
@@ -61,7 +60,6 @@ class PlanarRolling:
     """
 
     name = 'planar_rolling'
-    independent_variable = 'time'
     state, control = STATE, CONTROL
 
     def __init__(self, object_surface: Surface) -> None:
@@ -73,7 +71,6 @@ class PlanarRolling:
             )
         self.object_surface = object_surface
         self.contact_system = ContactSystem(object_surface, Plane())
-        self.tangent = tangent_layout(STATE)
         self.parameters = Layout(
             (
                 Entry('mass', ('mass',), 'kg', text='mass of the object'),
@@ -129,10 +126,8 @@ class PlanarRolling:
     @cached_property
     def _whole(self) -> tuple[tuple[ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX, ca.SX]]:
         """Symbols x, u, p of the plane, and the vectors in space that they stand for."""
-        s, x = self.contact_system, ca.SX.sym('x', STATE.size)
-        u, p = ca.SX.sym('u', CONTROL.size), ca.SX.sym('p', self.parameters.size)
-        d = {e.name: x[STATE.slice(e.name)] for e in STATE.entries}
-        q = {e.name: p[self.parameters.slice(e.name)] for e in self.parameters.entries}
+        s, symbols = self.contact_system, self.symbols
+        (x, u, _, p), d, q = symbols, symbols.values, symbols.params
         state = {
             **{f'q_{k}': turn(d[f'beta_{k}']) for k in ('WH', 'HO')},
             **{name: spread(d[name]) for name in ('p_WH', 'v_WH_H')},
@@ -171,7 +166,7 @@ class PlanarRolling:
         (x, _, _), whole = self._whole
         s, mode = self.contact_system, self.contact_system.mode
         rate = mode.dynamics(whole[0], whole[1], 0, whole[2])
-        rates = {e.name: rate[s.state.slice(e.name)] for e in s.state.entries}
+        rates = s.state.split(rate)
         point = rates.pop('contact_h')
         rates = flat(rates) | {
             'beta_WH': x[STATE.slice('w_WH_H')],
@@ -186,11 +181,6 @@ class PlanarRolling:
                 guards={name: self.function(name, g) for name, g in mode.guards.items()},
             )
         }
-
-    @property
-    def mode(self) -> Mode:
-        """The only mode."""
-        return self.modes['rolling']
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
@@ -219,20 +209,3 @@ class PlanarRolling:
         names = ['hand', 'object', 'contact']
         poses = self.contact_system.pose(whole[0], whole[2])
         return ca.Function('pose', [x, p], [ca.densify(X) for X in poses], ['x', 'p'], names)
-
-    @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector."""
-        return retraction(STATE, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``."""
-        return difference(STATE)
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        wrench = self.mode.wrench
-        text = self.mode.dynamics.serialize() + (wrench.serialize() if wrench else '')
-        return hashlib.sha256(text.encode()).hexdigest()[:16]

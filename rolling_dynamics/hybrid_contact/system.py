@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-import hashlib
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.inertia import checked_inertia, checked_mass
+from rolling_dynamics.contact.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.equations import (
     answer,
@@ -48,7 +47,7 @@ from rolling_dynamics.surfaces.surface import Surface
 Array = NDArray[np.float64]
 
 
-class HybridContactSystem:
+class HybridContactSystem(WrittenSystem):
     """
     A convex body that rolls, slides, flies and lands on a plate whose acceleration is the control.
 
@@ -67,7 +66,6 @@ class HybridContactSystem:
 
     name = 'contact'
     hand_surface = Plane()
-    independent_variable = 'time'
     slides = True
     velocity_entry = 'v_HO_H'
 
@@ -92,7 +90,6 @@ class HybridContactSystem:
         self.state: Layout = self.placement.state
         self.control: Layout = self.placement.control
         self.parameters = parameter_layout(object_surface)
-        self.tangent = tangent_layout(self.state)
 
     def pack_parameters(
         self,
@@ -143,10 +140,9 @@ class HybridContactSystem:
             raise ParameterError(
                 f'edges takes x_min < x_max, y_min < y_max [m], got {given.tolist()}'
             )
-        J = checked_inertia(inertia)
         return self.parameters.pack(
             mass=checked_mass(mass),
-            inertia=[J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
+            inertia=inertia_moments(inertia),
             gravity_W=gravity_W,
             hand_edges=given,
             **coefficients,
@@ -155,7 +151,7 @@ class HybridContactSystem:
     @cached_property
     def expressions(self) -> HybridExpressions:
         """Symbols, and body and plate at a state."""
-        return expressions_of(self.object_surface, self.placement, self.parameters)
+        return expressions_of(self.symbols, self.object_surface, self.placement)
 
     @property
     def scene(self) -> Scene:
@@ -168,19 +164,12 @@ class HybridContactSystem:
         names = PLANAR_MODES if self.planar else CONTACT_MODES
         return {name: mode_equations(name, self.expressions) for name in (*names, *FREE_MODES)}
 
-    def function(self, name: str, output: ca.SX) -> ca.Function:
-        """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
-        e = self.expressions
-        return ca.Function(
-            name, [e.x, e.u, e.t, e.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
-        )
-
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
         out = {}
         for name, e in self.equations.items():
-            guards = {key: self.function(key, g) for key, g in e.guards.items()}
+            guards = self.functions(e.guards)
             out[name] = Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
@@ -343,9 +332,7 @@ class HybridContactSystem:
     def rigid_bodies(self, p: Array) -> dict[str, RigidBody]:
         """Return mass and inertia of the object."""
         values = self.parameters.unpack(p)
-        xx, yy, zz, xy, xz, yz = values['inertia']
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        mass = float(values['mass'][0])
+        mass, inertia = float(values['mass'][0]), inertia_of(values['inertia'])
         return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
 
     def gravity(self, p: Array) -> Array:
@@ -359,20 +346,3 @@ class HybridContactSystem:
         R = rotation_matrix(b.q_WH)
         frame = homogeneous(R, b.p_WH + R @ self.scene.contact.p_HC)
         return ca.Function('contact_frame', [e.x, e.p], [ca.densify(frame)])
-
-    @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
-        return retraction(self.state, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``."""
-        return difference(self.state)
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        modes = [m for name, m in self.modes.items() if name != 'off_hand']  # as `separated`
-        parts = [f.serialize() for m in modes for f in (m.dynamics, m.wrench) if f]
-        return hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]

@@ -8,6 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contact.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball_equations import (
@@ -15,14 +16,12 @@ from rolling_dynamics.internal_masses.ball_equations import (
     bias,
     contact_force,
     flight_acceleration,
-    inertia_matrix,
     rolling_acceleration,
 )
 from rolling_dynamics.internal_masses.checks import (
     check_masses,
     check_radius,
     checked_coefficients,
-    inertia_6,
 )
 from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
 from rolling_dynamics.internal_masses.contact_response import ball_response, Response
@@ -33,7 +32,7 @@ from rolling_dynamics.internal_masses.masses import (
     mass_points,
     MassPoint,
 )
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.system import GRAVITY
@@ -153,7 +152,7 @@ class PointMassBall(ContactFunctions):
         static, kinetic = checked_coefficients(mu, mu_kinetic, no_slip=not self.unilateral)
         return self.parameters.pack(
             mass=mass,
-            inertia=inertia_6(inertia),
+            inertia=inertia_moments(inertia),
             radius=radius,
             centre_of_mass=centre_of_mass,
             gravity_W=gravity_W,
@@ -176,7 +175,7 @@ class PointMassBall(ContactFunctions):
         v, p = s.values, s.params
         shell = MassPoint(p['mass'], p['centre_of_mass'], ca.SX.zeros(3), ca.SX.zeros(3))
         R = rotation_matrix(v['q_WB'])
-        position, velocity = self._centre(s, R)
+        position, velocity = self._centre(R)
         return BallState(
             points=[shell, *mass_points(self.masses, self.motion)],
             inertia=inertia_matrix(p['inertia']),
@@ -187,8 +186,9 @@ class PointMassBall(ContactFunctions):
             force_W=self.force_W(position, velocity, v['q_WB'], R @ v['w_WB_B']),
         )
 
-    def _centre(self, s: Symbols, R: ca.SX) -> tuple[ca.SX, ca.SX]:
+    def _centre(self, R: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return position and velocity of the geometric centre in W."""
+        s = self.symbols
         if self.unilateral:
             return s.values['p_WB'], s.values['v_WB_W']
         r = s.params['radius']
@@ -202,7 +202,7 @@ class PointMassBall(ContactFunctions):
     @property
     def centre(self) -> tuple[ca.SX, ca.SX]:
         """Position and velocity of the geometric centre in W, as expressions."""
-        return self._centre(self.symbols, self.body.R_WB)
+        return self._centre(self.body.R_WB)
 
     def rolling(self) -> Rolling:
         """Return rolling without slipping."""
@@ -263,7 +263,7 @@ class PointMassBall(ContactFunctions):
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, momenta, and the integrals of a ball without masses."""
         found = ball_integrals(self.body, *self.centre, static=not self.masses)
-        return {name: self.function(name, value) for name, value in found.items()}
+        return self.functions(found)
 
     @cached_property
     def centre_of_mass(self) -> ca.Function:

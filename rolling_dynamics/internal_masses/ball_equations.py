@@ -120,10 +120,3 @@ def solve3(A: ca.SX, b: ca.SX) -> ca.SX:
     dg, ga, ad = ca.cross(d, g), ca.cross(g, a), ca.cross(a, d)
     determinant = ca.dot(a, dg)
     return ca.vertcat(ca.dot(dg, b), ca.dot(ga, b), ca.dot(ad, b)) / determinant
-
-
-def inertia_matrix(j: ca.SX) -> ca.SX:
-    """Return the matrix of xx, yy, zz, xy, xz, yz."""
-    return ca.vertcat(
-        ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
-    )

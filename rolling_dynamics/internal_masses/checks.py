@@ -10,7 +10,6 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.inertia import checked_inertia
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.masses import check_mass, FreeMass, Mass, RailMass
 from rolling_dynamics.internal_masses.rails.rail import Rail
@@ -23,12 +22,6 @@ def check_radius(radius: float) -> None:
     """Refuse a radius that is not positive."""
     if not (math.isfinite(radius) and radius > 0):
         raise ParameterError(f'radius must be positive and finite [m], got {radius!r}')
-
-
-def inertia_6(inertia: ArrayLike) -> list[float]:
-    """Return xx, yy, zz, xy, xz, yz of an inertia that a body can have."""
-    J = checked_inertia(inertia)
-    return [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
 
 
 def checked_coefficients(

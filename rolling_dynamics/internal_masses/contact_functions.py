@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
 from rolling_dynamics.point_contact.point_contact import Landing
@@ -100,7 +100,8 @@ class ContactFunctions(MassDrivenSystem):
         """Whether slip has one direction only."""
         return self.axes == 2
 
-    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+    def _mode_expressions(self) -> dict[str, ModeExpressions]:
+        symbols = self.symbols
         stops = self.mass_guards(symbols.values, self.places)
         stops |= self.obstacle_guards(self.spatial(self.centre[0]))
         mu, rolls = symbols.params['mu'], self.rolling()

@@ -224,7 +224,7 @@ class PointMassDisk(ContactFunctions):
             'linear_momentum_z': momentum[1],
             'angular_momentum': spin,
         }
-        return {name: self.function(name, value) for name, value in found.items()}
+        return self.functions(found)
 
     @cached_property
     def centre_of_mass(self) -> ca.Function:

@@ -1,4 +1,4 @@
-"""A mode of motion and the symbols of its equations, before they become functions."""
+"""A mode of motion as expressions, before they become functions."""
 
 from __future__ import annotations
 
@@ -30,15 +30,3 @@ class ModeExpressions:
     force_W: ca.SX
     guards: Mapping[str, ca.SX]
     power: ca.SX
-
-
-@dataclass(frozen=True, eq=False)
-class Symbols:
-    """Symbols of the equations, and the entries of the vectors by name."""
-
-    x: ca.SX
-    u: ca.SX
-    t: ca.SX
-    p: ca.SX
-    values: Mapping[str, ca.SX]
-    params: Mapping[str, ca.SX]

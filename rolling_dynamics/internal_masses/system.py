@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-import hashlib
 from itertools import combinations
 import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contact.inertia import inertia_of
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode, mode_name, Modes
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.masses import (
@@ -26,7 +26,7 @@ from rolling_dynamics.internal_masses.masses import (
     rail_masses,
     rail_value_names,
 )
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions, Symbols
+from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
 from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
 from rolling_dynamics.rotations import homogeneous
@@ -35,7 +35,7 @@ GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
 
 
-class MassDrivenSystem(ABC):
+class MassDrivenSystem(WrittenSystem):
     """
     A body that rolls on a plane, driven by masses that move inside.
 
@@ -50,7 +50,6 @@ class MassDrivenSystem(ABC):
     """
 
     name: str
-    independent_variable = 'time'
 
     def __init__(
         self,
@@ -112,7 +111,6 @@ class MassDrivenSystem(ABC):
             (Entry('theta_acceleration', names, f'{rate_unit}^2', 'B'),) if names else ()
         )
         self.parameters = self._parameter_layout()
-        self.tangent = tangent_layout(self.state)
         self._check_force()
 
     @abstractmethod
@@ -124,7 +122,7 @@ class MassDrivenSystem(ABC):
         """Return the parameters of the shell: inertia and centre of mass."""
 
     @abstractmethod
-    def _mode_expressions(self, symbols: Symbols) -> dict[str, ModeExpressions]:
+    def _mode_expressions(self) -> dict[str, ModeExpressions]:
         """Return the modes."""
 
     @property
@@ -167,15 +165,6 @@ class MassDrivenSystem(ABC):
         return Layout(tuple(entries), defaults)
 
     @cached_property
-    def symbols(self) -> Symbols:
-        """Symbols of state, control, time and parameters."""
-        x, u = ca.SX.sym('x', self.state.size), ca.SX.sym('u', self.control.size)
-        t, p = ca.SX.sym('t'), ca.SX.sym('p', self.parameters.size)
-        values = {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
-        params = {e.name: p[self.parameters.slice(e.name)] for e in self.parameters.entries}
-        return Symbols(x, u, t, p, values, params)
-
-    @cached_property
     def motion(self) -> MassMotion:
         """What the motion of the masses depends on, in the symbols of the system."""
         s, empty = self.symbols, ca.SX(0, 1)
@@ -200,7 +189,7 @@ class MassDrivenSystem(ABC):
     @cached_property
     def expressions(self) -> dict[str, ModeExpressions]:
         """The equations of each mode, written once."""
-        return self._mode_expressions(self.symbols)
+        return self._mode_expressions()
 
     def force_W(self, position: ca.SX, velocity: ca.SX, attitude: ca.SX, turning: ca.SX) -> ca.SX:
         """
@@ -254,13 +243,6 @@ class MassDrivenSystem(ABC):
             for k, box in enumerate(sides, 1)
         }
 
-    def function(self, name: str, output: ca.SX) -> ca.Function:
-        """Return ``(x, u, t, p) -> output`` of an expression in ``symbols``."""
-        s = self.symbols
-        return ca.Function(
-            name, [s.x, s.u, s.t, s.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
-        )
-
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling; of a unilateral system also slipping and separated."""
@@ -271,13 +253,8 @@ class MassDrivenSystem(ABC):
         return Mode(
             dynamics=self.function('dynamics', e.xdot),
             wrench=self.function('wrench', ca.vertcat(ca.SX.zeros(3), e.force_W)),
-            guards={key: self.function(key, g) for key, g in e.guards.items()},
+            guards=self.functions(e.guards),
         )
-
-    @property
-    def mode(self) -> Mode:
-        """Rolling without slipping."""
-        return self.modes['rolling']
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
@@ -289,10 +266,7 @@ class MassDrivenSystem(ABC):
         weight = total * (ca.norm_2(params['gravity_W']) + 1e-9 * GRAVITY)
         fx, fy, fz = ca.vertsplit(force / weight)
         cone = (params['mu'] * fz) ** 2 - fx * fx - fy * fy
-        return {
-            'normal_force': self.function('normal_force', fz),
-            'friction': self.function('friction', cone),
-        }
+        return self.functions({'normal_force': fz, 'friction': cone})
 
     def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
         """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
@@ -320,8 +294,7 @@ class MassDrivenSystem(ABC):
     def _shell_inertia(values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         if 'polar_inertia' in values:
             return np.diag([0.0, float(values['polar_inertia'][0]), 0.0])
-        xx, yy, zz, xy, xz, yz = values['inertia']
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return inertia_of(values['inertia'])
 
     def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return gravity in W [m/s^2]."""
@@ -352,20 +325,3 @@ class MassDrivenSystem(ABC):
             if any(math.isfinite(s) for s in m.rail.stops):
                 out[f'theta_{k}'] = m.rail.stops
         return out
-
-    @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector; the attitude by d on the body's side."""
-        return retraction(self.state, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``."""
-        return difference(self.state)
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        parts = [f.serialize() for m in self.modes.values() for f in (m.dynamics, m.wrench) if f]
-        text = ''.join(parts)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-import hashlib
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.symbols import Symbols
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.equations import E, sphere_equations, SphereEquations
 from rolling_dynamics.pendulum_sphere.integrals import sphere_integrals
@@ -23,22 +23,16 @@ from rolling_dynamics.rotations import homogeneous, rate_space, rotation_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class _Expressions:
+class _Expressions(Symbols):
     """The equations with their symbols."""
 
-    x: ca.SX
-    u: ca.SX
-    t: ca.SX
-    p: ca.SX
-    values: Mapping[str, ca.SX]
-    params: Mapping[str, ca.SX]
     equations: SphereEquations
     xdot: ca.SX
     wrench: ca.SX
     joint_force: ca.SX
 
 
-class PendulumSphere:
+class PendulumSphere(WrittenSystem):
     """
     A spherical shell on a floor, driven by the torque between it and a pendulum in its centre.
 
@@ -46,12 +40,7 @@ class PendulumSphere:
     """
 
     name = 'pendulum_sphere'
-    independent_variable = 'time'
     state, control, parameters = STATE, CONTROL, PARAMETERS
-
-    def __init__(self) -> None:
-        """Build the system; all numbers are parameters."""
-        self.tangent = tangent_layout(STATE)
 
     def pack_parameters(self, params: SphereParameters) -> NDArray[np.float64]:
         """Return the vector p of checked parameters."""
@@ -96,15 +85,12 @@ class PendulumSphere:
     @cached_property
     def expressions(self) -> _Expressions:
         """The equations, written once."""
-        x, u = ca.SX.sym('x', STATE.size), ca.SX.sym('u', CONTROL.size)
-        layout = self.parameters
-        t, p = ca.SX.sym('t'), ca.SX.sym('p', layout.size)
-        values = {e.name: x[STATE.slice(e.name)] for e in STATE.entries}
-        params = {e.name: p[layout.slice(e.name)] for e in layout.entries}
+        symbols = self.symbols
+        values, params = symbols.values, symbols.params
         n = -rotation_matrix(values['q_WP'])[:, 2]
         Omega, omega = values['w_WS_W'], values['w_WP_W']
         equations = sphere_equations(n, Omega, omega, params)
-        Omega_rate, omega_rate = equations.accelerations(u)
+        Omega_rate, omega_rate = equations.accelerations(symbols.u)
         N_o, N_t = equations.reactions(Omega_rate, omega_rate)
         xdot = ca.vertcat(
             params['shell_radius'] * ca.cross(Omega, E)[0:2],  # Eq. (3)
@@ -114,13 +100,8 @@ class PendulumSphere:
             omega_rate,
         )
         wrench = ca.vertcat(equations.rolling_torque(N_o), N_o)
-        return _Expressions(x, u, t, p, values, params, equations, xdot, wrench, N_t)
-
-    def function(self, name: str, output: ca.SX) -> ca.Function:
-        """Return ``(x, u, t, p) -> output`` of an expression in the symbols of ``expressions``."""
-        e = self.expressions
-        return ca.Function(
-            name, [e.x, e.u, e.t, e.p], [ca.densify(output)], ['x', 'u', 't', 'p'], [name]
+        return _Expressions(
+            **vars(symbols), equations=equations, xdot=xdot, wrench=wrench, joint_force=N_t
         )
 
     @cached_property
@@ -136,14 +117,9 @@ class PendulumSphere:
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
-                guards={name: self.function(name, g) for name, g in guards.items()},
+                guards=self.functions(guards),
             )
         }
-
-    @property
-    def mode(self) -> Mode:
-        """The only mode."""
-        return self.modes['rolling']
 
     @cached_property
     def joint_force(self) -> ca.Function:
@@ -158,7 +134,7 @@ class PendulumSphere:
         weight = mass * ca.norm_2(e.params['gravity_W'])
         fx, fy, fz = (e.wrench[k] / weight for k in (3, 4, 5))
         out = {'normal_force': fz, 'friction': (e.params['mu'] * fz) ** 2 - fx * fx - fy * fy}
-        return {name: self.function(name, g) for name, g in out.items()}
+        return self.functions(out)
 
     def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return what a goal at rest has by default: pendulum as at the start, no motion."""
@@ -198,8 +174,7 @@ class PendulumSphere:
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, and what free motion on a level floor conserves beside it."""
         e = self.expressions
-        out = sphere_integrals(e.equations, e.values['contact'])
-        return {name: self.function(name, value) for name, value in out.items()}
+        return self.functions(sphere_integrals(e.equations, e.values['contact']))
 
     def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
         """Return the invariants that are kept without torque."""
@@ -254,20 +229,3 @@ class PendulumSphere:
             ['x', 'p'],
             ['shell', 'pendulum', 'contact'],
         )
-
-    @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
-        return retraction(STATE, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``."""
-        return difference(STATE)
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        e = self.expressions
-        text = self.mode.dynamics.serialize() + self.function('wrench', e.wrench).serialize()
-        return hashlib.sha256(text.encode()).hexdigest()[:16]

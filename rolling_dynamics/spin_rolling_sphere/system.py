@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-import hashlib
 
 import casadi as ca
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.spin_rolling_sphere.coordinates import attitude_expression, checked_radius
@@ -26,7 +25,7 @@ POLE_MARGIN = 1e-3  # least cos v_o of the coordinates
 CONTACT_S = Entry('contact_s', ('u_s', 'v_s'), 'm', 'S', 'vector', 'contact on the plane')
 
 
-class SpinRollingSphere:
+class SpinRollingSphere(WrittenSystem):
     """
     A sphere that rolls and spins on a plane without slipping; a kinematic model, no wrench.
 
@@ -84,7 +83,6 @@ class SpinRollingSphere:
         self.control = input_law(inputs).layout(self.independent_variable)
         self.state = Layout((CONTACT_S, *self.representation.entries))
         self.parameters = Layout((Entry('radius', ('radius',), 'm', text='radius of the sphere'),))
-        self.tangent = tangent_layout(self.state)
 
     def with_representation(self, representation: str) -> SpinRollingSphere:
         """Return the same model with another state."""
@@ -112,49 +110,27 @@ class SpinRollingSphere:
                 )
 
     @cached_property
-    def symbols(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Symbols of x, u, t, p."""
-        return (
-            ca.SX.sym('x', self.state.size),
-            ca.SX.sym('u', self.control.size),
-            ca.SX.sym('t'),
-            ca.SX.sym('p', self.parameters.size),
-        )
-
-    @cached_property
     def angular_velocity(self) -> ca.SX:
         """Angular velocity of the sphere in S, per independent variable, in ``symbols``."""
-        x, u, _, p = self.symbols
-        u_named = {e.name: u[self.control.slice(e.name)] for e in self.control.entries}
+        s = self.symbols
+        u_named = self.control.split(s.u)
         law = input_law(self.inputs)
         rate = u_named.get('delta', 1)
-        tan_v_o = self.representation.tan_v_o(self._named(x))
-        return rate * law.rotation(u_named, p[0], tan_v_o, self.variant, self.phi)
-
-    def _named(self, x: ca.SX) -> dict[str, ca.SX]:
-        return {e.name: x[self.state.slice(e.name)] for e in self.state.entries}
+        tan_v_o = self.representation.tan_v_o(s.values)
+        return rate * law.rotation(u_named, s.p[0], tan_v_o, self.variant, self.phi)
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """One mode, rolling without slip; its guard is the pole of the coordinates."""
-        x, u, t, p = self.symbols
-        w = self.angular_velocity
-        xdot = ca.vertcat(contact_velocity(p[0], w), self.representation.rates(self._named(x), w))
+        s, w = self.symbols, self.angular_velocity
+        xdot = ca.vertcat(contact_velocity(s.p[0], w), self.representation.rates(s.values, w))
         guards = {}
         if 'contact_o' in self.state:
-            v_o = self._named(x)['contact_o'][1]
-            guards['pole'] = ca.Function(
-                'pole', [x, u, t, p], [ca.cos(v_o) - POLE_MARGIN], ['x', 'u', 't', 'p'], ['pole']
-            )
+            guards['pole'] = self.function('pole', ca.cos(s.values['contact_o'][1]) - POLE_MARGIN)
         dynamics = ca.Function(
-            'dynamics', [x, u, t, p], [ca.densify(xdot)], ['x', 'u', 't', 'p'], ['xdot']
+            'dynamics', [*s], [ca.densify(xdot)], ['x', 'u', 't', 'p'], ['xdot']
         )
         return {'rolling': Mode(dynamics=dynamics, guards=guards)}
-
-    @property
-    def mode(self) -> Mode:
-        """The only mode."""
-        return self.modes['rolling']
 
     @property
     def invariants(self) -> Mapping[str, ca.Function]:
@@ -169,11 +145,11 @@ class SpinRollingSphere:
     @cached_property
     def attitude(self) -> ca.Function:
         """``x -> R_SO``."""
-        x = self.symbols[0]
-        return ca.Function('attitude', [x], [ca.densify(self._attitude(x))], ['x'], ['R_SO'])
+        R_SO = ca.densify(self._attitude())
+        return ca.Function('attitude', [self.symbols.x], [R_SO], ['x'], ['R_SO'])
 
-    def _attitude(self, x: ca.SX) -> ca.SX:
-        named = self._named(x)
+    def _attitude(self) -> ca.SX:
+        named = self.symbols.values
         if 'q_SO' in self.state:
             return rotation_matrix(named['q_SO'])
         return attitude_expression(named['contact_o'], named['psi'])
@@ -184,7 +160,7 @@ class SpinRollingSphere:
         x, _, _, p = self.symbols
         low = ca.vertcat(x[0:2], 0)
         bottom = ca.horzcat(0, 0, 0, 1)
-        body = ca.vertcat(ca.horzcat(self._attitude(x), low + ca.vertcat(0, 0, p[0])), bottom)
+        body = ca.vertcat(ca.horzcat(self._attitude(), low + ca.vertcat(0, 0, p[0])), bottom)
         contact = ca.vertcat(ca.horzcat(ca.SX.eye(3), low), bottom)
         return ca.Function(
             'pose',
@@ -193,18 +169,3 @@ class SpinRollingSphere:
             ['x', 'p'],
             ['object', 'contact'],
         )
-
-    @cached_property
-    def retract(self) -> ca.Function:
-        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
-        return retraction(self.state, self.tangent)
-
-    @cached_property
-    def difference(self) -> ca.Function:
-        """``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
-        return difference(self.state)
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the equations."""
-        return hashlib.sha256(self.mode.dynamics.serialize().encode()).hexdigest()[:16]
