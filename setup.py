@@ -57,7 +57,7 @@ setup(
         ],
         exclude=['test', 'test.*'],
     ),
-    package_data={'': ['py.typed', '*.json', '*.yaml']},
+    package_data={'': ['py.typed', '*.c', '*.json', '*.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),

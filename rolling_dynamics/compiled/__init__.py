@@ -15,6 +15,7 @@ from rolling_dynamics.compiled.policy import (
 from rolling_dynamics.compiled.store import (
     compiled,
     compiled_once,
+    compiled_source,
     newest,
     pending,
     renew,
@@ -31,6 +32,7 @@ __all__ = [
     'cache_folder',
     'compiled',
     'compiled_once',
+    'compiled_source',
     'compiler',
     'compiles',
     'forget_failures',

@@ -21,6 +21,7 @@ from typing import IO
 import casadi as ca
 from rolling_dynamics.compiled.library import Library, synchronise
 from rolling_dynamics.compiled.policy import cache_folder, Target
+from rolling_dynamics.compiled.source import c_source
 
 LOG = logging.getLogger(__name__)
 NICENESS = 10
@@ -29,9 +30,9 @@ _SUFFIX = '.job'
 _started: dict[Path, subprocess.Popen[bytes]] = {}  # by this process, for a cache folder
 
 
-def ask_for(library: Library, functions: Sequence[ca.Function]) -> bool:
+def ask_for(library: Library, functions: Sequence[ca.Function], source: str = '') -> bool:
     """
-    Have functions compiled in another process.
+    Have functions, or C, compiled in another process.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ def ask_for(library: Library, functions: Sequence[ca.Function]) -> bool:
         Where the machine code goes.
     functions
         What it is made of.
+    source
+        C that takes their place.
 
     Returns
     -------
@@ -56,6 +59,7 @@ def ask_for(library: Library, functions: Sequence[ca.Function]) -> bool:
                 'compiler': library.compiler,
                 'target': library.target,
                 'functions': [f.serialize() for f in functions],
+                'source': source,
             }
             written = job.with_name(f'{job.name}_{os.getpid()}')
             written.write_text(json.dumps(content))
@@ -63,7 +67,7 @@ def ask_for(library: Library, functions: Sequence[ca.Function]) -> bool:
             written.replace(job)
         start()
     except OSError as error:
-        LOG.warning('%s is not compiled: %s', functions[0].name(), error)
+        LOG.warning('%s is not compiled: %s', library.name, error)
         return False
     return True
 
@@ -135,6 +139,7 @@ def _carry_out(job: Path) -> None:
         asked = json.loads(job.read_text())
         library = Library(job.stem, asked['compiler'], Target(*asked['target']))
         functions = [ca.Function.deserialize(text) for text in asked['functions']]
+        source = asked['source'] or c_source(functions)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         LOG.warning('%s is not a job: %s', job, error)
         return
@@ -146,5 +151,5 @@ def _carry_out(job: Path) -> None:
     if attempts.stat().st_size > MOST_ATTEMPTS:
         library.give_up(f'its compiler was killed {MOST_ATTEMPTS} times')
     else:
-        library.build(functions)
+        library.build(source)
     attempts.unlink()

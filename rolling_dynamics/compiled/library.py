@@ -23,7 +23,6 @@ import time
 
 import casadi as ca
 from rolling_dynamics.compiled.policy import cache_folder, Target
-from rolling_dynamics.compiled.source import c_source
 
 FORMAT = 1  # of the C that is compiled; to be raised when source.py changes
 LOG = logging.getLogger(__name__)
@@ -145,8 +144,8 @@ class Library:
         except OSError:
             return False
 
-    def build(self, functions: Sequence[ca.Function]) -> bool:
-        """Compile functions into the library, and return whether that succeeded."""
+    def build(self, source: str) -> bool:
+        """Compile C into the library, and return whether that succeeded."""
         if not self.usable_folder():
             return False
         sweep()
@@ -154,7 +153,7 @@ class Library:
             with tempfile.TemporaryDirectory(
                 dir=cache_folder(), prefix=f'{_BUILDING}{os.getpid()}_'
             ) as folder:
-                trouble = self._build_in(Path(folder), functions)
+                trouble = self._build_in(Path(folder), source)
             if trouble:
                 self.give_up(trouble)
                 return False
@@ -170,18 +169,18 @@ class Library:
         with contextlib.suppress(OSError):
             self.failure.write_text(trouble)
 
-    def _build_in(self, folder: Path, functions: Sequence[ca.Function]) -> str:
+    def _build_in(self, folder: Path, content: str) -> str:
         """Compile in a folder, put the library in its place; return what went wrong."""
         source, built = folder / 'code.c', folder / 'code.so'
-        source.write_text(c_source(functions))
+        source.write_text(content)
         command = [self.compiler, *self.target.flags, str(source), '-o', str(built), '-lm']
         trouble = run_compiler(command, TIME_LIMIT)
         if trouble:
             return trouble
-        content = built.read_bytes()
+        library = built.read_bytes()
         seal = folder / 'seal'
         seal.write_text(
-            json.dumps({'size': len(content), 'sha256': hashlib.sha256(content).hexdigest()})
+            json.dumps({'size': len(library), 'sha256': hashlib.sha256(library).hexdigest()})
         )
         for path in (built, seal):
             path.chmod(0o700 if path == built else 0o600)

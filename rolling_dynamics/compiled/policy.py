@@ -22,11 +22,14 @@ class Target(NamedTuple):
         Level of optimisation of the compiler.
     real
         Number type in C.
+    options
+        Further options of the compiler, separated by spaces: for some processors, say.
 
     """
 
     level: str = '-O2'
     real: str = 'double'
+    options: str = ''
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -38,6 +41,7 @@ class Target(NamedTuple):
             '-ffp-contract=off',
             self.level,
             f'-Dcasadi_real={self.real}',
+            *self.options.split(),
         )
 
 

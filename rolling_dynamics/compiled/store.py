@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 import threading
 import time
 from typing import Protocol
@@ -16,8 +17,9 @@ from weakref import WeakSet
 
 import casadi as ca
 from rolling_dynamics.compiled import jobs
-from rolling_dynamics.compiled.library import Library
+from rolling_dynamics.compiled.library import Library, TIME_LIMIT
 from rolling_dynamics.compiled.policy import compiler, compiles, NOW, Target, USUAL, when
+from rolling_dynamics.compiled.source import c_source
 
 POLL_PERIOD = 0.05  # between two looks for what is being compiled [s]
 
@@ -117,7 +119,7 @@ def compiled_once(
         return found
     functions = build()
     if when() == NOW:
-        if not library.failed and library.build(functions):
+        if not library.failed and library.build(c_source(functions)):
             return library.load(names) or functions
         return functions
     if jobs.ask_for(library, functions):
@@ -125,6 +127,39 @@ def compiled_once(
         with _turn:
             _orders.update(dict.fromkeys(map(hash, functions), order))
     return functions
+
+
+def compiled_source(name: str, source: str, target: Target) -> Path | None:
+    """
+    Return the shared library of C of one's own, and wait for the compiler where it is new.
+
+    Parameters
+    ----------
+    name
+        What its file is called, before what follows from its content.
+    source
+        One translation unit, with ``casadi_real`` as its number type.
+    target
+        Level of optimisation, number type and processor.
+
+    Returns
+    -------
+    Path or None
+        None where there is no compiler or it fails.
+
+    """
+    cc = compiler()
+    if cc is None or not compiles():
+        return None
+    library = Library.of(name, source, cc, target)
+    end = time.monotonic() + 2 * TIME_LIMIT
+    if when() == NOW and not (library.sound or library.failed):
+        library.build(source)
+    elif not library.sound and jobs.ask_for(library, (), source):
+        while not (library.sound or library.failed) and time.monotonic() < end:
+            jobs.start()
+            time.sleep(POLL_PERIOD)
+    return library.file if library.sound else None
 
 
 def newest(function: ca.Function) -> ca.Function:

@@ -1,0 +1,54 @@
+"""The equations of a mode as three functions without branches or calls."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.simulation.guards import chart_guards, guard_set, joined
+from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.projection import projection
+
+
+class Equations(NamedTuple):
+    """
+    What a mode evaluates.
+
+    Attributes
+    ----------
+    dynamics, guards
+        ``(x, u, t, p) -> values``.
+    project
+        ``(x, p) -> x`` on the constraints.
+    names
+        Names of the guards.
+    charts
+        How many of the guards, the last ones, are those of charts.
+
+    """
+
+    dynamics: ca.Function
+    project: ca.Function
+    guards: ca.Function
+    names: tuple[str, ...]
+    charts: int
+
+    @property
+    def functions(self) -> tuple[ca.Function, ca.Function, ca.Function]:
+        """The three functions."""
+        return self.dynamics, self.project, self.guards
+
+
+def equations(system: RollingSystem, mode: str) -> Equations:
+    """Return the equations of a mode of a system."""
+    watched = guard_set(system, system.modes[mode], {})
+    x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
+    on_constraints = ca.cse(ca.densify(projection(in_mode(system, mode))(x, p)))
+    return Equations(
+        dynamics=joined('dynamics', system, [system.modes[mode].dynamics]),
+        project=ca.Function('project', [x, p], [on_constraints]),
+        guards=joined('guards', system, [] if watched.function is None else [watched.function]),
+        names=watched.names,
+        charts=len(chart_guards(system)),
+    )

@@ -1,0 +1,73 @@
+/* Steps of many lanes, a vector of them at a time. Before it stand the functions of a mode (dynamics,
+   project, guards), the sizes NX, NU, NP, NG, and the coefficients of the methods. */
+
+static inline V load(const casadi_real *a) { V v; memcpy(&v, a, sizeof v); return v; }
+static inline M load_mask(const lane_int *a) { M v; memcpy(&v, a, sizeof v); return v; }
+static inline void store(casadi_real *a, V v) { memcpy(a, &v, sizeof v); }
+static inline int any(M m) { lane_int r = 0; for (int k = 0; k < LANES; ++k) r |= m[k]; return r != 0; }
+
+static inline void load_all(V *v, const casadi_real *a, int n, long stride) {
+  for (int i = 0; i < n; ++i) v[i] = load(a + i * stride);
+}
+
+static void rk4_step(const V *x, const V *u, V t, V h, const V *p, V *y) {
+  V k1[NX + 1], k2[NX + 1], k3[NX + 1], k4[NX + 1], z[NX + 1], s;
+  const V half = h * (casadi_real)0.5, sixth = h / (casadi_real)6;
+  dynamics(x, u, &t, p, k1);
+  for (int i = 0; i < NX; ++i) z[i] = x[i] + half * k1[i];
+  s = t + half;
+  dynamics(z, u, &s, p, k2);
+  for (int i = 0; i < NX; ++i) z[i] = x[i] + half * k2[i];
+  dynamics(z, u, &s, p, k3);
+  for (int i = 0; i < NX; ++i) z[i] = x[i] + h * k3[i];
+  s = t + h;
+  dynamics(z, u, &s, p, k4);
+  for (int i = 0; i < NX; ++i) z[i] = x[i] + sixth * (k1[i] + (k2[i] + k2[i]) + (k3[i] + k3[i]) + k4[i]);
+  project(z, p, y);
+}
+
+/* Take steps[lane] steps of h[lane]; a lane stops before a step after which a guard is below its
+   level or the state not finite. taken[lane] says how many there were. */
+void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const casadi_real *p,
+         const casadi_real *t, const casadi_real *h, const casadi_real *levels,
+         const lane_int *steps, lane_int *taken) {
+  for (long b = 0; b < lanes; b += LANES) {
+    const M wanted = load_mask(steps + b);
+    M left = wanted > 0, done = {0};
+    if (!any(left)) continue;
+    V xs[NX + 1], us[NU + 1], ps[NP + 1], ls[NG + 1], y[NX + 1], g[NG + 1];
+    load_all(xs, x + b, NX, stride);
+    load_all(us, u + b, NU, stride);
+    load_all(ps, p + b, NP, stride);
+    load_all(ls, levels + b, NG, stride);
+    const V begin = load(t + b), length = load(h + b);
+    for (int k = 0; any(left); ++k) {
+      const V now = begin + (casadi_real)k * length, end = now + length;
+      rk4_step(xs, us, now, length, ps, y);
+      V sum = zero;
+      for (int i = 0; i < NX; ++i) sum += y[i];
+      left &= sum - sum == zero;
+      guards(y, us, &end, ps, g);
+      for (int i = 0; i < NG; ++i) left &= g[i] >= ls[i];
+      for (int i = 0; i < NX; ++i) xs[i] = choose(left, y[i], xs[i]);
+      done -= left;
+      left &= done < wanted;
+    }
+    for (int i = 0; i < NX; ++i) store(x + i * stride + b, xs[i]);
+    memcpy(taken + b, &done, sizeof done);
+  }
+}
+
+/* The guards at states and times. */
+void watch(long lanes, long stride, long out_stride, const casadi_real *x, const casadi_real *u,
+           const casadi_real *p, const casadi_real *t, casadi_real *out) {
+  for (long b = 0; b < lanes; b += LANES) {
+    V xs[NX + 1], us[NU + 1], ps[NP + 1], g[NG + 1];
+    load_all(xs, x + b, NX, stride);
+    load_all(us, u + b, NU, stride);
+    load_all(ps, p + b, NP, stride);
+    const V now = load(t + b);
+    guards(xs, us, &now, ps, g);
+    for (int i = 0; i < NG; ++i) store(out + i * out_stride + b, g[i]);
+  }
+}

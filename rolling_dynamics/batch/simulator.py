@@ -1,0 +1,302 @@
+"""Many motions of one system at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+import math
+import os
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.batch.equations import equations
+from rolling_dynamics.batch.fixed_steps import FixedSteps, NOT_FINITE
+from rolling_dynamics.batch.kernels import kernel
+from rolling_dynamics.batch.lanes import Array, Lanes
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.suggestion import check_names
+
+NOISE = {'float64': 1e-12, 'float32': 1e-5}  # a guard that is zero to rounding has not fallen
+CHART = 0.1  # share of a chart's quality at the reset at which a lane ends
+LEAST = 256  # lanes that are worth a thread
+PARTS = 4  # for each thread
+NOT_STARTED, LOST = 'not_started', 'not_finite'
+Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rollout:
+    """
+    Motions of all lanes.
+
+    Attributes
+    ----------
+    times
+        Clocks [s], shape (steps + 1, size); those of lanes that stopped stand still.
+    states
+        Shape (steps + 1, size, state.size).
+    stopped
+        What ended each lane, as in :attr:`BatchSimulator.stopped`.
+
+    """
+
+    times: NDArray[np.float64]
+    states: Array
+    stopped: NDArray[np.str_]
+
+
+class BatchSimulator:
+    """
+    Many motions of one system at a time, each with its own parameters, state, control and clock.
+
+    A lane goes on until one of its guards falls through zero; it stands at that event then, and
+    its clock at the time of it. What a lane does depends on nothing but its own numbers: not on
+    the number of lanes, its place among them, or the number of threads, bit by bit.
+    """
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        size: int,
+        dt: float,
+        *,
+        max_step: float = 1e-3,
+        dtype: str = 'float64',
+        mode: str | None = None,
+        ignore: Sequence[str] = (),
+        threads: int | None = None,
+    ) -> None:
+        """
+        Make lanes that are not started; waits for the compiler where the system is new to it.
+
+        Parameters
+        ----------
+        system
+            Any rolling system.
+        size
+            Number of lanes.
+        dt
+            Time [s] for which :meth:`step` holds a control, positive.
+        max_step
+            Longest internal step [s]; ``dt`` is divided evenly.
+        dtype
+            ``float64`` or ``float32``.
+        mode
+            Mode of motion; the first if None.
+        ignore
+            Guards that are not watched.
+        threads
+            How many share the work; None for one on each processor.
+
+        Raises
+        ------
+        ParameterError
+            An argument is out of range.
+
+        """
+        if not (isinstance(size, (int, np.integer)) and size > 0):
+            raise ParameterError(f'size must be a positive number of lanes, got {size!r}')
+        for name, value in (('dt', dt), ('max_step', max_step)):
+            if not (math.isfinite(value) and value > 0):
+                raise ParameterError(f'{name} must be positive and finite [s], got {value!r}')
+        if dtype not in NOISE:
+            raise ParameterError(f'dtype must be one of {tuple(NOISE)}, got {dtype!r}')
+        if threads is not None and threads < 1:
+            raise ParameterError(f'threads must be at least 1, got {threads!r}')
+        mode = next(iter(system.modes)) if mode is None else mode
+        check_names([mode], list(system.modes), 'mode: none')
+        this = equations(system, mode)
+        check_names(ignore, list(this.names), 'ignore: no guard')
+        self.system, self.size, self.dt, self.mode = system, int(size), float(dt), mode
+        self._kernel = kernel(this, 'double' if dtype == 'float64' else 'float')
+        self._steps = FixedSteps(self._kernel, max_step)
+        self._names = (*this.names, '', NOT_STARTED, LOST)
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+        padded = -(-self.size // self._kernel.width) * self._kernel.width
+        layouts = (system.state, system.control, system.parameters)
+        n, m, q = (layout.size for layout in layouts)
+        self._lanes = Lanes.empty((n, m, q, len(this.names)), padded, dtype)
+        self._lanes.levels[...] = -NOISE[dtype]
+        self._lanes.levels[[k for k, name in enumerate(this.names) if name in ignore]] = -np.inf
+        self._charts = slice(len(this.names) - this.charts, len(this.names))
+        self._parts = self._divided(padded)
+
+    def _divided(self, lanes: int) -> list[Lanes]:
+        """Return the lanes in parts, each for one thread at a time."""
+        width = self._kernel.width
+        least = -(-LEAST // width) * width
+        each = -(-lanes // (PARTS * self._threads * width)) * width
+        each = max(each, least) if self._pool is not None else lanes
+        return [self._lanes.part(slice(a, a + each)) for a in range(0, lanes, each)]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether machine code takes the steps; without a compiler CasADi does, slower."""
+        return self._kernel.compiled
+
+    @property
+    def states(self) -> Array:
+        """States, shape (size, state.size); a view that may be written to."""
+        return self._lanes.x[:, : self.size].T
+
+    @property
+    def controls(self) -> Array:
+        """Controls in force, shape (size, control.size)."""
+        return self._lanes.u[:, : self.size].T
+
+    @property
+    def parameters(self) -> Array:
+        """Parameters, shape (size, parameters.size); a view that may be written to."""
+        return self._lanes.p[:, : self.size].T
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Clocks [s], shape (size,); that of a lane that stopped says when."""
+        return self._lanes.t[: self.size]
+
+    @property
+    def running(self) -> NDArray[np.bool_]:
+        """Which lanes go on, shape (size,)."""
+        return np.equal(self._lanes.stop[: self.size], 0)
+
+    @property
+    def stopped(self) -> NDArray[np.str_]:
+        """
+        What ended each lane, shape (size,): the name of a guard, empty while it goes on.
+
+        ``not_finite``: the state would not be finite any more; ``not_started``: never reset.
+        """
+        names = np.array([*self._names[-3:], *self._names[:-3]])
+        return np.asarray(names[self._lanes.stop[: self.size]])
+
+    def reset(
+        self,
+        mask: ArrayLike | None = None,
+        *,
+        states: ArrayLike | None = None,
+        parameters: ArrayLike | None = None,
+        times: ArrayLike = 0.0,
+    ) -> None:
+        """
+        Start lanes anew.
+
+        Parameters
+        ----------
+        mask
+            Which lanes, shape (size,); all if None. The others go on undisturbed.
+        states, parameters
+            One for all lanes, or a row for each lane of the batch, of which those of the mask are
+            taken; those in force if None.
+        times
+            What the clocks start at [s].
+
+        Raises
+        ------
+        ParameterError
+            The shape is another one, or a number is not finite.
+
+        """
+        chosen = np.ones(self.size, bool) if mask is None else np.asarray(mask)
+        if chosen.shape != (self.size,) or chosen.dtype != bool:
+            raise ParameterError(
+                f'mask takes {self.size} truth values, got {chosen.dtype} of shape {chosen.shape}'
+            )
+        where = np.flatnonzero(chosen)
+        fresh = (self._lanes.stop[where] == self._number(NOT_STARTED)).any()
+        if fresh and (states is None or parameters is None):
+            raise ParameterError('lanes that were never started need states and parameters')
+        start = np.array(self._rows('times', times, None)[where], dtype=float)
+        if states is not None:
+            rows = self._rows('states', states, self.system.state.size)
+            self._lanes.x[:, where] = rows[where].T
+        if parameters is not None:
+            rows = self._rows('parameters', parameters, self.system.parameters.size)
+            self._lanes.p[:, where] = rows[where].T
+        self._lanes.t[where], self._lanes.stop[where] = start, 0
+        if self._charts.start != self._charts.stop:
+            quality = self._kernel.guards(self._lanes)[self._charts]
+            self._lanes.levels[self._charts, where] = CHART * quality[:, where]
+
+    def step(self, u: ArrayLike) -> None:
+        """
+        Carry every lane that goes on ``dt`` further under a held control.
+
+        Parameters
+        ----------
+        u
+            Control, one for all lanes or shape (size, control.size).
+
+        """
+        self._hold(u)
+        self._set_goals()
+        self._everywhere(self._advance)
+
+    def rollout(self, controls: ArrayLike | Policy, steps: int) -> Rollout:
+        """
+        Take several steps, and return what all lanes went through.
+
+        Parameters
+        ----------
+        controls
+            One control, held; shape (steps, control.size), or (steps, size, control.size); or a
+            policy ``(states, times) -> controls``, called before each step.
+        steps
+            How many, each of ``dt``.
+
+        """
+        if not (isinstance(steps, (int, np.integer)) and steps > 0):
+            raise ParameterError(f'steps must be a positive number, got {steps!r}')
+        given = controls if callable(controls) else self._sequence(controls, int(steps))
+        times = np.empty((steps + 1, self.size))
+        states = np.empty((steps + 1, self.size, self.system.state.size), self._lanes.x.dtype)
+        times[0], states[0] = self.times, self.states
+        for k in range(int(steps)):
+            self.step(given(self.states, self.times) if callable(given) else given[k])
+            times[k + 1], states[k + 1] = self.times, self.states
+        return Rollout(times=times, states=states, stopped=self.stopped)
+
+    def _sequence(self, controls: ArrayLike, steps: int) -> Array:
+        """Return the controls of each step."""
+        array = np.asarray(controls, dtype=float)
+        if array.ndim == 1:
+            return np.broadcast_to(array, (steps, *array.shape))
+        if len(array) != steps:
+            raise ParameterError(f'controls are needed for {steps} steps, got {len(array)}')
+        return array
+
+    def _hold(self, u: ArrayLike) -> None:
+        self._lanes.u[:, : self.size] = self._rows('u', u, self.system.control.size).T
+
+    def _set_goals(self) -> None:
+        lanes = self._lanes
+        lanes.goal[...] = lanes.t + self.dt
+
+    def _advance(self, lanes: Lanes) -> None:
+        index, guard = self._steps.advance(lanes)
+        if index.size:
+            first = 3  # numbers of guards come after those of `stopped`
+            lanes.stop[index] = np.where(guard == NOT_FINITE, self._number(LOST), guard + first)
+
+    def _number(self, name: str) -> int:
+        return self._names[-3:].index(name)
+
+    def _everywhere(self, work: Callable[[Lanes], None]) -> None:
+        if self._pool is None or len(self._parts) == 1:
+            for part in self._parts:
+                work(part)
+        else:
+            list(self._pool.map(work, self._parts))
+
+    def _rows(self, name: str, given: ArrayLike, width: int | None) -> Array:
+        """Return a row for each lane; a number for each if there is no width."""
+        shape = (self.size,) if width is None else (self.size, width)
+        array = np.asarray(given, dtype=float)
+        if array.shape not in (shape, shape[1:]):
+            raise ParameterError(f'{name} takes shape {shape[1:]} or {shape}, got {array.shape}')
+        if not np.isfinite(array).all():
+            bad = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise ParameterError(f'{name} must be finite; at {bad} it is not')
+        return np.broadcast_to(array, shape)

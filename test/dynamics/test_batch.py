@@ -1,0 +1,215 @@
+"""Batches of every system: against `simulate`, bit by bit in every arrangement, and events."""
+
+import numpy as np
+import pytest
+from rolling_dynamics import simulate
+from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.compiled import cache_folder, compiler
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import plugins
+from rolling_robotics.named_system import named_system
+
+SYSTEMS = sorted(name for name, plugin in plugins().items() if plugin.example)
+LANES = 13  # not a multiple of any vector
+needs_compiler = pytest.mark.skipif(compiler() is None, reason='no C compiler')
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch):
+    if compiler() is not None:
+        monkeypatch.setenv('ROLLING_COMPILE', 'now')
+
+
+def random_lanes(name, size=LANES):
+    """Return a system, and states, parameters and controls near those of its example."""
+    system, p, x = named_system(name)[:3]
+    rng = np.random.default_rng(len(name))
+    scale = 0.02 * np.concatenate([np.full(e.size, e.scale) for e in system.tangent.entries])
+    moves = scale[:, None] * rng.normal(size=(scale.size, size))
+    x = np.array(system.retract.map(size)(np.tile(x, (size, 1)).T, moves)).T
+    p = p * rng.uniform(0.98, 1.02, (size, p.size))
+    u = 0.5 * rng.normal(size=(size, system.control.size))
+    return system, x, p, u
+
+
+def finished(system, x, p, u, duration=0.1, dt=0.05, **options):
+    """Return a batch that went on for a time."""
+    batch = BatchSimulator(system, len(x), dt, **options)
+    batch.reset(states=x, parameters=p)
+    for _ in range(round(duration / dt)):
+        batch.step(u)
+    return batch
+
+
+@pytest.mark.parametrize('name', SYSTEMS)
+def test_fixed_steps_come_to_simulate_with_order_4(name):
+    system, x, p, u = random_lanes(name, 3)
+    guards = list(next(iter(system.modes.values())).guards)
+    unwatched = dict.fromkeys(guards, 'ignore')
+    truth = np.array(
+        [
+            simulate(system, *lane, 0.2, events=unwatched).states[-1]
+            for lane in zip(p, x, u, strict=True)
+        ]
+    )
+    max_step, error = 0.1, 1.0
+    while error > 1e-6:  # the pendulum is quicker than the others
+        max_step /= 2
+        batch = finished(system, x, p, u, 0.2, 0.1, max_step=max_step, ignore=guards)
+        assert batch.running.all(), batch.stopped
+        error = np.abs(batch.states - truth).max()
+    half = finished(system, x, p, u, 0.2, 0.1, max_step=max_step / 2, ignore=guards)
+    assert 3.4 < np.log2(error / np.abs(half.states - truth).max()) < 4.9
+
+
+@needs_compiler
+@pytest.mark.parametrize('name', SYSTEMS)
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+def test_same_bits_whatever_the_size_the_place_and_the_threads(name, dtype):
+    system, x, p, u = random_lanes(name, 3 * LANES)
+    order = np.random.default_rng(0).permutation(3 * LANES)
+    first = finished(system, x, p, u, dtype=dtype, threads=1)
+    assert first.compiled
+    again = finished(
+        system, *(np.tile(a[order], (24, 1)) for a in (x, p, u)), dtype=dtype, threads=2
+    )
+    np.testing.assert_array_equal(again.states, np.tile(first.states[order], (24, 1)))
+    for k in (0, 7, 38):
+        alone = finished(system, x[[k]], p[[k]], u[[k]], dtype=dtype)
+        np.testing.assert_array_equal(alone.states[0], first.states[k])
+
+
+@needs_compiler
+@pytest.mark.parametrize('name', SYSTEMS)
+def test_without_a_compiler_the_same_motion(name, monkeypatch):
+    lanes = random_lanes(name)
+    fast = finished(*lanes)
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
+    slow = finished(*lanes)
+    assert fast.compiled
+    assert not slow.compiled
+    np.testing.assert_allclose(fast.states, slow.states, rtol=1e-10, atol=1e-13)
+    np.testing.assert_array_equal(fast.stopped, slow.stopped)
+
+
+@pytest.mark.parametrize('name', SYSTEMS)
+def test_events_are_those_of_simulate_within_a_nanosecond(name):
+    system, x, p, u = random_lanes(name)
+    batch = finished(system, x, p, 2 * u, 2.0, 0.5, max_step=2.5e-4)
+    for k in range(LANES):
+        events = simulate(system, p[k], x[k], 2 * u[k], 2.0).events
+        assert batch.stopped[k] == (events[-1].name if events else '')
+        assert batch.times[k] == pytest.approx(events[-1].time if events else 2.0, abs=1e-9)
+
+
+def falling():
+    """Return a ball on a plate, and a control under which the plate falls away."""
+    system, p, x = named_system('contact')[:3]
+    u = np.zeros(system.control.size)
+    u[system.control.index('a_WH_H_z')] = -12.0  # more than gravity takes
+    return system, p, x, u
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+@pytest.mark.parametrize('compile_', ['now', 'never'])
+def test_an_event_stops_its_lane_and_no_other(compile_, threads, monkeypatch):
+    monkeypatch.setenv('ROLLING_COMPILE', compile_)
+    system, p, x, down = falling()
+    batch = BatchSimulator(system, 2 * LANES, 0.01, threads=threads)
+    u = np.zeros((2 * LANES, system.control.size))
+    u[[3, 17]] = down
+    batch.reset(states=x, parameters=p, times=np.arange(2.0 * LANES))
+    batch.step(u)
+    assert np.flatnonzero(~batch.running).tolist() == [3, 17]
+    assert batch.stopped[3] in ('normal_force', 'friction')
+    assert batch.times[17] == 17.0
+    before = batch.states.copy()
+    batch.step(u)
+    np.testing.assert_array_equal(batch.states[[3, 17]], before[[3, 17]])
+    assert batch.times[4] == pytest.approx(4.02)
+    batch.reset(np.arange(2 * LANES) == 3, states=x)
+    assert batch.running[3]
+    assert not batch.running[17]
+    np.testing.assert_array_equal(batch.states[4], batch.states[5])
+
+
+@needs_compiler
+def test_a_damaged_library_is_built_anew(monkeypatch, tmp_path):
+    monkeypatch.setenv('ROLLING_CACHE_DIR', str(tmp_path / 'cache'))
+    lanes = random_lanes('spin_rolling_sphere')
+    whole = finished(*lanes).states
+    (file,) = cache_folder().glob('batch_*.so')
+    file.unlink()  # this process has the old one mapped
+    file.write_bytes(b'no library')
+    again = finished(*lanes)
+    assert again.compiled
+    np.testing.assert_array_equal(again.states, whole)
+
+
+@needs_compiler
+def test_a_rollout_is_the_steps_one_after_the_other():
+    system, x, p, u = random_lanes('point_mass_disk')
+    controls = u[None] * np.linspace(0, 1, 6)[:, None, None]
+    batch = BatchSimulator(system, LANES, 0.02)
+    batch.reset(states=x, parameters=p)
+    motion = batch.rollout(controls, 6)
+    assert motion.states.shape == (7, LANES, system.state.size)
+    by_policy = BatchSimulator(system, LANES, 0.02)
+    by_policy.reset(states=x, parameters=p)
+    seen = []
+
+    def policy(states, times):
+        seen.append(times.copy())
+        return controls[len(seen) - 1]
+
+    np.testing.assert_array_equal(by_policy.rollout(policy, 6).states, motion.states)
+    np.testing.assert_array_equal(np.array(seen), motion.times[:-1])
+
+
+@needs_compiler
+def test_a_lane_whose_state_would_not_be_finite_stops_before():
+    system, x, p, u = random_lanes('point_mass_disk')
+    batch = BatchSimulator(system, LANES, 0.02, ignore=('normal_force', 'friction'))
+    batch.reset(states=x, parameters=p)
+    batch.states[5] = 1e200
+    batch.step(u)
+    assert batch.stopped[5] == 'not_finite'
+    assert np.isfinite(batch.states).all()
+    assert batch.running.sum() == LANES - 1
+
+
+PARAMETERS = named_system('point_mass_disk').p
+NOT_NUMBERS = np.full((4, 11), np.nan)
+BAD = [
+    (lambda b: b.reset(states=np.zeros(3), parameters=PARAMETERS), 'states takes shape .*11'),
+    (lambda b: b.reset(states=NOT_NUMBERS, parameters=PARAMETERS), r'states must .* at \[0, 0\]'),
+    (lambda b: b.reset(np.ones(4)), 'mask takes 4 truth values, got float64'),
+    (lambda b: b.reset(), 'never started need states and parameters'),
+    (lambda b: b.step(np.zeros(3)), r'u takes shape \(4,\) or \(4, 4\)'),
+    (lambda b: b.rollout(np.zeros((3, 4)), 5), 'needed for 5 steps, got 3'),
+    (lambda b: b.rollout(np.zeros(4), 0), 'steps must be a positive number'),
+]
+
+
+@pytest.mark.parametrize(('misuse', 'text'), BAD)
+def test_misuse_is_told(misuse, text):
+    batch = BatchSimulator(named_system('point_mass_disk').system, 4, 0.01)
+    with pytest.raises(ParameterError, match=text):
+        misuse(batch)
+
+
+@pytest.mark.parametrize(
+    ('options', 'text'),
+    [
+        ({'size': 0}, 'size must be a positive number of lanes'),
+        ({'dt': -1.0}, 'dt must be positive'),
+        ({'max_step': np.nan}, 'max_step must be positive'),
+        ({'dtype': 'int8'}, 'dtype must be one of'),
+        ({'threads': 0}, 'threads must be at least 1'),
+        ({'mode': 'roling'}, 'mode: none .*rolling'),
+        ({'ignore': ('frictoin',)}, 'ignore: no guard .*friction'),
+    ],
+)
+def test_options_out_of_range_are_told(options, text):
+    with pytest.raises(ParameterError, match=text):
+        BatchSimulator(named_system('point_mass_disk').system, **{'size': 4, 'dt': 0.1, **options})
