@@ -25,6 +25,7 @@ class MappedKernel:
         y = equations.project(end, p)
         guards = equations.guards(y, u, t + h, p)
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
+        self._mapped = self._step, 1
 
     def rk4(self, lanes: Lanes, h: Array, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """See :class:`Kernel`."""
@@ -35,7 +36,7 @@ class MappedKernel:
             if not left.size:
                 break
             given = (lanes.t[left] + k * h[left], h[left])
-            y, guards = self._mapped(left.size)(
+            y, guards = self._step_of(left.size)(
                 lanes.x[:, left], lanes.u[:, left], *(a[None, :] for a in given), lanes.p[:, left]
             )
             states, watched = np.array(y), np.array(guards)
@@ -46,8 +47,10 @@ class MappedKernel:
             taken[left] += 1
         return taken
 
-    def _mapped(self, lanes: int) -> ca.Function:
-        return self._step.map(lanes)
+    def _step_of(self, lanes: int) -> ca.Function:
+        if self._mapped[1] != lanes:
+            self._mapped = self._step.map(lanes), lanes
+        return self._mapped[0]
 
     def guards(self, lanes: Lanes) -> Array:
         """See :class:`Kernel`."""

@@ -114,7 +114,8 @@ class BatchSimulator:
         self._steps = FixedSteps(self._kernel, max_step)
         self._names = (*this.names, '', NOT_STARTED, LOST)
         self._threads = threads or len(os.sched_getaffinity(0))
-        self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+        several = self._threads > 1 and self.compiled  # CasADi keeps Python's lock
+        self._pool = ThreadPoolExecutor(self._threads) if several else None
         padded = -(-self.size // self._kernel.width) * self._kernel.width
         layouts = (system.state, system.control, system.parameters)
         n, m, q = (layout.size for layout in layouts)
