@@ -9,7 +9,12 @@ import warnings
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.linearization import Linearization, LinearSteps, step_functions
+from rolling_controller.linearization import (
+    Linearization,
+    LinearSteps,
+    moving_directions,
+    step_functions,
+)
 from rolling_controller.lqr_weights import limit_arrays, LqrWeights
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.riccati import Reach, solve_riccati
@@ -20,7 +25,6 @@ from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
-from rolling_planner.problem.reduction import reduce_model
 
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds
@@ -229,12 +233,7 @@ class TimeVaryingLqr:
         if len(active) == 0:
             return
         names = [self.system.control.names[k] for k in active]
-        moving = reduce_model(self.system, names, self.plan.states[0]).state_index
-        keep = [
-            i
-            for i, name in enumerate(_tangent_owners(self.system))
-            if any(self.system.state.names[k] in name for k in moving)
-        ]
+        keep = moving_directions(self.system, names, self.plan.states[0])
         W = gramian[np.ix_(keep, keep)]
         values = np.linalg.svd(W, compute_uv=False)
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
@@ -261,17 +260,6 @@ class TimeVaryingLqr:
             why = f'the controls {used} do not move what has a weight: {names}'
         self.warning = f'{why}: there is no feedback'
         warnings.warn(self.warning, stacklevel=3)
-
-
-def _tangent_owners(system: RollingSystem) -> list[tuple[str, ...]]:
-    """Return, for each tangent number, the scalar states on which it depends."""
-    owners: list[tuple[str, ...]] = []
-    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
-        if entry.kind == 'quaternion':
-            owners += [entry.components] * turn.size
-        else:
-            owners += [(c,) for c in entry.components]
-    return owners
 
 
 @once_per_system

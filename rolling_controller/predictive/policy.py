@@ -1,0 +1,71 @@
+"""What a prediction hands to the loop: controls over time and gains, evaluated in microseconds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.predictive.reference import Used
+from rolling_dynamics.compiled import FastFunction
+
+Array = NDArray[np.float64]
+
+
+class Policy(NamedTuple):
+    """
+    A predicted motion with feedback about it.
+
+    Attributes
+    ----------
+    times, states, controls
+        Nodes, shapes (k,), (k, n) and (k, m); controls are straight in between.
+    rates
+        Rates of the states at the nodes, shape (k, n).
+    used
+        Which tangent numbers and controls feedback uses.
+    gain
+        K of these.
+    low, high
+        Least and greatest controls, shape (m,).
+
+    """
+
+    times: Array
+    states: Array
+    controls: Array
+    rates: Array
+    used: Used
+    gain: Array
+    low: Array
+    high: Array
+
+    def command(self, t: float, x: Array, difference: FastFunction) -> Array:
+        """
+        Return the control at a time in a state; the last one is held after the end.
+
+        Parameters
+        ----------
+        t
+            Time [s].
+        x
+            State.
+        difference
+            ``(x, y) -> d`` of the system.
+
+        """
+        k = min(max(int(np.searchsorted(self.times, t, side='right')) - 1, 0), len(self.times) - 2)
+        h = self.times[k + 1] - self.times[k]
+        s = min(max((t - self.times[k]) / h, 0.0), 1.0)
+        u = (1 - s) * self.controls[k] + s * self.controls[k + 1]
+        first, second = difference.inputs
+        first[:], second[:] = x, self._state(k, s, h)
+        u[self.used.active] -= self.gain @ difference.evaluate()[self.used.moving]
+        return np.array(np.minimum(np.maximum(u, self.low), self.high))
+
+    def _state(self, k: int, s: float, h: float) -> Array:
+        """Return the predicted state at a share of a stage, by the cubic through rates at both."""
+        a, b = self.states[k], self.states[k + 1]
+        va, vb = h * self.rates[k], h * self.rates[k + 1]
+        d = b - a
+        return np.array(a + s * (va + s * (3 * d - 2 * va - vb + s * (va + vb - 2 * d))))

@@ -1,0 +1,229 @@
+"""Predictive control: its quadratic program, its stages, and the loop that it closes."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.testing import assert_allclose
+import pytest
+from rolling_controller import run_lockstep, TimeVaryingLqr
+from rolling_controller.linearization import step_functions
+from rolling_controller.predictive import law as law_module
+from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.predictive.program import Costs, Rows, solve, UnsolvedError
+from rolling_controller.predictive.stage import StageFunction, Stages
+from rolling_planner.problem.goal import goal_error
+from scipy.optimize import lsq_linear
+
+LIMIT = 50.0
+COARSE = Horizon(period=0.01)  # a program at each tenth step: the tests have no machine code
+NODES, N, M, C = 6, 4, 2, 1
+
+
+def program(rng):
+    """Return stages and costs of an arbitrary program."""
+    stages = Stages(
+        A=np.eye(N) + 0.3 * rng.normal(size=(NODES, N, N)),
+        B=rng.normal(size=(NODES, N, M)),
+        B_next=rng.normal(size=(NODES, N, M)),
+        defect=0.1 * rng.normal(size=(NODES, N)),
+        error=rng.normal(size=(NODES, N)),
+        turn=np.eye(N) + 0.1 * rng.normal(size=(NODES, N, N)),
+        margins=rng.normal(size=(NODES, C)),
+        C=rng.normal(size=(NODES, C, N)),
+        D=rng.normal(size=(NODES, C, M)),
+    )
+    costs = Costs(
+        durations=rng.uniform(0.5, 1.0, NODES),
+        state_roots=rng.normal(size=(NODES, N, N)),
+        control=rng.uniform(0.5, 1.0, M),
+        end_root=rng.normal(size=(N, N)),
+        offset=rng.normal(size=(NODES, M)),
+    )
+    return stages, costs
+
+
+def no_rows():
+    return Rows(np.zeros((NODES, 0, N)), np.zeros((NODES, 0, M)), np.zeros((NODES, 0)))
+
+
+def residuals(stages, costs, e):
+    """Return what the cost is half the square of, by going through the stages one by one."""
+    d, out = np.zeros(N), []
+    for k in range(NODES):
+        error = stages.error[k] + stages.turn[k] @ d
+        out.append(np.sqrt(costs.durations[k]) * (costs.state_roots[k] @ error))
+        out.append(np.sqrt(costs.durations[k] * costs.control) * (costs.offset[k] + e[k]))
+        if k == NODES - 1:
+            out.append(costs.end_root @ error)
+        else:
+            d = stages.A[k] @ d + stages.B[k] @ e[k] + stages.B_next[k] @ e[k + 1]
+            d = d + stages.defect[k]
+    return np.concatenate(out)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_program_finds_the_bounded_least_squares(seed):
+    """Another solver, on the cost as it is written, comes to the same controls."""
+    stages, costs = program(np.random.default_rng(seed))
+    low, high = np.full((NODES, M), -0.3), np.full((NODES, M), 0.5)
+    zero = residuals(stages, costs, np.zeros((NODES, M)))
+    columns = [residuals(stages, costs, e.reshape(NODES, M)) - zero for e in np.eye(NODES * M)]
+    expected = lsq_linear(np.array(columns).T, -zero, (-0.3, 0.5), tol=1e-14).x
+    found = solve(stages, costs, low, high, no_rows())
+    assert_allclose(found.controls.ravel(), expected, atol=1e-6)
+    assert np.any(found.controls == -0.3)
+
+
+def rows_of(stages, least):
+    return Rows(stages.C, stages.D, np.full((NODES, C), least))
+
+
+def broken(stages, found, least):
+    values = np.einsum('kcn,kn->kc', stages.C, found.states)
+    return np.max(least - values - np.einsum('kcm,km->kc', stages.D, found.controls))
+
+
+def test_limits_that_can_be_kept_are_kept_exactly():
+    stages, costs = program(np.random.default_rng(5))
+    low, high = np.full((NODES, M), -50.0), np.full((NODES, M), 50.0)
+    free = solve(stages, costs, low, high, no_rows())
+    assert broken(stages, free, 0.2) > 0.5
+    kept = solve(stages, costs, low, high, rows_of(stages, 0.2))
+    assert broken(stages, kept, 0.2) < 1e-6
+    assert kept.slack < 1e-6
+
+
+def test_limits_that_cannot_be_kept_leave_a_solution_and_are_reported():
+    stages, costs = program(np.random.default_rng(5))
+    low, high = np.full((NODES, M), -0.01), np.full((NODES, M), 0.01)
+    found = solve(stages, costs, low, high, rows_of(stages, 9.0))
+    assert np.abs(found.controls).max() <= 0.01
+    assert found.slack == pytest.approx(broken(stages, found, 9.0))
+    assert found.slack > 1.0
+
+
+def test_stages_are_those_of_the_step(hard):
+    """Against the step of the linear regulator, whose derivatives are of a higher order."""
+    problem, plan = hard
+    system, h = problem.system, 1e-3
+    everything, controls = np.arange(system.tangent.size), np.arange(system.control.size)
+    function = StageFunction(system, everything, controls, ('friction',), 1)
+    x, reference = plan.states[12], plan.states[11]
+    u = np.array([3.0, -2.0, 1.0, 0.5, -0.3, 0.2])
+    step, jacobian = step_functions(system)
+    end = np.array(step(x, u, 2 * u, 0.0, h, problem.p)).ravel()
+    found = function.along(
+        problem.p,
+        np.array([[0.0, h]]),
+        np.array([x, end]),
+        np.array([u, 2 * u]),
+        reference[None],
+    )
+    assert_allclose(found.defect, 0, atol=1e-12)
+    J = np.array(jacobian(x, end, u, 2 * u, 0.0, h, problem.p))
+    assert_allclose(found.A[0], J[:, : system.tangent.size], atol=5e-5)
+    assert_allclose((found.B + found.B_next)[0], J[:, system.tangent.size :], atol=1e-6)
+    assert_allclose(found.error[0], np.array(system.difference(x, reference)).ravel())
+    friction = system.envelope['friction']
+    e = 1e-6 * np.eye(system.control.size)
+    by_control = [(friction(x, u + k, 0, problem.p) - friction(x, u - k, 0, problem.p)) for k in e]
+    assert_allclose(found.D[0, 0], np.array(by_control).ravel() / 2e-6, atol=1e-6)
+
+
+def pushed(problem, plan, law, rng):
+    """Return the motion of a ball 10 % heavier, 3 mm off and pushed by 20 mm/s in the middle."""
+    system = problem.system
+    p = problem.p.copy()
+    p[system.parameters.slice('mass')] *= 1.1
+    middle = problem.horizon / 2
+    x = problem.x_start.copy()
+    x[system.state.slice('contact_h')] += 3e-3
+    before = run_lockstep(system, p, x, law, middle)
+    x = before.states[-1].copy()
+    x[system.state.slice('w_HO_H')] += np.append(0.2 * rng.normal(size=2), 0.0)
+    rest = problem.horizon - middle
+    after = run_lockstep(system, p, x, lambda t, y: law(t + middle, y), rest)
+    return after.states[-1], np.vstack([before.controls, after.controls])
+
+
+def test_pushed_ball_ends_nearer_to_its_goal_than_without_feedback(hard):
+    problem, plan = hard
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=LIMIT)
+    end, controls = pushed(problem, plan, law.command, np.random.default_rng(1))
+    lost, _ = pushed(problem, plan, lambda t, _: lqr.nominal(t)[1], np.random.default_rng(1))
+    assert goal_error(problem, end) < 0.5 * goal_error(problem, lost)
+    assert np.abs(controls).max() <= LIMIT
+    assert law.record.failed == 0
+    assert law.record.solved == pytest.approx(200, abs=2)
+
+
+def test_end_of_a_plan_is_held(hard):
+    """The attitude of a ball at rest takes a loop to correct: it is left, and nothing moves."""
+    problem, plan = hard
+    system = problem.system
+    law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    x = plan.states[-1].copy()
+    x[system.state.slice('contact_h')] += [2e-3, 0.0]
+    run = run_lockstep(system, problem.p, x, lambda t, y: law.command(t + plan.duration, y), 1.5)
+    error = np.array(system.difference(run.states[-1], law.reference.states[-1])).ravel()
+    assert np.abs(error[system.tangent.slice('w_HO_H')]).max() < 0.02
+    assert np.linalg.norm(error[system.tangent.slice('contact_h')]) < 2e-3
+
+
+def test_narrow_limits_are_never_passed(hard):
+    problem, plan = hard
+    limits = {'alpha_WH_H_x': (-4.0, 6.0), 'alpha_WH_H_y': (-5.0, 5.0)}
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=limits, horizon=COARSE)
+    x = problem.x_start.copy()
+    x[problem.system.state.slice('contact_h')] += 0.02
+    run = run_lockstep(problem.system, problem.p, x, law.command, 0.3)
+    for k, (low, high) in enumerate(limits.values()):
+        assert low <= run.controls[:, k].min()
+        assert run.controls[:, k].max() <= high
+    assert any(run.controls[:, k].max() == pair[1] for k, pair in enumerate(limits.values()))
+
+
+def test_without_solutions_the_last_prediction_goes_on_until_the_safe_command(hard, monkeypatch):
+    problem, plan = hard
+    braking = np.full(problem.system.control.size, -1.0)
+    law = PredictiveLaw(
+        problem.system,
+        problem.p,
+        plan,
+        control_limits=LIMIT,
+        horizon=COARSE,
+        safe=lambda _: braking,
+    )
+    law.command(0.5, plan.state_at(0.5))
+    predicted = law.policy
+
+    def fails(*_):
+        raise UnsolvedError('no solution today')
+
+    monkeypatch.setattr(law_module, 'solve', fails)
+    times = 0.5 + COARSE.period * np.arange(1, COARSE.patience + 2)
+    given = [law.command(t, plan.state_at(t)).copy() for t in times]
+    assert law.policy is predicted
+    assert law.record.trouble == 'no solution today'
+    for t, u in zip(times[: COARSE.patience - 1], given, strict=False):
+        assert np.abs(u - plan.control_at(t)).max() < 3.0
+    assert_allclose(given[-1], braking)
+    monkeypatch.undo()
+    assert not np.allclose(law.command(0.9, plan.state_at(0.9)), braking)
+    assert law.record.failed_in_turn == 0
+
+
+def test_new_plan_takes_over_by_the_slew(hard):
+    """A plan that begins with other controls does not make the command jump."""
+    problem, plan = hard
+    slew = 2.0
+    horizon = Horizon(period=1e-3, slew=slew)
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=horizon)
+    x = problem.x_start
+    given = [law.command(k * 1e-3, x).copy() for k in range(3)]
+    law.follow(law.reference_of(plan, origin=-0.7))  # the same plan, further on
+    given += [law.command(k * 1e-3, x).copy() for k in range(3, 8)]
+    steps = [np.abs(b - a).max() for a, b in pairwise(given[2:])]
+    assert max(steps) <= slew * 2 * LIMIT * 1e-3 + 1e-9
+    assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
