@@ -11,7 +11,6 @@ from pathlib import Path
 import shutil
 import subprocess
 import time
-from types import TracebackType
 from typing import Any, TYPE_CHECKING
 import urllib.request
 
@@ -21,7 +20,7 @@ from PIL import Image
 from websockets.sync.client import connect
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 OPTIONS = (
@@ -50,7 +49,7 @@ def find_chromium() -> str | None:
     return next((path for n in NAMES if (path := shutil.which(n))), None)
 
 
-class Browser:
+class Browser(contextlib.AbstractContextManager['Browser']):
     """
     One page; a context manager.
 
@@ -86,16 +85,7 @@ class Browser:
             time.sleep(0.05)
         return file.read_text().split()[0]
 
-    def __enter__(self) -> Self:
-        """Return the browser."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         with contextlib.suppress(Exception):
             self.call('Browser.close')

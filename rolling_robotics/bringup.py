@@ -20,7 +20,6 @@ import subprocess
 import sys
 import threading
 import time
-from types import TracebackType
 from typing import IO
 
 from rolling_dynamics.configuration import find_config
@@ -253,12 +252,7 @@ class Bringup:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop every process."""
         self.stop()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from rolling_robotics.console import say
@@ -35,12 +35,7 @@ class InterruptFlag:
         self._before = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give it back."""
         signal.signal(signal.SIGINT, self._before)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import threading
 import time
-from types import TracebackType
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
@@ -27,6 +26,9 @@ from rolling_robotics.interrupt import InterruptFlag
 from rolling_robotics.nodes.lateness import Lateness
 from rolling_robotics.nodes.watching import Watch
 from std_srvs.srv import Trigger
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 AGAIN = 10.0  # after which a goal without an answer is sent again [s]
@@ -100,18 +102,13 @@ class DemoClient:
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> DemoClient:  # noqa: PYI034  Self needs Python 3.11
+    def __enter__(self) -> Self:
         """Return the client."""
         if threading.current_thread() is threading.main_thread():
             self._signals.enter_context(self._interrupt)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Cancel what still runs, and leave."""
         self._signals.close()
         if self._goal is not None and kind is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rolling_dynamics.configuration import find_installed
@@ -16,7 +16,7 @@ from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with
 
 
-class Recorded:
+class Recorded(AbstractContextManager['Recorded']):
     """
     An open recording; a context manager.
 
@@ -51,18 +51,9 @@ class Recorded:
         self._file = RecordingFile(path, typestore_with(['rolling_interfaces']))
         self.path, self.loss = self._file.path, self._file.loss
 
-    def __enter__(self) -> Recorded:  # noqa: PYI034  Self needs Python 3.11
-        """Return the recording."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
-        self._file.__exit__(kind, error, trace)
+        self._file.__exit__()
 
     @property
     def topics(self) -> dict[str, str]:

@@ -8,7 +8,6 @@ import math
 import os
 from pathlib import Path
 import time
-from types import TracebackType
 
 from lifecycle_msgs.msg import State
 import numpy as np
@@ -67,19 +66,9 @@ class TrialClient(DemoClient):
         self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
 
-    def __enter__(self) -> TrialClient:  # noqa: PYI034  Self needs Python 3.11
-        """Return the client."""
-        super().__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Cancel what still runs, and leave as an ordinary process."""
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind)
         if self._prompt:
             for task in Path('/proc/self/task').iterdir():
                 with contextlib.suppress(OSError):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 import heapq
 import os
 from pathlib import Path
 import re
-from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
@@ -40,7 +39,7 @@ class _File(NamedTuple):
     contents: Contents
 
 
-class RecordingFile:
+class RecordingFile(AbstractContextManager['RecordingFile']):
     """
     An open recording; a context manager.
 
@@ -100,16 +99,7 @@ class RecordingFile:
             self._stack.close()
             raise ParameterError(f'{path}: is not a readable recording: {self.loss}')
 
-    def __enter__(self) -> RecordingFile:  # noqa: PYI034  Self needs Python 3.11
-        """Return the recording."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self._stack.close()
 
