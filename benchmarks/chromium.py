@@ -11,16 +11,13 @@ from pathlib import Path
 import shutil
 import subprocess
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 import urllib.request
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from websockets.sync.client import connect
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 OPTIONS = (

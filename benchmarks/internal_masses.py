@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 import statistics
 import subprocess
@@ -11,22 +12,18 @@ import tempfile
 import time
 
 from benchmarks.row import Row
+from benchmarks.timing import DURATION, simulated, timed, TOLERANCE
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.internal_masses import PointMassBall, published, RailMass
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
-from rolling_dynamics.simulation import simulate
 from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.plan import Plan
 from rolling_planner.seeds.mass_driven_seed import straight_path
 
-RUNS = 5
 CORES = 2
 SWEEP = 'point_mass_disk_sweep.yaml'
-DURATION = 20.0
-TOLERANCE = 1e-10
 AXES = (
     np.eye(3),
     np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
@@ -37,7 +34,8 @@ BALANCED = (-2.51052635, 0.63106631, -0.93973002)  # centre of mass below the ce
 
 def rows() -> Iterator[Row]:
     """Yield the figures."""
-    seconds, error = _simulation()
+    ex = published.ball()
+    seconds, error = simulated(ex.system, ex.p, ex.x0, ex.control)
     yield Row(
         name='ball of the paper, 20 s',
         value=DURATION / seconds,
@@ -58,11 +56,7 @@ def rows() -> Iterator[Row]:
         ('S-shaped path', s_shaped_path, 10),
     ):
         plan()  # compiles
-        cpu = []
-        for _ in range(3):
-            start = time.process_time()
-            found = plan()
-            cpu.append(time.process_time() - start)
+        cpu, found = timed(plan, 3)
         margins = found.report['least_margins']
         yield Row(
             name=f'plan {name}, CPU time',
@@ -74,48 +68,16 @@ def rows() -> Iterator[Row]:
         )
 
 
-def _simulation() -> tuple[float, float]:
-    """Return the median time of a run [s], the functions being compiled, and its error."""
-    ex = published.ball()
-    times = np.array([0.0, DURATION])
-
-    def run(tolerance: float) -> NDArray[np.float64]:
-        trajectory = simulate(
-            ex.system,
-            ex.p,
-            ex.x0,
-            ex.control,
-            DURATION,
-            t_eval=times,
-            dense=False,
-            rtol=tolerance,
-            atol=tolerance,
-        )
-        last: NDArray[np.float64] = trajectory.states[-1]
-        return last
-
-    exact = run(3e-14)
-    spent = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        end = run(TOLERANCE)
-        spent.append(time.perf_counter() - start)
-    return statistics.median(spent), float(np.abs(end - exact).max())
-
-
 def _sweep() -> Row:
     """Return the time of a sweep of the disk as a user starts it, from the first to the last."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, 'disk.parquet')
         command = [sys.executable, '-m', 'rolling_robotics.cli', 'sweep', str(find_config(SWEEP))]
-        start = time.perf_counter()
-        done = subprocess.run(  # noqa: S603  (this interpreter, our own arguments)
-            [*command, '--out', str(out), '--workers', str(CORES)],
-            check=False,
-            capture_output=True,
-            text=True,
+        command += ['--out', str(out), '--workers', str(CORES)]
+        (seconds,), done = timed(
+            partial(subprocess.run, command, check=False, capture_output=True, text=True),
+            clock=time.perf_counter,
         )
-        seconds = time.perf_counter() - start
     head = done.stdout.partition('hash')[0].strip(' ,\n') or done.stderr[-200:]
     return Row(
         name='sweep of 10,000 parameter sets of the disk',

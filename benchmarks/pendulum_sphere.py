@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 import math
 import statistics
 import time
 from typing import Any
 
 from benchmarks.row import Row
+from benchmarks.timing import DURATION, simulated, timed, TOLERANCE
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.gait_following import follow, random_disturbance
 from rolling_dynamics.pendulum_sphere import (
     paper_parameters,
@@ -19,13 +20,9 @@ from rolling_dynamics.pendulum_sphere import (
     SphereParameters,
 )
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
-from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner import Circle, GaitProblem, GaitSequence, plan_gaits, Waypoint
 from rolling_planner.gait_planner.direct_comparison import compare
 
-RUNS = 5
-DURATION = 20.0
-TOLERANCE = 1e-10
 DISTURBED = 100
 COURSE = (
     (1.0, 0.3),
@@ -57,7 +54,14 @@ OBSTACLES = (
 
 def rows() -> Iterator[Row]:
     """Yield the figures."""
-    seconds, error = _simulation()
+    system, params = PendulumSphere(), paper_parameters()
+    raised = [0.3, math.sin(0.5), -math.cos(0.5)]
+    seconds, error = simulated(
+        system,
+        system.pack_parameters(params),
+        system.rolling_state(params, velocity=[0.3, 0.1], spin=0.5, pendulum=raised),
+        events={'normal_force': 'stop', 'friction': 'record'},
+    )
     yield Row(
         name='pendulum sphere, 20 s of free motion',
         value=DURATION / seconds,
@@ -66,11 +70,7 @@ def rows() -> Iterator[Row]:
         reference=f'tolerance {TOLERANCE:g}, {1e3 * seconds:.3g} ms, error {error:.2g}',
     )
     yield _inversion()
-    spent = []
-    for _ in range(3):
-        start = time.process_time()
-        plan = plan_gaits(course())
-        spent.append(time.process_time() - start)
+    spent, plan = timed(lambda: plan_gaits(course()), 3)
     yield Row(
         name='plan of gaits round five obstacles, CPU time',
         value=statistics.median(spent),
@@ -93,48 +93,17 @@ def course(params: SphereParameters | None = None, **options: Any) -> GaitProble
     )
 
 
-def _simulation() -> tuple[float, float]:
-    """Return the median time of a run [s], the functions being compiled, and its error."""
-    system, params = PendulumSphere(), paper_parameters()
-    p = system.pack_parameters(params)
-    raised = [0.3, math.sin(0.5), -math.cos(0.5)]
-    x0 = system.rolling_state(params, velocity=[0.3, 0.1], spin=0.5, pendulum=raised)
-    times = np.array([0.0, DURATION])
-
-    def run(tolerance: float) -> NDArray[np.float64]:
-        trajectory = simulate(
-            system,
-            p,
-            x0,
-            None,
-            DURATION,
-            t_eval=times,
-            dense=False,
-            rtol=tolerance,
-            atol=tolerance,
-            events={'normal_force': 'stop', 'friction': 'record'},
-        )
-        return np.array(trajectory.states[-1])
-
-    exact, spent = run(3e-14), []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        end = run(TOLERANCE)
-        spent.append(time.perf_counter() - start)
-    return statistics.median(spent), float(np.abs(end - exact).max())
-
-
 def _inversion() -> Row:
     params = paper_parameters()
     scales = scales_of(params)
     spent, roots = [], 0
     for T in (1.0, 2.0, 5.0):
         for change in np.linspace(0.05, 0.7, 14):
-            start = time.perf_counter()
-            found = gaits_for_speed(
-                params, change * scales.unit('velocity'), T * scales.unit('time')
+            v, period = change * scales.unit('velocity'), T * scales.unit('time')
+            once, found = timed(
+                partial(gaits_for_speed, params, v, period), clock=time.perf_counter
             )
-            spent.append(time.perf_counter() - start)
+            spent += once
             roots += len(found)
     return Row(
         name='a gait inverted, all roots within two turns',

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-import time
 
 from benchmarks.problems import hard
 from benchmarks.row import Row
+from benchmarks.timing import timed
 import numpy as np
 from rolling_planner import plan_rolling
 
@@ -22,11 +23,7 @@ def rows() -> Iterator[Row]:
     for n in SEGMENTS.tolist():
         problem = hard(segments=n, refinements=0)
         plan_rolling(problem)  # warm
-        times = []
-        for _ in range(REPEATS):
-            began = time.process_time()
-            plan = plan_rolling(problem)
-            times.append(time.process_time() - began)
+        times, plan = timed(partial(plan_rolling, problem), REPEATS)
         seconds.append(min(times))
         iterations.append(plan.report['iterations'])
         yield Row(

@@ -8,10 +8,11 @@ best known length of pure rolling is that of the shortest extremal of 200 seeded
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 import math
-import time
 
 from benchmarks.row import Row
+from benchmarks.timing import timed
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import PlanningError
@@ -67,11 +68,11 @@ def _pairs(count: int) -> Iterator[tuple[Contact, Contact]]:
 
 
 def _unbounded() -> Iterator[Row]:
-    seconds, missed, nearest, longer = [], 0, math.pi, 0
+    seconds: list[float] = []
+    missed, nearest, longer = 0, math.pi, 0
     for start, goal in _pairs(PAIRS):
-        began = time.process_time()
-        motion = plan_geometric(RADIUS, start, goal)
-        seconds.append(time.process_time() - began)
+        once, motion = timed(partial(plan_geometric, RADIUS, start, goal))
+        seconds += once
         missed += goal_error(motion.end, goal) > REACHED
         nearest = min(nearest, motion.pole_distance())
         longer += motion.length > least_length(RADIUS, start, goal) * (1 + 1e-9) + 1e-12
@@ -115,9 +116,9 @@ def _in_a_region() -> Iterator[Row]:
         start, goal = draw(), draw()
         motion = plan_geometric(RADIUS, start, goal, region)
         missed += goal_error(motion.end, goal) > REACHED
-        began = time.process_time()
-        refused += not _rolled_inside(start, goal, region)
-        seconds.append(time.process_time() - began)
+        once, rolled = timed(partial(_rolled_inside, start, goal, region))
+        seconds += once
+        refused += not rolled
     yield Row(
         name='spin rolling in a bounded region, goals missed',
         value=missed,
@@ -146,9 +147,8 @@ def _pure_rolling() -> Iterator[Row]:
         best = extremals_by_length(place, q, shots=SHOTS, seed=99)[0].length * RADIUS
         goal = contact_of_attitude(RADIUS * place, quat2mat(q) @ np.array(start.R_SO))
         problem = SpinRollingProblem(radius=RADIUS, start=start, goal=goal, mode='pure_rolling')
-        began = time.process_time()
-        plan = plan_spin_rolling(problem)
-        seconds.append(time.process_time() - began)
+        once, plan = timed(partial(plan_spin_rolling, problem))
+        seconds += once
         ratios.append(plan.report['length'] / best)
     yield Row(
         name='pure rolling, optimised plan, median',
