@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
 from rolling_planner.plan import Plan
-from rolling_robotics.figures.style import COLOURS, GREY, legend, room, WIDTH
+from rolling_robotics.figures.style import COLOURS, GREY, legend, panel_grid, room
 from rolling_robotics.result_arrays import Arrays, Values
 
 Motion = Mapping[str, tuple[Values, Values]]  # scalar name -> times [s] and values
@@ -81,15 +81,10 @@ def beside_figure(
 
     """
     shown = [g for g in groups if _moves(g, planned) or _moves(g, executed)]
-    rows = max(1, (len(shown) + 1) // 2)
-    figure = Figure(figsize=(WIDTH, 0.6 + 1.55 * rows))
-    grid = figure.subplots(rows, 2, sharex=True, squeeze=False).ravel()
-    for axes, group in zip(grid, shown, strict=False):
+    figure, grid = panel_grid(len(shown), 0.6, 1.55, sharex=True)
+    for axes, group in zip(grid, shown, strict=True):
         _draw(axes, group, planned, executed)
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes in grid[max(0, len(shown) - 2) : len(shown)]:
-        axes.xaxis.set_tick_params(labelbottom=True)
+    for axes in grid[-2:]:
         axes.set_xlabel('time [s]')
     kinds = [
         Line2D([], [], color=GREY, linestyle=PLANNED, label='planned'),

@@ -5,7 +5,17 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import COLOURS, GREY, legend, LIMIT, lines, room, WIDTH
+from rolling_robotics.figures.style import (
+    COLOURS,
+    END,
+    GREY,
+    legend,
+    LIMIT,
+    lines,
+    room,
+    START,
+    WIDTH,
+)
 from rolling_robotics.result_arrays import Arrays, Values
 
 
@@ -84,25 +94,12 @@ def _cone(axes: Axes, arrays: Arrays, force: Values) -> None:
         share = np.where(force[:, 2:] > 0, force[:, :2] / force[:, 2:], np.nan)
     largest = float(np.nanmax(np.abs(share), initial=0))
     axes.plot(share[:, 0], share[:, 1], color=COLOURS[0])
-    axes.plot(*share[0], marker='x', color=COLOURS[1], linestyle='none', label='start')
-    axes.plot(
-        *share[-1],
-        marker='o',
-        markerfacecolor='none',
-        color=COLOURS[2],
-        linestyle='none',
-        label='end',
-    )
+    axes.plot(*share[0], color=COLOURS[1], label='start', **START)
+    axes.plot(*share[-1], color=COLOURS[2], label='end', **END)
     angle = np.linspace(0, 2 * np.pi, 200)
     if mu < 4 * largest:
-        axes.plot(
-            mu * np.cos(angle),
-            mu * np.sin(angle),
-            color=LIMIT,
-            linestyle='--',
-            linewidth=0.9,
-            label=r'limit $\mu$',
-        )
+        circle = mu * np.array([np.cos(angle), np.sin(angle)])
+        axes.plot(*circle, '--', color=LIMIT, linewidth=0.9, label=r'limit $\mu$')
     reach = 1.1 * max(min(largest, 2 * mu), mu if mu < 4 * largest else 0, 1e-6)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)

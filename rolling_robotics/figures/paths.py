@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces.grid import surface_points
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.figures.style import COLOURS, END, GREY, START, WIDTH
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import drawn_box
 
@@ -60,27 +60,9 @@ def _edges(arrays: Arrays) -> Values:
 
 
 def _ends(axes: Axes, *path: Values) -> None:
-    axes.plot(
-        *(c[:1] for c in path),
-        marker='x',
-        markersize=7,
-        markeredgewidth=1.8,
-        color=COLOURS[1],
-        linestyle='none',
-        label='start',
-        zorder=10,
-    )
-    axes.plot(
-        *(c[-1:] for c in path),
-        marker='o',
-        markersize=7,
-        markerfacecolor='none',
-        markeredgewidth=1.8,
-        color=COLOURS[2],
-        linestyle='none',
-        label='end',
-        zorder=10,
-    )
+    size: dict[str, Any] = {'markersize': 7, 'markeredgewidth': 1.8, 'zorder': 10}
+    axes.plot(*(c[:1] for c in path), color=COLOURS[1], label='start', **START, **size)
+    axes.plot(*(c[-1:] for c in path), color=COLOURS[2], label='end', **END, **size)
 
 
 def _plane(axes: Axes, arrays: Arrays) -> None:
@@ -90,14 +72,7 @@ def _plane(axes: Axes, arrays: Arrays) -> None:
     _ends(axes, u, v)
     goal = arrays.result.get('goal', {}).get('contact_h')
     if goal is not None:
-        axes.plot(
-            *goal['values'],
-            marker='+',
-            markersize=10,
-            color='black',
-            linestyle='none',
-            label='goal',
-        )
+        axes.plot(*goal['values'], 'k+', markersize=10, label='goal')
     axes.set_aspect('equal', adjustable='datalim')
     axes.set_xlabel('$u_h$ [m]')
     axes.set_ylabel('$v_h$ [m]')

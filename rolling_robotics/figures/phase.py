@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 import numpy as np
-from rolling_robotics.figures.style import COLOURS, DASHES, GREY, legend, WIDTH
+from rolling_robotics.figures.style import END, end_marks, legend, line_style, panel_grid, START
 from rolling_robotics.result_arrays import Arrays, Values
 from transforms3d.quaternions import quat2mat
 
@@ -33,19 +32,10 @@ def phase_figure(arrays: Arrays) -> Figure | None:
     portraits = [q for q in _portraits(arrays) if _extent(q.values) > STILL]
     if not portraits:
         return None
-    columns = min(2, len(portraits))
-    rows = (len(portraits) + 1) // 2
-    figure = Figure(figsize=(WIDTH, 0.5 + 2.6 * rows))
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, portrait in zip(grid, portraits, strict=False):
+    figure, grid = panel_grid(len(portraits), 0.5, 2.6, columns=min(2, len(portraits)))
+    for axes, portrait in zip(grid, portraits, strict=True):
         _draw(axes, portrait, arrays)
-    for axes in grid[len(portraits) :]:
-        axes.set_visible(False)
-    marks = [
-        Line2D([], [], marker=m, color=GREY, markerfacecolor=face, linestyle='none', label=name)
-        for m, face, name in (('x', GREY, 'start'), ('o', 'none', 'end'))
-    ]
-    figure.legend(handles=marks, loc='outside lower center', ncols=2)
+    figure.legend(handles=end_marks(), loc='outside lower center', ncols=2)
     return figure
 
 
@@ -137,14 +127,14 @@ COORDINATES: dict[str, tuple[str, tuple[str, ...], Callable[[Arrays, Values], Va
 def _draw(axes: Axes, portrait: Portrait, arrays: Arrays) -> None:
     cuts = [start for start, _ in _pieces(arrays)][1:]  # an impact, a change of chart
     for k, label in enumerate(portrait.labels[: portrait.values.shape[1]]):
-        colour, q, rate = COLOURS[k % len(COLOURS)], portrait.values[:, k], portrait.rates[:, k]
+        style, q, rate = line_style(k), portrait.values[:, k], portrait.rates[:, k]
         if _extent(q) <= STILL:
             continue
         x, y = np.insert(q, cuts, np.nan), np.insert(rate, cuts, np.nan)
-        axes.plot(x, y, color=colour, linestyle=DASHES[k % len(DASHES)], label=label)
+        axes.plot(x, y, label=label, **style)
         known = np.flatnonzero(np.isfinite(rate))
-        axes.plot(q[known[:1]], rate[known[:1]], 'x', color=colour)
-        axes.plot(q[known[-1:]], rate[known[-1:]], 'o', color=colour, markerfacecolor='none')
+        axes.plot(q[known[:1]], rate[known[:1]], color=style['color'], **START)
+        axes.plot(q[known[-1:]], rate[known[-1:]], color=style['color'], **END)
     axes.set_title(portrait.title)
     axes.set_xlabel(f'coordinate [{portrait.unit}]')
     axes.set_ylabel(f'rate [{portrait.unit}/{arrays.unit("time")}]')

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import limit_lines, lines, room, WIDTH
+from rolling_robotics.figures.style import limit_lines, lines, panel_grid, room
 from rolling_robotics.result_arrays import Arrays, Values
 from transforms3d.euler import quat2euler
 
@@ -52,15 +52,9 @@ def states_figure(arrays: Arrays) -> Figure:
     """Return states and controls over time; panels of what stays zero are left out."""
     panels = PANELS.get(arrays.result['system']) or _plain_panels(arrays)
     shown = [p for p in panels if _moves(_values(arrays, p))]
-    rows = max(1, (len(shown) + 1) // 2)
-    figure = Figure(figsize=(WIDTH, 0.4 + 1.55 * rows))
-    grid = figure.subplots(rows, 2, sharex=True, squeeze=False).ravel()
-    for axes, panel in zip(grid, shown, strict=False):
+    figure, grid = panel_grid(len(shown), 0.4, 1.55, sharex=True)
+    for axes, panel in zip(grid, shown, strict=True):
         _draw(axes, arrays, panel)
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes in grid[max(0, len(shown) - 2) : len(shown)]:
-        axes.xaxis.set_tick_params(labelbottom=True)
     figure.supxlabel('time [s]', fontsize=8.5)
     return figure
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 import numpy as np
 from rolling_robotics.result_arrays import Values
 
@@ -42,18 +44,40 @@ STYLE: dict[Any, Any] = {
     'axes.formatter.use_mathtext': True,
 }
 
+START: dict[str, Any] = {'marker': 'x', 'linestyle': 'none'}
+END: dict[str, Any] = {'marker': 'o', 'markerfacecolor': 'none', 'linestyle': 'none'}
+
+
+def line_style(k: int) -> dict[str, Any]:
+    """Return colour and dashes of the k-th line."""
+    return {'color': COLOURS[k % len(COLOURS)], 'linestyle': DASHES[k % len(DASHES)]}
+
+
+def end_marks() -> list[Line2D]:
+    """Return what a legend says of the marks at both ends of a path."""
+    marks = (('start', START), ('end', END))
+    return [Line2D([], [], color=GREY, label=name, **mark) for name, mark in marks]
+
+
+def panel_grid(
+    count: int, top: float, height: float, columns: int = 2, *, sharex: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of so many panels in columns, and their axes; heights are in inches."""
+    rows = max(1, (count + 1) // 2)
+    figure = Figure(figsize=(WIDTH, top + height * rows))
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=sharex).ravel()
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    for axes in grid[max(0, count - 2) : count]:
+        axes.xaxis.set_tick_params(labelbottom=True)
+    return figure, list(grid[:count])
+
 
 def lines(axes: Axes, x: Values, columns: Values, labels: Sequence[str]) -> None:
     """Draw columns as lines in the colours and dashes of the style, with a legend."""
     columns = columns.reshape(len(x), -1)
     for k, label in enumerate(labels):
-        axes.plot(
-            x,
-            columns[:, k],
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=DASHES[k % len(DASHES)],
-            label=label,
-        )
+        axes.plot(x, columns[:, k], label=label, **line_style(k))
     if len(labels) > 1:
         legend(axes, len(labels))
 
