@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_planner import PlanProblem, Weights
+from rolling_planner import PlanProblem
+from rolling_robotics.reproduce.woodruff_lynch.ball_on_plate import table_ii
 
 MASS = 0.1
-STRAIGHT = 0.033 / (np.pi / 2)  # radius for which the goal is one straight roll [m]
 REST = {
     'q_WH': [1, 0, 0, 0],
     'p_WH': [0, 0, 0],
@@ -22,16 +22,6 @@ COMMON: dict[str, Any] = {
     'horizon': 2.0,
     'active_controls': ('alpha_WH_H_x', 'alpha_WH_H_y'),
     'control_limits': 50.0,
-}
-TABLE_II = {
-    'Phi_WH': 1,
-    'contact_o': 10,
-    'contact_h': 1000,
-    'psi': 10,
-    'w_WH_H': 1,
-    'contact_o_dot': 10,
-    'contact_h_dot': 10,
-    'psi_dot': 10,
 }
 
 
@@ -58,26 +48,7 @@ def cone() -> PlanProblem:
 
 def straight() -> PlanProblem:
     """Return the goal of one straight roll, by the paper's own loop and weights."""
-    system = ContactSystem(Sphere(STRAIGHT), Plane(), representation='coordinates')
-    return PlanProblem(
-        system=system,
-        p=system.pack_parameters(mass=MASS, inertia=0.4 * MASS * STRAIGHT**2, mu=1.0),
-        x_start=system.state.pack(**REST, contact_o=[np.pi / 2, 0], psi=0, w_HO_Ch=[0, 0, 0]),
-        goal={'contact_h': [0, -0.033], 'contact_o': [np.pi / 2, np.pi / 2], 'psi': 0},
-        method='trapezoidal',
-        segments=50,
-        refinements=3,
-        goal_tolerance=0.1,
-        goal_mode='terminal_weight',
-        guess='stationary',
-        weights=Weights(
-            view='chart',
-            control=1e-3,
-            tracking={k: w / 100 for k, w in TABLE_II.items()},
-            terminal={k: w * 1000 for k, w in TABLE_II.items()},
-        ),
-        **COMMON,
-    )
+    return table_ii()
 
 
 PROBLEMS = {'straight': straight, 'hard': hard, 'cone': cone}

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 import importlib
 from pathlib import Path
 
-# name -> module with SUMMARY, rows(), stated(rows) and figures(folder)
+# name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
+# and figures take `fast`
 REPRODUCTIONS = {
     'ivanova-pivovarova': 'rolling_robotics.reproduce.ivanova_pivovarova',
     'putkaradze-rogers': 'rolling_robotics.reproduce.putkaradze_rogers',
@@ -29,6 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('name', metavar='NAME', help=f'one of: {", ".join(REPRODUCTIONS)}')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the table')
+    parser.add_argument(
+        '--fast', action='store_true', help='leave out what takes over a minute, and say what'
+    )
     parser.add_argument('--figures', metavar='FOLDER', type=Path, help='draw the figures')
 
 
@@ -43,13 +47,17 @@ def run(args: Namespace) -> int:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')
     out = checked_output(args.json, '.json') if args.json else None
     module = importlib.import_module(REPRODUCTIONS[args.name])
-    rows = module.rows()
+    # a paper that says what of it is LONG can leave that out
+    options = {'fast': args.fast} if hasattr(module, 'LONG') else {}
+    rows = module.rows(**options)
     stated = module.stated(rows)
     if out is not None:
         write_json(out, {'name': args.name, 'stated': stated, 'rows': [r.to_dict() for r in rows]})
     say_written(out, table(rows), *(f'  {line}' for line in stated))
+    if options.get('fast'):
+        say(f'left out, as it takes over a minute: {module.LONG}')
     if args.figures is not None:
-        for path in module.figures(args.figures):
+        for path in module.figures(args.figures, **options):
             print(path)
     missed = [f'not met: {row.name}' for row in rows if row.verdict == NOT_MET]
     if missed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import multiprocessing
 import os
 from typing import Any
@@ -45,6 +45,8 @@ class Trial:
         Periods in which a limit of the joints changed a command.
     failure
         Why it did not succeed; empty if it did.
+    poses
+        True hand and object in the world, q (w, x, y, z) and p [m], shape (k, 2, 7).
 
     """
 
@@ -57,6 +59,7 @@ class Trial:
     events: tuple[tuple[float, str], ...]
     limited: int
     failure: str
+    poses: Array = field(default_factory=lambda: np.zeros((0, 2, 7)))
 
     @property
     def angles(self) -> Array:
@@ -99,13 +102,14 @@ def run_trial(
         chain.sense()
         chain.act(np.zeros(3))
     chain.plant.held = False
-    nothing, samples, events = np.full(STATE.size, np.nan), [], []
+    nothing, samples, events, poses = np.full(STATE.size, np.nan), [], [], []
     for k in range(round(experiment.duration / PERIOD)):
         t, seen = k * PERIOD, chain.sense()
         u = None if seen is None else law.command(t, seen.x, touching=seen.touching)
         if k % EVERY == 0:
             sent = np.full(3, np.nan) if u is None else u.copy()
             samples.append((t, chain.truth, nothing if seen is None else seen.x, sent))
+            poses.append((chain.view.hand[:7], chain.view.object_[:7]))
         chain.act(u)
         truth = chain.truth
         happened = chain.plant.events
@@ -126,6 +130,7 @@ def run_trial(
         events=tuple(events),
         limited=chain.bridge.clipped,
         failure=judge.failure,
+        poses=np.array(poses),
     )
 
 

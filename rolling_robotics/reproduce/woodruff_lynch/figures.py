@@ -10,17 +10,30 @@ from matplotlib.figure import Figure
 from PIL import Image
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.figures.style import STYLE
-from rolling_robotics.reproduce.woodruff_lynch import dish, plate_figures
+from rolling_robotics.reproduce.woodruff_lynch import (
+    ball_figures,
+    dish,
+    laboratory_figures,
+    plate_figures,
+)
 from rolling_robotics.scene.build import scene_of
 
 
-def draw_all(folder: Path) -> list[Path]:
-    """Write every figure as PNG and return the files."""
+def draw_all(folder: Path, *, fast: bool = False) -> list[Path]:
+    """Write every figure as PNG and return the files; ``fast`` leaves out Fig. 13."""
     drawings: dict[str, Callable[[], Figure | Image.Image]] = {
         'figure_5': plate_figures.paths_on_the_plate,
         'figure_6': plate_figures.other_engines,
         'figure_7': in_the_dish,
+        'figure_9': ball_figures.plan_beside_geometric_plans,
+        'figure_10': ball_figures.coarse_plan_followed,
+        'damping': laboratory_figures.damping_figure,
+        'figure_13': laboratory_figures.flip_up_band,
+        'figure_14': laboratory_figures.flip_up_strip,
+        'figure_15': laboratory_figures.throw_strip,
     }
+    if fast:
+        del drawings['figure_13']
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with mpl.rc_context(STYLE):

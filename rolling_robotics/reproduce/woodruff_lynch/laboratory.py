@@ -1,0 +1,101 @@
+"""
+Section VIII: damping, flip-up, throw and catch of an ellipse on an inclined air table.
+
+The experiments run in lockstep on the emulated hardware, with sensors, motors and errors of the
+model in the order of the nodes. The paper prints no inertia and no friction of the ellipse.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
+from rolling_robotics.reproduce.row import beside, Row, unprinted
+from rolling_robotics.trials.prepare import setting
+from rolling_robotics.trials.run import run_many, Trial
+
+SEEDS = range(1, 13)  # twelve trials, as in the paper
+ONE = 1
+LAST = 2.0  # s of a trial in which the rocking that is left is measured
+
+
+@cache
+def trial(name: str, law: str) -> Trial:
+    """Return one trial of an experiment to its end."""
+    (found,) = run_many(name, [law], [ONE], to_the_end=True, workers=1)
+    return found
+
+
+@cache
+def flip_ups() -> dict[str, tuple[Trial, ...]]:
+    """Return twelve flip-ups by law; takes minutes."""
+    laws = ('open_loop', 'closed_loop')
+    trials = list(run_many('flip_up', laws, SEEDS, to_the_end=True))
+    return {law: tuple(t for t in trials if t.law == law) for law in laws}
+
+
+@cache
+def throw() -> ThrowCatchPlan:
+    """Return the planned throw and catch."""
+    return plan_throw_catch(Laboratory())
+
+
+def rows(*, fast: bool) -> list[Row]:
+    """Return the numbers of Section VIII; ``fast`` leaves out the twelve trials."""
+    return [*_damping(), *([] if fast else _flip_up()), *_throw()]
+
+
+def _damping() -> list[Row]:
+    goal = setting('damping')['goal']
+    left = {}
+    for law in ('closed_loop', 'open_loop'):
+        found = trial('damping', law)
+        late = found.times > found.times[-1] - LAST
+        left[law] = float(np.abs(found.angles[late] - goal).max())
+    share = left['closed_loop'] / left['open_loop']
+    name = 'VIII-C: rocking left after 5 s, controlled over alone (printed: below)'
+    return [beside(name, 1.0, share, 0.0, relation='at most')]
+
+
+def _flip_up() -> list[Row]:
+    stood = {law: sum(not t.failure for t in trials) for law, trials in flip_ups().items()}
+    return [
+        beside('VIII-D: flip-ups that balance, closed loop, of 12', 12, stood['closed_loop'], 0),
+        beside('VIII-D: flip-ups that balance, open loop, of 12', 0, stood['open_loop'], 0),
+    ]
+
+
+def _throw() -> list[Row]:
+    plan, thrown = throw(), trial('throw_catch', 'closed_loop')
+    impact = plan.impact
+    return [
+        unprinted(
+            'VIII-E: rate after the impact beyond that which just comes upright',
+            impact.excess,
+            0.0,
+            1e-3,
+            'rad/s',
+        ),
+        beside(
+            'VIII-E: friction that impact and carry need, of the coefficient (printed: below)',
+            1.0,
+            max(impact.friction, plan.carry_friction) / Laboratory().mu,
+            0.0,
+            relation='at most',
+        ),
+        beside('VIII-E: a throw is caught and balanced', 1, not thrown.failure, 0),
+    ]
+
+
+def stated() -> list[str]:
+    """Return the state before the impact, which the paper describes and does not print."""
+    plan = throw()
+    (x, z), (v_x, v_z) = plan.before.p - plan.hand, plan.before.v
+    return [
+        f'VIII-E: {plan.touch:.3f} s after the start, just before the impact, the centre is at',
+        f'    ({x:.4f}, {z:.4f}) m from the middle of the plate at ({v_x:.3f}, {v_z:.3f}) m/s,',
+        f'    turned by {plan.before.angle:.3f} rad at {plan.before.rate:.2f} rad/s; the impact',
+        f'    leaves {plan.impact.rate:.3f} rad/s',
+    ]
