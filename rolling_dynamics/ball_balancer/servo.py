@@ -14,7 +14,8 @@ def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str,
     Return the angular accelerations of servos [rad/s^2].
 
     Far from its target a servo takes the greatest acceleration, cruises at the greatest speed and
-    brakes at the greatest acceleration; close to it, it is linear with the servo's stiffness.
+    brakes along the parabola of the greatest acceleration; close to it, it is linear with the
+    servo's stiffness, critically damped.
 
     Parameters
     ----------
@@ -26,12 +27,14 @@ def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str,
     """
     most, k, band = p['servo_acceleration'], p['servo_stiffness'], p['dead_band']
     off = target - angle
-    off -= _limited(off, band)
-    linear = most / k
-    wanted = 2 * most * off / (ca.sqrt(2 * most * ca.fabs(off) + linear**2) + linear)
-    wanted = _limited(wanted, p['servo_speed'])
-    return _limited(QUICKER * k * (wanted - rate), most)
+    off -= limited(off, band)
+    before = off - rate * ca.fabs(rate) / (2 * most) - rate / k  # where braking begins
+    speed = p['servo_speed']
+    wanted = QUICKER * k**2 * before
+    wanted = ca.fmax(ca.fmin(wanted, QUICKER * k * (speed - rate)), QUICKER * k * (-speed - rate))
+    return limited(wanted, most)
 
 
-def _limited(value: ca.SX, limit: ca.SX) -> ca.SX:
+def limited(value: ca.SX, limit: ca.SX) -> ca.SX:
+    """Return a value between -limit and limit."""
     return ca.fmax(ca.fmin(value, limit), -limit)

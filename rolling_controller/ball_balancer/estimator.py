@@ -1,0 +1,169 @@
+"""
+A Kalman filter with delay: where the ball is when the next command takes effect.
+
+The servos are followed in small steps of the model that the plant has, without its dead band. Ball
+and offset are linear; their steady gains come from the algebraic Riccati equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.ball_balancer.servo import servo_acceleration
+from rolling_dynamics.contract.layout import Entry, Layout
+from scipy.linalg import solve_discrete_are
+
+LONGEST = 5e-3  # s, of a small step
+ACCELERATION = 0.15  # m/s^2 sqrt(s): white acceleration that the model does not know
+OFFSET = 40.0  # counts/sqrt(s): how fast the offset may walk
+PATIENCE = 10  # frames without a ball after which it is lost
+AXES = ('x', 'y')
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Tilt, its rate [counts], ball and its rate [m]: expressions, two of each."""
+
+    tilt: ca.SX
+    tilt_rate: ca.SX
+    ball: ca.SX
+    ball_rate: ca.SX
+
+
+def layout(rig: RigModel) -> Layout:
+    """Return the layout of the estimator's state."""
+    parts = [('tilt', 'counts'), ('tilt_rate', 'counts/s'), ('ball', 'm'), ('ball_rate', 'm/s')]
+    parts += [('offset', 'counts')]
+    parts += [(f'sent_{k + 1}', 'counts') for k in range(rig.periods_late + 2)]
+    entries = [Entry(n, tuple(f'{n}_{a}' for a in AXES), unit) for n, unit in parts]
+    return Layout((*entries, Entry('followed', ('followed',), '', text='1 while it is')))
+
+
+def kalman_gain(rig: RigModel) -> NDArray[np.float64]:
+    """Return the steady gains of ball [1], ball rate [1/s] and offset [counts/m]."""
+    T, g = rig.period, rig.gain
+    A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
+    kick = np.array([T**2 / 2, T, 0.0])
+    Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([0, 0, OFFSET**2 * T])
+    H, R = np.array([[1.0, 0, 0]]), np.array([[rig.noise**2]])
+    P = solve_discrete_are(A.T, H.T, Q, R)
+    return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
+
+
+def advanced(
+    rig: RigModel, motion: Motion, offset: ca.SX, command: ca.SX, duration: float
+) -> Motion:
+    """Return the motion after a time with a command in effect."""
+    steps = max(1, int(np.ceil(duration / LONGEST)))
+    h = duration / steps
+    p = {
+        'servo_acceleration': ca.SX(rig.acceleration),
+        'servo_speed': ca.SX(rig.speed),
+        'servo_stiffness': ca.SX(rig.stiffness),
+        'dead_band': ca.SX(0.0),
+    }
+    tilt, rate, ball, ball_rate = motion.tilt, motion.tilt_rate, motion.ball, motion.ball_rate
+    for _ in range(steps):
+        rate = rate + h * servo_acceleration(command, tilt, rate, p)
+        before, tilt = tilt, tilt + h * rate
+        pull = rig.gain * ((before + tilt) / 2 + offset)
+        ball = ball + h * (ball_rate + h / 2 * pull)
+        ball_rate = ball_rate + h * pull
+    return Motion(tilt, rate, ball, ball_rate)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """
+    What the estimator knows after a frame.
+
+    Attributes
+    ----------
+    now, then
+        Motion at the frame, and when the command that answers it takes effect.
+    offset
+        Tilt that would pull the ball as the unknown forces do [counts].
+    followed
+        1 while the ball is followed, 0 where it is lost.
+
+    """
+
+    now: Motion
+    then: Motion
+    offset: ca.SX
+    followed: ca.SX
+
+
+def estimate(
+    rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX
+) -> Estimate:
+    """
+    Return the estimate after a frame.
+
+    Parameters
+    ----------
+    rig
+        The rig.
+    z
+        State by entry; ``sent_1`` is the newest command.
+    measurement, seen
+        Place of the ball (2) [m], and 1 if there is one, else 0.
+
+    """
+    n, T = rig.periods_late, rig.period
+    sent = [z[f'sent_{k + 1}'] for k in range(n + 2)]
+    was = z['followed']  # 1 just seen, falls to 0 with frames without a ball
+    motion = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
+    motion = _through(rig, motion, z['offset'], (sent[n + 1], sent[n]), (rig.rest, T - rig.rest))
+    known = was > 0
+    error = measurement - motion.ball
+    k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig))
+    blind = seen < 0.5
+
+    def corrected(predicted: ca.SX, gain: float, afresh: ca.SX) -> ca.SX:
+        updated = ca.if_else(known, predicted + gain * error, afresh)
+        return ca.if_else(blind, predicted, updated)
+
+    ball = corrected(motion.ball, k_ball, measurement)
+    ball_rate = corrected(motion.ball_rate, k_rate, ca.SX.zeros(2))
+    offset = corrected(z['offset'], k_offset, z['offset'])
+    followed = ca.if_else(blind, ca.fmax(was - 1 / PATIENCE, 0.0), 1.0)
+    followed = ca.if_else(followed < 0.5 / PATIENCE, 0.0, followed)
+    now = Motion(motion.tilt, motion.tilt_rate, ball, ca.if_else(followed > 0, ball_rate, 0.0))
+    commands = tuple(sent[k] for k in range(n, -1, -1))
+    then = _through(rig, now, offset, commands, (rig.rest, *[T] * n))
+    return Estimate(now, then, offset, followed)
+
+
+def _through(
+    rig: RigModel,
+    motion: Motion,
+    offset: ca.SX,
+    commands: Sequence[ca.SX],
+    durations: Sequence[float],
+) -> Motion:
+    for command, duration in zip(commands, durations, strict=True):
+        if duration > 0:
+            motion = advanced(rig, motion, offset, command, duration)
+    return motion
+
+
+def next_state(e: Estimate, z: dict[str, ca.SX], command: ca.SX) -> dict[str, ca.SX]:
+    """Return the state of the estimator after a command is sent."""
+    sent = [name for name in z if name.startswith('sent_')]
+    moved = dict(zip(sent, [command, *(z[name] for name in sent[:-1])], strict=True))
+    m = e.now
+    return {
+        'tilt': m.tilt,
+        'tilt_rate': m.tilt_rate,
+        'ball': m.ball,
+        'ball_rate': m.ball_rate,
+        'offset': e.offset,
+        **moved,
+        'followed': e.followed,
+    }

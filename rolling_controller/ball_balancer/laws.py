@@ -1,0 +1,148 @@
+"""The laws: cascaded PID and LQR as people use them, tuned by Riccati equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer import estimator
+from rolling_controller.ball_balancer.estimator import estimate, Estimate
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.step_law import StepLaw
+from rolling_dynamics.ball_balancer.servo import limited
+from rolling_dynamics.contract.layout import Entry, Layout
+from scipy.linalg import solve_discrete_are
+
+Array = NDArray[np.float64]
+# Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
+LQR_SCALES = (0.03, 0.3, 200.0)  # m, m/s, counts
+PID_SCALES = (0.04, 0.3, 0.05)  # m, m/s, m s
+TILT = 100.0  # counts of command
+NEAR = 0.08  # m from its goal within which a PID integrates
+CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
+FASTEST = 0.25  # m/s that the outer loop of a PID asks for
+AXES = ('x', 'y')
+
+
+def lqr_law(rig: RigModel) -> StepLaw:
+    """Return a linear quadratic regulator on a Kalman filter with delay; offset fed forward."""
+    layout = estimator.layout(rig)
+    z, measurement, seen, goal = _symbols(layout)
+    e = estimate(rig, z, measurement, seen)
+    k_ball, k_rate, k_tilt = lqr_gain(rig)
+    m = e.then
+    wanted = -e.offset - k_ball * (m.ball - goal) - k_rate * m.ball_rate
+    wanted -= k_tilt * (m.tilt + e.offset)
+    command = commanded(rig, wanted, e.followed)
+    return _law('lqr', rig, layout, z, (measurement, seen, goal), e, command)
+
+
+def lqr_gain(rig: RigModel) -> Array:
+    """
+    Return the gains on ball [counts/m], its rate [counts s/m] and tilt.
+
+    The servo counts as a lag of the time that it needs for half of a count scale of tilt.
+    """
+    lag = float(np.sqrt(TILT / rig.acceleration))
+    g = rig.gain
+    A = np.array([[0, 1, 0], [0, 0, g], [0, 0, -1 / lag]])
+    B = np.array([[0], [0], [1 / lag]])
+    return _riccati(rig, A, B, LQR_SCALES)
+
+
+def pid_law(rig: RigModel) -> StepLaw:
+    """Return a cascade: place to rate, rate to tilt, with an integral; no model of the servos."""
+    names = (
+        ('place', 'm'),
+        ('place_rate', 'm/s'),
+        ('integral', 'm s'),
+    )
+    entries = [Entry(n, tuple(f'{n}_{a}' for a in AXES), unit) for n, unit in names]
+    layout = Layout((*entries, Entry('followed', ('followed',), '')))
+    z, measurement, seen, goal = _symbols(layout)
+    T, was, blind = rig.period, z['followed'], seen < 0.5
+    followed = ca.if_else(blind, ca.fmax(was - 1 / estimator.PATIENCE, 0.0), 1.0)
+    followed = ca.if_else(followed < 0.5 / estimator.PATIENCE, 0.0, followed)
+    share = 1 - float(np.exp(-2 * np.pi * CUTOFF * T))
+    difference = ca.if_else(was > 0, (measurement - z['place']) / T, 0.0)
+    rate = ca.if_else(blind, z['place_rate'], z['place_rate'] + share * (difference - z['place_rate']))
+    place = ca.if_else(blind, z['place'] + T * rate, measurement)
+    k_ball, k_rate, k_integral = pid_gain(rig)
+    error = goal - place
+    asked = limited(k_ball / k_rate * error, ca.SX(FASTEST))
+    wanted = k_rate * (asked - rate) + k_integral * z['integral']
+    free = ca.fabs(wanted) < rig.reach  # the integral waits at the stops, and far from its goal
+    near = ca.fabs(error) < NEAR
+    integral = z['integral'] + ca.if_else(free * near, T * error, 0.0)
+    most = rig.reach / 2 / k_integral
+    integral = ca.if_else(followed > 0, limited(integral, ca.SX(most)), 0.0)
+    command = commanded(rig, wanted, followed)
+    after = {'place': place, 'place_rate': rate, 'integral': integral, 'followed': followed}
+    return _step_law('pid', rig, layout, z, (measurement, seen, goal), after, command)
+
+
+def pid_gain(rig: RigModel) -> Array:
+    """Return the gains on place [counts/m], rate [counts s/m] and integral [counts/(m s)]."""
+    A = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    B = np.array([[0], [rig.gain], [0]])
+    return _riccati(rig, A, B, PID_SCALES)
+
+
+LAWS: Mapping[str, Callable[[RigModel], StepLaw]] = {'pid': pid_law, 'lqr': lqr_law}
+
+
+def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:
+    """Return whole counts within reach; level while the ball is lost."""
+    counts = ca.floor(limited(wanted, ca.SX(rig.reach)) + 0.5)
+    return ca.if_else(followed > 0, counts, 0.0)
+
+
+def _riccati(rig: RigModel, A: Array, B: Array, scales: tuple[float, ...]) -> Array:
+    """Return the gains of a regulator in steps of a frame, weights by what counts as one."""
+    n, T = A.shape[0], rig.period
+    whole = np.zeros((n + 1, n + 1))
+    whole[:n, :n], whole[:n, n:] = A * T, B * T
+    step, term = np.eye(n + 1), np.eye(n + 1)
+    for k in range(1, 12):
+        term = term @ whole / k
+        step = step + term
+    A_d, B_d = step[:n, :n], step[:n, n:]
+    Q, R = np.diag(1 / np.square(scales)), np.array([[1 / TILT**2]])
+    P = solve_discrete_are(A_d, B_d, Q, R)
+    K = np.linalg.solve(R + B_d.T @ P @ B_d, B_d.T @ P @ A_d)
+    return np.asarray(K).ravel()
+
+
+def _symbols(layout: Layout) -> tuple[dict[str, ca.SX], ca.SX, ca.SX, ca.SX]:
+    z = {e.name: ca.SX.sym(e.name, e.size) for e in layout.entries}
+    return z, ca.SX.sym('measurement', 2), ca.SX.sym('seen'), ca.SX.sym('set_point', 2)
+
+
+def _law(
+    name: str,
+    rig: RigModel,
+    layout: Layout,
+    z: dict[str, ca.SX],
+    inputs: tuple[ca.SX, ca.SX, ca.SX],
+    e: Estimate,
+    command: ca.SX,
+) -> StepLaw:
+    """Return a law whose state is that of the estimator."""
+    return _step_law(name, rig, layout, z, inputs, estimator.next_state(e, z, command), command)
+
+
+def _step_law(
+    name: str,
+    rig: RigModel,
+    layout: Layout,
+    z: dict[str, ca.SX],
+    inputs: tuple[ca.SX, ca.SX, ca.SX],
+    after: dict[str, ca.SX],
+    command: ca.SX,
+) -> StepLaw:
+    state = ca.vertcat(*z.values())
+    moved = ca.vertcat(*(after[e.name] for e in layout.entries))
+    function = ca.Function(name, [state, *inputs], [moved, command])
+    return StepLaw(name=name, period=rig.period, state=layout, function=function)

@@ -1,0 +1,94 @@
+"""The protocol of the best published rig: 36 jumps of the set point, and a hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer.rig import RigRun
+
+Array = NDArray[np.float64]
+SIDE, JUMPS, LAST = 0.08, 36, 3.0  # m, and s of each jump
+BEGIN = 2.0  # s before the first jump
+HOLD, SETTLED = 30.0, 5.0  # s of the hold, and from when on it counts
+END = 0.6  # s at the end of a jump that tell its end error
+WITHIN = 5e-3  # m
+
+
+def targets() -> Array:
+    """Return the set points in turn, shape (37, 2) [m]: corners and middle of a square."""
+    half = SIDE / 2
+    corners = half * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    out = [np.zeros(2)]
+    for k in range(JUMPS // 4):
+        out += [corners[(k + j) % 4] for j in range(3)] + [np.zeros(2)]
+    return np.array(out)
+
+
+def jumps(t: float) -> Array:
+    """Return the set point at a time [s]."""
+    points = targets()
+    return np.asarray(points[int(np.clip((t - BEGIN) // LAST + 1, 0, JUMPS))])
+
+
+def jumps_duration() -> float:
+    """Return how long the jumps take [s]."""
+    return BEGIN + JUMPS * LAST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jump:
+    """
+    What came of a jump.
+
+    Attributes
+    ----------
+    length
+        Of the jump [m].
+    rise
+        Time from the change of the set point to 90 % of the way [s]; not a number if never.
+    overshoot
+        How far the ball went beyond the set point along the way [m].
+    end_error
+        Median distance from the set point over the last 0.6 s [m].
+
+    """
+
+    length: float
+    rise: float
+    overshoot: float
+    end_error: float
+
+
+def judged(run: RigRun) -> list[Jump]:
+    """Return what came of each jump; of a ball that was lost, nothing after it."""
+    points, out = targets(), []
+    for k in range(JUMPS):
+        start = BEGIN + k * LAST
+        if run.lost is not None and run.lost < start + LAST:
+            break
+        inside = (run.fine_times >= start) & (run.fine_times < start + LAST)
+        t, ball = run.fine_times[inside] - start, run.ball[inside]
+        way = points[k + 1] - points[k]
+        length = float(np.hypot(*way))
+        along = (ball - points[k]) @ way / length
+        there = np.flatnonzero(along >= 0.9 * length)
+        off = np.hypot(*(ball - points[k + 1]).T)
+        out.append(
+            Jump(
+                length=length,
+                rise=float(t[there[0]]) if there.size else float('nan'),
+                overshoot=max(0.0, float(along.max()) - length),
+                end_error=float(np.median(off[t >= LAST - END])),
+            )
+        )
+    return out
+
+
+def hold_errors(run: RigRun, place: Callable[[float], Array]) -> Array:
+    """Return the distances from the set point of a hold from 5 s on [m]."""
+    t = run.fine_times
+    goals = np.array([place(s) for s in t])
+    return np.asarray(np.hypot(*(run.ball - goals).T)[t >= SETTLED])
