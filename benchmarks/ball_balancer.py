@@ -58,7 +58,10 @@ def rows() -> Iterator[Row]:
     """Yield the figures."""
     file = rig_file()
     rig, dead_time = RigModel.of(file), file.servo.dead_time
-    fastest = {80: fastest_move(rig, 0.08, dead_time).rise, 57: fastest_move(rig, 0.04, dead_time).rise}
+    fastest = {
+        80: fastest_move(rig, 0.08, dead_time).rise,
+        57: fastest_move(rig, 0.04, dead_time).rise,
+    }
     for length, rise in fastest.items():
         yield Row(name=f'time-optimal 90 % of {length} mm', value=rise, unit='s')
     for name in LAWS:

@@ -54,6 +54,11 @@ class SystemPlugin:
         frames of its bodies.
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
+    step_laws
+        ``(scenario) -> dict`` by name of functions that return a
+        :class:`rolling_controller.step_law.StepLaw`: what `rolling export` writes.
+    identification
+        Module with ``identify(log, scenario) -> Identified``, for `rolling identify`.
     planner
         :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
         planner node alike; None stands for collocation.
@@ -79,6 +84,8 @@ class SystemPlugin:
     scenario: Any = None
     robot_view: Any = None
     law: Any = None
+    step_laws: Any = None
+    identification: Any = None
     planner: Any = None
     arrays: Any = None
     report: Any = None

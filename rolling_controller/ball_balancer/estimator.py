@@ -99,9 +99,7 @@ class Estimate:
     followed: ca.SX
 
 
-def estimate(
-    rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX
-) -> Estimate:
+def estimate(rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX) -> Estimate:
     """
     Return the estimate after a frame.
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
-from rolling_controller.ball_balancer.estimator import estimate, Estimate
+from rolling_controller.ball_balancer.estimator import estimate
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_controller.ball_balancer.step_law import StepLaw
+from rolling_controller.step_law import StepLaw
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.faults import check
 from scipy.linalg import solve_discrete_are
 
 Array = NDArray[np.float64]
@@ -23,7 +28,13 @@ TILT = 100.0  # counts of command
 NEAR = 0.08  # m from its goal within which a PID integrates
 CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
 FASTEST = 0.25  # m/s that the outer loop of a PID asks for
+FARTHEST = 10.0  # m: what is measured beyond is no ball
 AXES = ('x', 'y')
+TEXTS = {
+    'pid': 'cascaded PID: place to rate, rate to tilt',
+    'lqr': 'linear quadratic regulator on a Kalman filter with delay',
+    'estimator': 'Kalman filter with delay',
+}
 
 
 def lqr_law(rig: RigModel) -> StepLaw:
@@ -36,7 +47,8 @@ def lqr_law(rig: RigModel) -> StepLaw:
     wanted = -e.offset - k_ball * (m.ball - goal) - k_rate * m.ball_rate
     wanted -= k_tilt * (m.tilt + e.offset)
     command = commanded(rig, wanted, e.followed)
-    return _law('lqr', rig, layout, z, (measurement, seen, goal), e, command)
+    after = estimator.next_state(e, z, command)
+    return _law('lqr', rig, layout, z, (measurement, seen, goal), after, command)
 
 
 def lqr_gain(rig: RigModel) -> Array:
@@ -67,7 +79,9 @@ def pid_law(rig: RigModel) -> StepLaw:
     followed = ca.if_else(followed < 0.5 / estimator.PATIENCE, 0.0, followed)
     share = 1 - float(np.exp(-2 * np.pi * CUTOFF * T))
     difference = ca.if_else(was > 0, (measurement - z['place']) / T, 0.0)
-    rate = ca.if_else(blind, z['place_rate'], z['place_rate'] + share * (difference - z['place_rate']))
+    rate = ca.if_else(
+        blind, z['place_rate'], z['place_rate'] + share * (difference - z['place_rate'])
+    )
     place = ca.if_else(blind, z['place'] + T * rate, measurement)
     k_ball, k_rate, k_integral = pid_gain(rig)
     error = goal - place
@@ -80,7 +94,7 @@ def pid_law(rig: RigModel) -> StepLaw:
     integral = ca.if_else(followed > 0, limited(integral, ca.SX(most)), 0.0)
     command = commanded(rig, wanted, followed)
     after = {'place': place, 'place_rate': rate, 'integral': integral, 'followed': followed}
-    return _step_law('pid', rig, layout, z, (measurement, seen, goal), after, command)
+    return _law('pid', rig, layout, z, (measurement, seen, goal), after, command)
 
 
 def pid_gain(rig: RigModel) -> Array:
@@ -90,7 +104,39 @@ def pid_gain(rig: RigModel) -> Array:
     return _riccati(rig, A, B, PID_SCALES)
 
 
+def estimator_alone(rig: RigModel) -> StepLaw:
+    """Return the Kalman filter with delay; in the place of a set point it takes the command."""
+    layout = estimator.layout(rig)
+    z, measurement, seen, command = _symbols(layout)
+    e = estimate(rig, z, measurement, seen)
+    after = estimator.next_state(e, z, command)
+    law = _law('estimator', rig, layout, z, (measurement, seen, command), after, e.offset)
+    parts = (('ball', 'm'), ('ball_rate', 'm/s'), ('offset', 'counts'))
+    entries = tuple(entry for n, unit in parts for entry in _pair(n, unit).entries)
+    known = ca.vertcat(e.then.ball, e.then.ball_rate, e.offset)
+    state = ca.vertcat(*z.values())
+    function = ca.Function(
+        'estimator',
+        [state, measurement, seen, command],
+        [ca.vertcat(*(after[entry.name] for entry in layout.entries)), known],
+    )
+    return replace(
+        law,
+        set_point=_pair('command', 'counts'),
+        output=Layout(entries),
+        function=function,
+        limits=(FARTHEST, 4 * rig.reach),
+    )
+
+
 LAWS: Mapping[str, Callable[[RigModel], StepLaw]] = {'pid': pid_law, 'lqr': lqr_law}
+EXPORTED: Mapping[str, Callable[[RigModel], StepLaw]] = {**LAWS, 'estimator': estimator_alone}
+
+
+def laws_of(scenario: Scenario) -> dict[str, Callable[[], StepLaw]]:
+    """Return what can be exported for the rig of a scenario, by name."""
+    rig = RigModel.of(check(BallBalancerFile, scenario.raw, ''))
+    return {name: partial(make, rig) for name, make in EXPORTED.items()}
 
 
 def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:
@@ -126,23 +172,23 @@ def _law(
     layout: Layout,
     z: dict[str, ca.SX],
     inputs: tuple[ca.SX, ca.SX, ca.SX],
-    e: Estimate,
-    command: ca.SX,
-) -> StepLaw:
-    """Return a law whose state is that of the estimator."""
-    return _step_law(name, rig, layout, z, inputs, estimator.next_state(e, z, command), command)
-
-
-def _step_law(
-    name: str,
-    rig: RigModel,
-    layout: Layout,
-    z: dict[str, ca.SX],
-    inputs: tuple[ca.SX, ca.SX, ca.SX],
     after: dict[str, ca.SX],
     command: ca.SX,
 ) -> StepLaw:
     state = ca.vertcat(*z.values())
     moved = ca.vertcat(*(after[e.name] for e in layout.entries))
-    function = ca.Function(name, [state, *inputs], [moved, command])
-    return StepLaw(name=name, period=rig.period, state=layout, function=function)
+    return StepLaw(
+        name=name,
+        text=TEXTS[name],
+        period=rig.period,
+        state=layout,
+        measurement=_pair('place', 'm'),
+        set_point=_pair('goal', 'm'),
+        output=_pair('tilt', 'counts'),
+        function=ca.Function(name, [state, *inputs], [moved, command]),
+        limits=(FARTHEST, FARTHEST),
+    )
+
+
+def _pair(name: str, unit: str) -> Layout:
+    return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))

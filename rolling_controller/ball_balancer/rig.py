@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.ball_balancer.step_law import StepLaw
+from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.simulation import Stepper
 
@@ -97,9 +97,7 @@ def run_rig(
         goal = np.asarray(set_point(shot + camera.delay), dtype=float)
         tilt = running.step(place, goal)
         rows.append((shot, goal, place, tilt))
-        pending.append(
-            (shot + camera.delay + file.servo.dead_time, file.command(system, p, tilt))
-        )
+        pending.append((shot + camera.delay + file.servo.dead_time, file.command(system, p, tilt)))
         if state.ended is not None:
             break
     times, goals, measured, commands = zip(*rows, strict=True)

@@ -48,6 +48,7 @@ NAMES = (
     'record',
     'replay',
     'reproduce',
+    'export',
     'controllability',
     'calibrate',
     'completion',

@@ -7,5 +7,6 @@ PLUGIN = SystemPlugin(
     protocol=1,
     scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
+    step_laws='rolling_controller.ball_balancer.laws:laws_of',
     example='ball_balancer',
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-import math
 
 import casadi as ca
 import numpy as np
@@ -18,33 +17,43 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepLaw:
     """
-    A law that is evaluated once a frame.
+    A law, or an estimator, that is evaluated once a period.
 
     Attributes
     ----------
     name
-        Of the law.
+        Of the law, a name in C.
+    text
+        What it is, in a sentence.
     period
-        Time between two frames [s].
+        Time between two steps [s].
     state
         Layout of its state z, all zero at the start.
+    measurement, set_point, output
+        Layouts of what it takes and gives; ``set_point`` is the command sent for an estimator.
     function
-        ``(z, measurement, seen, set_point) -> (z, command)``: places in m, ``seen`` 1 or 0,
-        commands in whole counts.
+        ``(z, measurement, seen, set_point) -> (z, output)``; ``seen`` is 1 or 0.
+    limits
+        Magnitude beyond which a measurement, and a set point, counts as none.
 
     """
 
     name: str
+    text: str
     period: float
     state: Layout
+    measurement: Layout
+    set_point: Layout
+    output: Layout
     function: ca.Function
+    limits: tuple[float, float]
 
     @cached_property
     def joined(self) -> ca.Function:
-        """The function with state and command as one output."""
+        """The function with state and output as one vector."""
         symbols = [ca.SX.sym(f'i{k}', self.function.numel_in(k)) for k in range(4)]
         both = ca.vertcat(*self.function(*symbols))
-        return ca.Function(self.function.name(), symbols, [ca.densify(both)])
+        return ca.Function(self.name, symbols, [ca.densify(both)])
 
     def start(self) -> RunningLaw:
         """Return the law at its start."""
@@ -69,27 +78,24 @@ class RunningLaw:
 
     def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
         """
-        Return the command after a frame.
+        Return the output after a measurement.
 
         Parameters
         ----------
         measurement
-            Place of the ball (2) [m]; not finite where it is not seen.
+            What was measured; not finite, or beyond its limit, where there is nothing.
         set_point
-            Where it should be (2) [m]; one that is not finite counts as the middle.
-
-        Returns
-        -------
-        NDArray
-            Counts that pull the ball along x and y, shape (2,).
+            Where to go; one that is not finite, or beyond its limit, counts as zero.
 
         """
         z, y, seen, r = self._function.inputs
-        place, goal = np.asarray(measurement, dtype=float), np.asarray(set_point, dtype=float)
-        found = math.isfinite(place[0]) and math.isfinite(place[1])
-        z[:], seen[0] = self.z, float(found)
-        y[:] = place if found else 0.0
-        r[:] = goal if math.isfinite(goal[0]) and math.isfinite(goal[1]) else 0.0
+        good, there = (
+            bool(np.all(np.abs(given) < limit))  # false for what is not a number
+            for given, limit in zip((measurement, set_point), self.law.limits, strict=True)
+        )
+        z[:], seen[0] = self.z, float(good)
+        y[:] = measurement if good else 0.0
+        r[:] = set_point if there else 0.0
         self._function.evaluate()
         self.z[:] = self._function.output[: self.z.size]
         return self._function.output[self.z.size :].copy()

@@ -1,0 +1,1 @@
+"""Laws in discrete time as source text of other languages."""

@@ -1,0 +1,227 @@
+"""
+A law in discrete time as C99: one header and one source, without libraries or allocation.
+
+The function of the law is a straight line of scalar operations; each becomes one line of C in the
+same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
+(``-ffp-contract=off`` where the processor can fuse a product and a sum).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import casadi as ca
+from rolling_controller.step_law import StepLaw
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.text import quoted
+
+UNARY = {
+    ca.OP_ASSIGN: '{0}',
+    ca.OP_NEG: '-{0}',
+    ca.OP_SQ: '{0} * {0}',
+    ca.OP_TWICE: '2 * {0}',
+    ca.OP_FABS: '{0} < 0 ? -{0} : {0}',
+    ca.OP_FLOOR: 'floor_of({0})',
+    ca.OP_NOT: '{0} == 0',
+}
+BINARY = {
+    ca.OP_ADD: '{0} + {1}',
+    ca.OP_SUB: '{0} - {1}',
+    ca.OP_MUL: '{0} * {1}',
+    ca.OP_LT: '{0} < {1}',
+    ca.OP_LE: '{0} <= {1}',
+    ca.OP_EQ: '{0} == {1}',
+    ca.OP_NE: '{0} != {1}',
+    ca.OP_AND: '{0} != 0 && {1} != 0',
+    ca.OP_OR: '{0} != 0 || {1} != 0',
+    ca.OP_FMIN: '{0} < {1} ? {0} : {1}',
+    ca.OP_FMAX: '{0} > {1} ? {0} : {1}',
+    ca.OP_IF_ELSE_ZERO: '{0} != 0 ? {1} : 0',
+}
+
+
+@dataclass(frozen=True)
+class CSource:
+    """
+    A law as C.
+
+    Attributes
+    ----------
+    name
+        Of its files, ``name.h`` and ``name.c``, and before the names in them.
+    header, source
+        Their texts.
+    operations
+        Arithmetic operations and comparisons of a step: the same at every one.
+    work
+        Numbers that a step keeps on the stack.
+    state
+        Numbers in the state.
+
+    """
+
+    name: str
+    header: str
+    source: str
+    operations: int
+    work: int
+    state: int
+
+
+def as_c(law: StepLaw) -> CSource:
+    """
+    Return a law as C.
+
+    Raises
+    ------
+    ParameterError
+        The law needs a library, or divides by what may vanish.
+
+    """
+    function = law.joined
+    lines = list(_lines(law, function))
+    moves = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_ASSIGN)
+    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
+    operations = sum(op not in moves for op in ids)
+    return CSource(
+        law.name,
+        _header(law),
+        _source(law, lines, function.sz_w()),
+        operations,
+        function.sz_w(),
+        law.state.size,
+    )
+
+
+def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
+    """Yield one line for each operation."""
+    read = [[f'was.{n}' for n in law.state.names]]
+    read += [[f'place[{k}]' for k in range(law.measurement.size)], ['seen']]
+    read += [[f'goal[{k}]' for k in range(law.set_point.size)]]
+    written = [f'state->{n}' for n in law.state.names]
+    written += [f'output[{k}]' for k in range(law.output.size)]
+    constants: dict[int, float] = {}
+    for k in range(f.n_instructions()):
+        op, into, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
+        if op == ca.OP_INPUT:
+            yield f'  w[{into[0]}] = {read[of[0]][of[1]]};'
+        elif op == ca.OP_OUTPUT:
+            yield f'  {written[into[1]]} = w[{of[0]}];'
+            continue
+        elif op == ca.OP_CONST:
+            yield f'  w[{into[0]}] = {_number(f.instruction_constant(k))};'
+            constants[into[0]] = f.instruction_constant(k)
+            continue
+        elif op == ca.OP_DIV:
+            if not constants.get(of[1]):
+                raise ParameterError(f'law {quoted(law.name)} divides by what may vanish')
+            yield f'  w[{into[0]}] = w[{of[0]}] / w[{of[1]}];'
+        elif op in UNARY:
+            yield f'  w[{into[0]}] = {UNARY[op].format(f"w[{of[0]}]")};'
+        elif op in BINARY:
+            yield f'  w[{into[0]}] = {BINARY[op].format(*(f"w[{j}]" for j in of))};'
+        else:
+            raise ParameterError(
+                f'law {quoted(law.name)} has an operation that C has only in a library '
+                f'(number {op} of CasADi)'
+            )
+        constants.pop(into[0], None)
+
+
+def _number(value: float) -> str:
+    """Return a constant exactly."""
+    return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
+
+
+def _header(law: StepLaw) -> str:
+    name, upper = law.name, law.name.upper()
+    fields = '\n'.join(
+        f'  {upper}_REAL {component}; /* {entry.unit or "1"} */'
+        for entry in law.state.entries
+        for component in entry.components
+    )
+    return f"""\
+/* {law.text}; a step every {law.period:.9g} s */
+#ifndef {upper}_H
+#define {upper}_H
+
+#ifndef {upper}_REAL
+#define {upper}_REAL double
+#endif
+
+typedef struct {{
+{fields}
+}} {name}_state;
+
+/* Puts the state at its start. */
+void {name}_start({name}_state *state);
+
+/*
+ * One step. measurement: {_listed(law.measurement)};
+ * what is not a number, or beyond {law.limits[0]:g}, counts as not seen.
+ * set_point: {_listed(law.set_point)}; beyond {law.limits[1]:g} it counts as zero.
+ * output: {_listed(law.output)}.
+ */
+void {name}_step({name}_state *state, const {upper}_REAL *measurement,
+                 const {upper}_REAL *set_point, {upper}_REAL *output);
+
+#endif
+"""
+
+
+def _listed(layout: Layout) -> str:
+    return ', '.join(f'{c} [{e.unit}]' for e in layout.entries for c in e.components)
+
+
+def _source(law: StepLaw, lines: list[str], work: int) -> str:
+    name, n, m = law.name, law.measurement.size, law.set_point.size
+    reset = '\n'.join(f'  state->{c} = 0;' for c in law.state.names)
+    body = '\n'.join(lines)
+    floor = """
+static REAL floor_of(REAL value) {
+  REAL whole;
+  if (!(value < 1e9 && value > -1e9)) {
+    return value;
+  }
+  whole = (REAL)(long)value;
+  return whole > value ? whole - 1 : whole;
+}
+"""
+    return f"""\
+#include "{name}.h"
+
+#define REAL {name.upper()}_REAL
+{floor if 'floor_of' in body else ''}
+/* Whether all values are numbers within a limit. */
+static int within(const REAL *values, int count, REAL limit) {{
+  int k;
+  for (k = 0; k < count; ++k) {{
+    if (!(values[k] < limit && values[k] > -limit)) {{
+      return 0;
+    }}
+  }}
+  return 1;
+}}
+
+void {name}_start({name}_state *state) {{
+{reset}
+}}
+
+void {name}_step({name}_state *state, const REAL *measurement, const REAL *set_point,
+                 REAL *output) {{
+  REAL w[{work}], place[{n}], goal[{m}];
+  const {name}_state was = *state;
+  const REAL seen = within(measurement, {n}, (REAL){law.limits[0]:.9g}) ? 1 : 0;
+  const int there = within(set_point, {m}, (REAL){law.limits[1]:.9g});
+  int k;
+  for (k = 0; k < {n}; ++k) {{
+    place[k] = seen != 0 ? measurement[k] : 0;
+  }}
+  for (k = 0; k < {m}; ++k) {{
+    goal[k] = there ? set_point[k] : 0;
+  }}
+{body}
+}}
+"""

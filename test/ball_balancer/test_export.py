@@ -1,0 +1,210 @@
+"""Laws as C: the same bits as the law here, beside a law that knows nothing of CasADi."""
+
+import shutil
+import subprocess
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_controller.ball_balancer.laws import EXPORTED, LAWS, LQR_SCALES, TILT
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.export.c import as_c
+from rolling_controller.step_law import StepLaw
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario.faults import check
+from scipy.linalg import expm, solve_discrete_are
+
+COMPILER = shutil.which('gcc')
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason='there is no gcc here')
+WARNINGS = ['-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-ffp-contract=off']
+SANITIZED = ['-fsanitize=undefined,address,float-divide-by-zero', '-fno-sanitize-recover=all']
+FRAMES = round(60 * 29.7)
+MAIN = """
+#include <stdio.h>
+#include "LAW.h"
+int main(void) {
+  LAW_state state;
+  LAW_REAL_ in[4], out[N];
+  double row[4];
+  int k;
+  LAW_start(&state);
+  while (fread(row, sizeof(double), 4, stdin) == 4) {
+    for (k = 0; k < 4; ++k) in[k] = (LAW_REAL_)row[k];
+    LAW_step(&state, in, in + 2, out);
+    for (k = 0; k < N; ++k) {
+      double wide = (double)out[k];
+      fwrite(&wide, sizeof(double), 1, stdout);
+    }
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope='module')
+def rig():
+    return RigModel.of(check(BallBalancerFile, load_scenario('ball_balancer').raw, ''))
+
+
+@pytest.fixture(scope='module')
+def inputs():
+    """A minute of a ball that wanders, with lost frames, values that are none, and set points."""
+    rng = np.random.default_rng(5)
+    t = np.arange(FRAMES) / 29.7
+    rows = np.column_stack(
+        [0.05 * np.sin(2 * t), 0.04 * np.cos(3 * t), 0.04 * np.sign(np.sin(t)), 0 * t]
+    )
+    rows[:, :2] += 4e-5 * rng.normal(size=(FRAMES, 2))
+    rows[rng.random(FRAMES) < 0.05, 0] = np.nan
+    rows[600:640, 1] = np.inf  # lost for longer than the law is patient
+    rows[900, 0], rows[901, 1], rows[902, 3] = 1e300, -11.0, np.nan
+    return rows
+
+
+def stepped(law, inputs):
+    running = law.start()
+    return np.array([running.step(row[:2], row[2:]) for row in inputs])
+
+
+def run_c(source, inputs, folder, *options, real='double'):
+    (folder / f'{source.name}.h').write_text(source.header)
+    (folder / f'{source.name}.c').write_text(source.source)
+    outputs = 2 if source.name in LAWS else 6
+    main = (
+        MAIN.replace('LAW_REAL_', real).replace('LAW', source.name).replace('[N]', f'[{outputs}]')
+    )
+    (folder / 'main.c').write_text(main.replace('< N;', f'< {outputs};'))
+    define = f'-D{source.name.upper()}_REAL={real}'
+    command = [COMPILER, *WARNINGS, *options, define, f'{source.name}.c', 'main.c', '-o', 'law']
+    subprocess.run(command, cwd=folder, check=True)
+    done = subprocess.run(
+        [folder / 'law'], input=inputs.tobytes(), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return np.frombuffer(done.stdout).reshape(-1, outputs)
+
+
+@needs_compiler
+@pytest.mark.parametrize('name', EXPORTED)
+def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
+    law = EXPORTED[name](rig)
+    source = as_c(law)
+    expected = stepped(law, inputs)
+    for k, options in enumerate((SANITIZED, ['-O2'])):
+        (tmp_path / str(k)).mkdir()
+        found = run_c(source, inputs, tmp_path / str(k), *options)
+        assert np.isfinite(found).all()
+        assert np.array_equal(found.view(np.uint64), expected.view(np.uint64))
+    if name in LAWS:
+        assert (found[611:640] == 0).all(), 'level while the ball is lost'
+        assert abs(found).max() <= rig.reach
+        assert abs(found[:600]).max() > 20
+
+
+@needs_compiler
+def test_the_estimator_in_float_keeps_to_what_is_stated(rig, inputs, tmp_path):
+    """Less than 0.1 mm while the ball is seen, as stated in docs/ball_balancer.md."""
+    law, driven = EXPORTED['estimator'](rig), inputs * [1, 1, 2500, 2500]
+    expected = stepped(law, driven)
+    found = run_c(as_c(law), driven, tmp_path, '-O2', real='float')
+    off = np.delete(abs(found - expected), np.s_[600:640], axis=0).max(axis=0)
+    assert off[:2].max() < 1e-4, 'place [m]'
+    assert off[2:4].max() < 3e-3, 'rate [m/s]'
+    assert off[4:].max() < 1.5, 'offset [counts]'
+
+
+class Oracle:
+    """The regulator with its filter in matrices, by the book, one axis at a time."""
+
+    def __init__(self, rig):
+        self.rig, T, g = rig, rig.period, rig.gain
+        A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
+        kick = np.array([[T**2 / 2], [T], [0]])
+        Q = kick @ kick.T * 0.15**2 / T
+        Q[2, 2] = 40.0**2 * T
+        C = np.array([[1.0, 0, 0]])
+        P = np.eye(3)
+        for _ in range(2000):  # the filter's own recursion, until it stands still
+            K = P @ C.T / (C @ P @ C.T + rig.noise**2)
+            P = A @ (P - K @ C @ P) @ A.T + Q
+        self.K = K[:, 0]
+        lag = np.sqrt(TILT / rig.acceleration)
+        F = np.array([[0, 1, 0, 0], [0, 0, g, 0], [0, 0, -1 / lag, 1 / lag], [0, 0, 0, 0]])
+        E = expm(F * T)
+        A, B = E[:3, :3], E[:3, 3:]
+        P = solve_discrete_are(A, B, np.diag(1 / np.square(LQR_SCALES)), [[1 / TILT**2]])
+        self.gain = np.linalg.solve([[1 / TILT**2]] + B.T @ P @ B, B.T @ P @ A)[0]
+        self.servo, self.ball, self.sent = np.zeros(2), np.zeros(3), [0.0, 0.0, 0.0]
+        self.followed = 0
+
+    def flow(self, servo, ball, command, duration):
+        r = self.rig
+        n = int(np.ceil(duration / 5e-3))
+        h = duration / n
+        for _ in range(n):
+            angle, rate = servo
+            way = command - angle - rate * abs(rate) / 2 / r.acceleration - rate / r.stiffness
+            inner = 4 * r.stiffness
+            a = np.clip(
+                inner * r.stiffness * way, inner * (-r.speed - rate), inner * (r.speed - rate)
+            )
+            rate = rate + h * np.clip(a, -r.acceleration, r.acceleration)
+            new = angle + h * rate
+            pull = r.gain * ((angle + new) / 2 + ball[2])
+            ball = ball + np.array([h * ball[1] + h * h / 2 * pull, h * pull, 0])
+            servo = np.array([new, rate])
+        return servo, ball
+
+    def step(self, y, seen, goal):
+        T, rest = self.rig.period, self.rig.latency - self.rig.period
+        servo, ball = self.servo, self.ball
+        for command, duration in ((self.sent[2], rest), (self.sent[1], T - rest)):
+            servo, ball = self.flow(servo, ball, command, duration)
+        if seen and self.followed:
+            ball = ball + self.K * (y - ball[0])
+        elif seen:
+            ball = np.array([y, 0.0, ball[2]])
+        self.followed = 10 if seen else max(0, self.followed - 1)
+        if not self.followed:
+            ball[1] = 0.0
+        self.servo, self.ball = servo, ball
+        for command, duration in ((self.sent[1], rest), (self.sent[0], T)):
+            servo, ball = self.flow(servo, ball, command, duration)
+        k = self.gain
+        wanted = -ball[2] - k @ [ball[0] - goal, ball[1], servo[0] + ball[2]]
+        command = np.floor(np.clip(wanted, -self.rig.reach, self.rig.reach) + 0.5)
+        command = command if self.followed else 0.0
+        self.sent = [command, *self.sent[:2]]
+        return command
+
+
+def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
+    axes = [Oracle(rig), Oracle(rig)]
+    expected = []
+    for row in inputs:
+        seen = bool((abs(row[:2]) < 10).all())
+        goal = row[2:] if (abs(row[2:]) < 10).all() else np.zeros(2)
+        expected.append([axis.step(row[k], seen, goal[k]) for k, axis in enumerate(axes)])
+    assert np.array_equal(stepped(LAWS['lqr'](rig), inputs), expected)
+
+
+def test_a_law_that_needs_a_library_is_refused():
+    one = Layout((Entry('v', ('v',), 'm'),))
+    z, y, seen, r = (ca.SX.sym(n) for n in ('z', 'y', 'seen', 'r'))
+    for output, text in ((ca.sin(y), 'in a library'), (y / r, 'divides by what may vanish')):
+        law = StepLaw(
+            name='bad',
+            text='',
+            period=0.01,
+            state=one,
+            measurement=one,
+            set_point=one,
+            output=one,
+            function=ca.Function('bad', [z, y, seen, r], [z, output]),
+            limits=(1.0, 1.0),
+        )
+        with pytest.raises(ParameterError, match=text):
+            as_c(law)
