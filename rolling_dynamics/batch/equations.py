@@ -25,6 +25,8 @@ class Equations(NamedTuple):
         Names of the guards.
     charts
         How many of the guards, the last ones, are those of charts.
+    view
+        The system as it is in the mode.
 
     """
 
@@ -33,6 +35,7 @@ class Equations(NamedTuple):
     guards: ca.Function
     names: tuple[str, ...]
     charts: int
+    view: RollingSystem
 
     @property
     def functions(self) -> tuple[ca.Function, ca.Function, ca.Function]:
@@ -51,4 +54,5 @@ def equations(system: RollingSystem, mode: str) -> Equations:
         guards=joined('guards', system, [] if watched.function is None else [watched.function]),
         names=watched.names,
         charts=len(chart_guards(system)),
+        view=in_mode(system, mode),
     )

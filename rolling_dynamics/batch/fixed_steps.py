@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from rolling_dynamics.batch.kernels import Kernel
-from rolling_dynamics.batch.lanes import Array, Index, Lanes
+from rolling_dynamics.batch.lanes import Array, Index, Lanes, NOT_FINITE
 
 HALVINGS = 50  # of a step in which an event is sought
-NOT_FINITE = -1  # in the place of a guard
 
 
 class FixedSteps:
@@ -17,9 +16,14 @@ class FixedSteps:
         """Take steps of at most so long [s]; what is to go is divided evenly."""
         self._kernel, self._max_step = kernel, max_step
 
-    def advance(self, lanes: Lanes) -> tuple[Index, Index]:
+    def advance(self, lanes: Lanes, index: Index) -> tuple[Index, Index]:
         """
-        Carry lanes to their goals, or to the first event of each.
+        Carry some lanes to their goals, or to the first event of each.
+
+        Parameters
+        ----------
+        lanes, index
+            Lanes, and which of them.
 
         Returns
         -------
@@ -28,7 +32,8 @@ class FixedSteps:
             state is not finite any more. They stand at the event, or at the last finite state.
 
         """
-        todo = (lanes.stop == 0) & (lanes.t < lanes.goal)
+        todo = np.zeros(lanes.size, bool)
+        todo[index] = True
         left = np.where(todo, lanes.goal - lanes.t, 0.0)
         steps = np.ceil(left / self._max_step * (1 - 1e-12)).astype(np.int64)
         h = left / np.maximum(steps, 1)

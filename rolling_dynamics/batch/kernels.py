@@ -10,6 +10,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.batch.adaptive_source import adaptive_source
+from rolling_dynamics.batch.attempt import Attempt
 from rolling_dynamics.batch.equations import Equations
 from rolling_dynamics.batch.lanes import Array, Lanes
 from rolling_dynamics.batch.mapped import MappedKernel
@@ -51,6 +53,32 @@ class Kernel(Protocol):
         """
         ...
 
+    def dop853(
+        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
+    ) -> Attempt:
+        """
+        Try a step of the Dormand-Prince method of order 8.
+
+        Parameters
+        ----------
+        lanes
+            As many as a multiple of ``width``.
+        rate
+            Rates of their states.
+        h
+            Length of the step of each lane [s].
+        asked
+            Which lanes it is asked of.
+        tolerance
+            Relative and absolute.
+
+        """
+        ...
+
+    def rates(self, lanes: Lanes) -> Array:
+        """Return the rates of the states."""
+        ...
+
     def guards(self, lanes: Lanes) -> Array:
         """Return the guards, a row for each."""
         ...
@@ -67,32 +95,57 @@ class VectorKernel:
         self._real = np.dtype(real if real == 'double' else 'float32')
         self._count = np.dtype(np.int64 if real == 'double' else np.int32)
         self._guards = len(equations.names)
-        library = ctypes.CDLL(file)
-        self._rk4, self._watch = library.rk4, library.watch
-        self._rk4.argtypes = [ctypes.c_long] * 2 + [ctypes.c_void_p] * 8
-        self._watch.argtypes = [ctypes.c_long] * 3 + [ctypes.c_void_p] * 5
-        self._rk4.restype = self._watch.restype = None
+        self._library = ctypes.CDLL(file)
 
     def rk4(self, lanes: Lanes, h: Array, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """See :class:`Kernel`."""
         counts, taken = steps.astype(self._count), np.zeros(lanes.size, self._count)
         given = (lanes.t.astype(self._real), h.astype(self._real), lanes.levels, counts, taken)
-        self._rk4(lanes.size, _stride(lanes), *map(_address, (lanes.x, lanes.u, lanes.p, *given)))
+        self._call('rk4', lanes, lanes.x, lanes.u, lanes.p, *given)
         return taken.astype(np.int64)
+
+    def dop853(
+        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
+    ) -> Attempt:
+        """See :class:`Kernel`."""
+        attempt = Attempt.empty(len(lanes.x), lanes.size)
+        given = (lanes.x, rate, lanes.u, lanes.slope, lanes.p, lanes.t, h, lanes.levels)
+        counts = asked.astype(self._count)
+        self._call('dop853', lanes, *given, counts, *tolerance, *attempt)
+        return attempt
+
+    def rates(self, lanes: Lanes) -> Array:
+        """See :class:`Kernel`."""
+        out = np.empty((len(lanes.x), lanes.size))
+        self._call('rates_at', lanes, lanes.x, lanes.u, lanes.p, lanes.t, out)
+        return out
 
     def guards(self, lanes: Lanes) -> Array:
         """See :class:`Kernel`."""
         out = np.empty((self._guards, lanes.size), self._real)
-        given = (lanes.x, lanes.u, lanes.p, lanes.t.astype(self._real), out)
-        self._watch(lanes.size, _stride(lanes), lanes.size, *map(_address, given))
+        clocks = lanes.t.astype(self._real)
+        self._call('watch', lanes, lanes.x, lanes.u, lanes.p, clocks, out)
         return out
 
+    def _call(self, name: str, lanes: Lanes, *given: Array | float) -> None:
+        """Call a function of the library; Python's lock is free meanwhile."""
+        getattr(self._library, name)(
+            ctypes.c_long(lanes.size),
+            ctypes.c_long(lanes.x.strides[0] // lanes.x.itemsize),
+            *(
+                ctypes.c_double(a)
+                if isinstance(a, float)
+                else ctypes.c_void_p(a.__array_interface__['data'][0])
+                for a in given
+            ),
+        )
 
-def kernel(equations: Equations, real: str) -> Kernel:
+
+def kernel(equations: Equations, real: str, method: str) -> Kernel:
     """Return the kernel of a mode: machine code where there is a compiler."""
     if compiles():
         try:
-            source = kernel_source(equations, real)
+            source = kernel_source(equations, real, method)
         except ParameterError as error:
             LOG.warning('a batch goes by CasADi: %s', error)
             return MappedKernel(equations)
@@ -102,7 +155,7 @@ def kernel(equations: Equations, real: str) -> Kernel:
     return MappedKernel(equations)
 
 
-def kernel_source(equations: Equations, real: str) -> str:
+def kernel_source(equations: Equations, real: str, method: str) -> str:
     """Return the C of a mode's steps."""
     sizes = {
         'NX': equations.dynamics.numel_in(0),
@@ -113,17 +166,14 @@ def kernel_source(equations: Equations, real: str) -> str:
     lines = [*vectors().preamble(real), *(f'#define {n} {size}' for n, size in sizes.items())]
     for function in equations.functions:
         lines += vector_source(function)
-    return '\n'.join(lines) + '\n' + _steps()
+    lines.append(_text('vectors.c'))
+    if method == 'DOP853':
+        lines += [*adaptive_source(), _text('adaptive.c')]
+    else:
+        lines.append(_text('fixed.c'))
+    return '\n'.join(lines)
 
 
 @cache
-def _steps() -> str:
-    return files(__package__).joinpath('kernel.c').read_text()
-
-
-def _stride(lanes: Lanes) -> int:
-    return lanes.x.strides[0] // lanes.x.itemsize
-
-
-def _address(array: Array) -> int:
-    return array.ctypes.data
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
+NOT_FINITE = -1  # in the place of a guard
 
 
 @dataclass(eq=False, kw_only=True)
@@ -21,10 +22,14 @@ class Lanes:
     ----------
     x, u, p, levels
         State, control, parameters, and what the guards fall through; a column for each lane.
+    slope
+        Rate of the control; no rows where controls are held.
     t, goal
         Clock, and time to go to [s]; double whatever the number type.
-    mode
-        Number of the mode.
+    mode, changes, changed
+        Number of the mode; how often it changed in one instant, and when that was.
+    h, rejected
+        Length of the next step [s], 0 where it is to be found; whether one was just refused.
     stop
         0 while the lane goes on; else the number of what stopped it.
 
@@ -32,25 +37,35 @@ class Lanes:
 
     x: Array
     u: Array
+    slope: Array
     p: Array
     levels: Array
     t: Array
     goal: Array
+    h: Array
+    rejected: Array
     mode: Array
+    changes: Array
+    changed: Array
     stop: Array
 
     @classmethod
-    def empty(cls, sizes: tuple[int, int, int, int], lanes: int, dtype: str) -> Lanes:
-        """Return columns of zeros, none of them going on; sizes are those of x, u, p, levels."""
-        x, u, p, levels = (np.zeros((n, lanes), dtype=dtype) for n in sizes)
+    def empty(cls, sizes: tuple[int, int, int, int, int], lanes: int, dtype: str) -> Lanes:
+        """Return columns of zeros that do not go on; sizes are of x, u, slope, p, levels."""
+        x, u, slope, p, levels = (np.zeros((n, lanes), dtype=dtype) for n in sizes)
         return cls(
             x=x,
             u=u,
+            slope=slope,
             p=p,
             levels=levels,
             t=np.zeros(lanes),
             goal=np.zeros(lanes),
+            h=np.zeros(lanes),
+            rejected=np.zeros(lanes, dtype=bool),
             mode=np.zeros(lanes, dtype=np.int16),
+            changes=np.zeros(lanes, dtype=np.int16),
+            changed=np.full(lanes, -np.inf),
             stop=np.ones(lanes, dtype=np.int16),
         )
 
@@ -71,3 +86,8 @@ class Lanes:
                 for f in fields(self)
             }
         )
+
+    def put(self, index: Index, others: Lanes, which: Index) -> None:
+        """Take over state, control, clock and step of some of other lanes."""
+        for name in ('x', 'u', 't', 'h', 'rejected'):
+            getattr(self, name)[..., index] = getattr(others, name)[..., which]

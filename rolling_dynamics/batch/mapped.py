@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.batch.attempt import Attempt
 from rolling_dynamics.batch.equations import Equations
 from rolling_dynamics.batch.lanes import Array, Lanes
+from rolling_dynamics.simulation.dormand_prince import INSTANTS, POWER, StepOutputs
+from rolling_dynamics.simulation.dormand_prince_step import step_function
 from rolling_dynamics.simulation.runge_kutta import runge_kutta
 
 
@@ -17,8 +22,9 @@ class MappedKernel:
     width = 1
 
     def __init__(self, equations: Equations) -> None:
-        """Build the step."""
-        self._watch = equations.guards
+        """Build the steps."""
+        self._watch, self._rates = equations.guards, equations.dynamics
+        self._equations = equations
         x, u, t, p = equations.dynamics.mx_in()
         h = ca.MX.sym('h')
         _, end = runge_kutta(equations.dynamics, x, u, t, h, p)
@@ -51,6 +57,38 @@ class MappedKernel:
         if self._mapped[1] != lanes:
             self._mapped = self._step.map(lanes), lanes
         return self._mapped[0]
+
+    @cached_property
+    def _adaptive(self) -> ca.Function:
+        e = self._equations
+        return step_function(e.view, e.dynamics, e.guards if e.names else None)
+
+    def dop853(
+        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
+    ) -> Attempt:
+        """See :class:`Kernel`."""
+        n, attempt = len(lanes.x), Attempt.empty(len(lanes.x), lanes.size)
+        k = np.flatnonzero(asked)
+        slope = lanes.slope if lanes.slope.size else np.zeros_like(lanes.u)
+        curved = np.zeros((len(lanes.u), INSTANTS.size * k.size))
+        out = np.array(
+            self._adaptive.map(k.size)(
+                np.vstack([lanes.x[:, k], rate[:, k]]),
+                *(lanes.u[:, k], slope[:, k], curved, lanes.t[None, k], h[None, k]),
+                *(lanes.p[:, k], np.tile(np.reshape(tolerance, (2, 1)), k.size)),
+                lanes.levels[: len(self._equations.names), k],
+            )
+        )
+        where = StepOutputs(n, len(self._equations.view.state.entries)).slices
+        both = out[where['state']]
+        attempt.x[:, k], attempt.rate[:, k] = both[:n], both[n:]
+        attempt.error[k], attempt.least[k] = out[where['error']], out[where['least']]
+        attempt.dense[:, :, k] = out[where['dense']].reshape(POWER, n, -1)
+        return attempt
+
+    def rates(self, lanes: Lanes) -> Array:
+        """See :class:`Kernel`."""
+        return np.array(self._rates.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p))
 
     def guards(self, lanes: Lanes) -> Array:
         """See :class:`Kernel`."""

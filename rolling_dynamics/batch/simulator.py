@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import math
@@ -10,19 +10,15 @@ import os
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.batch.equations import equations
-from rolling_dynamics.batch.fixed_steps import FixedSteps, NOT_FINITE
-from rolling_dynamics.batch.kernels import kernel
 from rolling_dynamics.batch.lanes import Array, Lanes
+from rolling_dynamics.batch.modes import ADAPTIVE, Modes, NOT_STARTED, Options
+from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
 
-NOISE = {'float64': 1e-12, 'float32': 1e-5}  # a guard that is zero to rounding has not fallen
-CHART = 0.1  # share of a chart's quality at the reset at which a lane ends
 LEAST = 256  # lanes that are worth a thread
 PARTS = 4  # for each thread
-NOT_STARTED, LOST = 'not_started', 'not_finite'
 Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
 
 
@@ -62,10 +58,13 @@ class BatchSimulator:
         size: int,
         dt: float,
         *,
-        max_step: float = 1e-3,
+        method: str = 'RK4',
+        max_step: float | None = None,
+        rtol: float = 1e-12,
+        atol: float = 1e-14,
         dtype: str = 'float64',
         mode: str | None = None,
-        ignore: Sequence[str] = (),
+        events: Mapping[str, str] | None = None,
         threads: int | None = None,
     ) -> None:
         """
@@ -79,14 +78,19 @@ class BatchSimulator:
             Number of lanes.
         dt
             Time [s] for which :meth:`step` holds a control, positive.
+        method
+            ``RK4``: steps of a fixed length; ``DOP853``: each lane's own, as in ``simulate``.
         max_step
-            Longest internal step [s]; ``dt`` is divided evenly.
+            Longest internal step [s]; 1 ms if None, or for DOP853 any. RK4 divides ``dt`` evenly.
+        rtol, atol
+            Relative and absolute tolerance of a step of DOP853.
         dtype
-            ``float64`` or ``float32``.
+            ``float64`` or, for RK4, ``float32``.
         mode
-            Mode of motion; the first if None.
-        ignore
-            Guards that are not watched.
+            Mode of motion at a reset; if None, the one that each state is in, for a system that
+            offers :class:`StartMode`, else the first.
+        events
+            Guard -> ``stop``, also where the system knows what follows it, or ``ignore``.
         threads
             How many share the work; None for one on each processor.
 
@@ -98,31 +102,31 @@ class BatchSimulator:
         """
         if not (isinstance(size, (int, np.integer)) and size > 0):
             raise ParameterError(f'size must be a positive number of lanes, got {size!r}')
-        for name, value in (('dt', dt), ('max_step', max_step)):
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f'{name} must be positive and finite [s], got {value!r}')
-        if dtype not in NOISE:
-            raise ParameterError(f'dtype must be one of {tuple(NOISE)}, got {dtype!r}')
+        if not (math.isfinite(dt) and dt > 0):
+            raise ParameterError(f'dt must be positive and finite [s], got {dt!r}')
         if threads is not None and threads < 1:
             raise ParameterError(f'threads must be at least 1, got {threads!r}')
-        mode = next(iter(system.modes)) if mode is None else mode
-        check_names([mode], list(system.modes), 'mode: none')
-        this = equations(system, mode)
-        check_names(ignore, list(this.names), 'ignore: no guard')
+        longest = {'RK4': 1e-3}.get(method, math.inf) if max_step is None else float(max_step)
+        check_names([] if mode is None else [mode], list(system.modes), 'mode: none')
+        options = Options(
+            method=method,
+            max_step=longest,
+            tolerance=(float(rtol), float(atol)),
+            dtype=dtype,
+            events=dict(events or {}),
+        )
         self.system, self.size, self.dt, self.mode = system, int(size), float(dt), mode
-        self._kernel = kernel(this, 'double' if dtype == 'float64' else 'float')
-        self._steps = FixedSteps(self._kernel, max_step)
-        self._names = (*this.names, '', NOT_STARTED, LOST)
+        self._modes = Modes(system, options)
+        self._first = 0 if mode is None else self._modes.names.index(mode)
+        self._kernel = self._modes.machine(self._first).kernel
         self._threads = threads or len(os.sched_getaffinity(0))
         several = self._threads > 1 and self.compiled  # CasADi keeps Python's lock
         self._pool = ThreadPoolExecutor(self._threads) if several else None
         padded = -(-self.size // self._kernel.width) * self._kernel.width
         layouts = (system.state, system.control, system.parameters)
         n, m, q = (layout.size for layout in layouts)
-        self._lanes = Lanes.empty((n, m, q, len(this.names)), padded, dtype)
-        self._lanes.levels[...] = -NOISE[dtype]
-        self._lanes.levels[[k for k, name in enumerate(this.names) if name in ignore]] = -np.inf
-        self._charts = slice(len(this.names) - this.charts, len(this.names))
+        sizes = (n, m, m if method == ADAPTIVE else 0, q, self._modes.most_guards)
+        self._lanes = Lanes.empty(sizes, padded, dtype)
         self._parts = self._divided(padded)
 
     def _divided(self, lanes: int) -> list[Lanes]:
@@ -168,10 +172,16 @@ class BatchSimulator:
         """
         What ended each lane, shape (size,): the name of a guard, empty while it goes on.
 
-        ``not_finite``: the state would not be finite any more; ``not_started``: never reset.
+        ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
+        ``chatters``: modes change without limit. With RK4 a mode of slipping stops a lane by its
+        name.
         """
-        names = np.array([*self._names[-3:], *self._names[:-3]])
-        return np.asarray(names[self._lanes.stop[: self.size]])
+        return np.asarray(np.array(self._modes.stops)[self._lanes.stop[: self.size]])
+
+    @property
+    def modes(self) -> NDArray[np.str_]:
+        """Mode of motion of each lane, shape (size,)."""
+        return np.asarray(np.array(self._modes.names)[self._lanes.mode[: self.size]])
 
     def reset(
         self,
@@ -206,7 +216,7 @@ class BatchSimulator:
                 f'mask takes {self.size} truth values, got {chosen.dtype} of shape {chosen.shape}'
             )
         where = np.flatnonzero(chosen)
-        fresh = (self._lanes.stop[where] == self._number(NOT_STARTED)).any()
+        fresh = (self._lanes.stop[where] == self._modes.stops.index(NOT_STARTED)).any()
         if fresh and (states is None or parameters is None):
             raise ParameterError('lanes that were never started need states and parameters')
         start = np.array(self._rows('times', times, None)[where], dtype=float)
@@ -217,9 +227,11 @@ class BatchSimulator:
             rows = self._rows('parameters', parameters, self.system.parameters.size)
             self._lanes.p[:, where] = rows[where].T
         self._lanes.t[where], self._lanes.stop[where] = start, 0
-        if self._charts.start != self._charts.stop:
-            quality = self._kernel.guards(self._lanes)[self._charts]
-            self._lanes.levels[self._charts, where] = CHART * quality[:, where]
+        self._modes.enter(self._lanes, where, self._first)
+        starts = offers(self.system, StartMode) if self.mode is None else None
+        if starts is not None:
+            for lane in where.tolist():
+                self._modes.start(self._lanes, lane, starts)
 
     def step(self, u: ArrayLike) -> None:
         """
@@ -232,8 +244,8 @@ class BatchSimulator:
 
         """
         self._hold(u)
-        self._set_goals()
-        self._everywhere(self._advance)
+        self._lanes.goal[...] = self._lanes.t + self.dt
+        self._everywhere(self._modes.advance)
 
     def rollout(self, controls: ArrayLike | Policy, steps: int) -> Rollout:
         """
@@ -270,19 +282,6 @@ class BatchSimulator:
 
     def _hold(self, u: ArrayLike) -> None:
         self._lanes.u[:, : self.size] = self._rows('u', u, self.system.control.size).T
-
-    def _set_goals(self) -> None:
-        lanes = self._lanes
-        lanes.goal[...] = lanes.t + self.dt
-
-    def _advance(self, lanes: Lanes) -> None:
-        index, guard = self._steps.advance(lanes)
-        if index.size:
-            first = 3  # numbers of guards come after those of `stopped`
-            lanes.stop[index] = np.where(guard == NOT_FINITE, self._number(LOST), guard + first)
-
-    def _number(self, name: str) -> int:
-        return self._names[-3:].index(name)
 
     def _everywhere(self, work: Callable[[Lanes], None]) -> None:
         if self._pool is None or len(self._parts) == 1:

@@ -1,14 +1,3 @@
-/* Steps of many lanes, a vector of them at a time. Before it stand the functions of a mode (dynamics,
-   project, guards), the sizes NX, NU, NP, NG, and the coefficients of the methods. */
-
-static inline V load(const casadi_real *a) { V v; memcpy(&v, a, sizeof v); return v; }
-static inline M load_mask(const lane_int *a) { M v; memcpy(&v, a, sizeof v); return v; }
-static inline void store(casadi_real *a, V v) { memcpy(a, &v, sizeof v); }
-static inline int any(M m) { lane_int r = 0; for (int k = 0; k < LANES; ++k) r |= m[k]; return r != 0; }
-
-static inline void load_all(V *v, const casadi_real *a, int n, long stride) {
-  for (int i = 0; i < n; ++i) v[i] = load(a + i * stride);
-}
 
 static void rk4_step(const V *x, const V *u, V t, V h, const V *p, V *y) {
   V k1[NX + 1], k2[NX + 1], k3[NX + 1], k4[NX + 1], z[NX + 1], s;
@@ -55,19 +44,5 @@ void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const ca
     }
     for (int i = 0; i < NX; ++i) store(x + i * stride + b, xs[i]);
     memcpy(taken + b, &done, sizeof done);
-  }
-}
-
-/* The guards at states and times. */
-void watch(long lanes, long stride, long out_stride, const casadi_real *x, const casadi_real *u,
-           const casadi_real *p, const casadi_real *t, casadi_real *out) {
-  for (long b = 0; b < lanes; b += LANES) {
-    V xs[NX + 1], us[NU + 1], ps[NP + 1], g[NG + 1];
-    load_all(xs, x + b, NX, stride);
-    load_all(us, u + b, NU, stride);
-    load_all(ps, p + b, NP, stride);
-    const V now = load(t + b);
-    guards(xs, us, &now, ps, g);
-    for (int i = 0; i < NG; ++i) store(out + i * out_stride + b, g[i]);
   }
 }

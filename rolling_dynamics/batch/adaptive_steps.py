@@ -1,0 +1,284 @@
+"""Lanes carried to their goals by steps of order 8, each of its own length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.batch.attempt import Attempt
+from rolling_dynamics.batch.kernels import Kernel
+from rolling_dynamics.batch.lanes import Array, Index, Lanes, NOT_FINITE
+from rolling_dynamics.simulation.compiled_solver import (
+    GREATEST_FACTOR,
+    LEAST_FACTOR,
+    SAFETY,
+    SHORTEST,
+)
+from rolling_dynamics.simulation.dormand_prince import (
+    GUARDED,
+    interpolation_weights,
+    sample_slopes,
+    SAMPLES,
+)
+
+HALVINGS = 120  # at most, of a part of a step in which an event is sought
+SECTIONS = 28  # of a part of a step in which the bottom of a guard is sought
+GOLDEN = (math.sqrt(5) - 1) / 2
+CROWDED = 0.7  # share of lanes that go on below which they are moved together
+WIDE = (0.0, math.inf)  # a tolerance that every step keeps
+Watcher = Callable[[Index, Lanes, Array, Attempt], None]
+
+
+class AdaptiveSteps:
+    """
+    The Dormand-Prince method of order 8, with the steps and events of ``simulate``.
+
+    What is worked out here is the same for each lane, whatever the others do: sums and roots, no
+    powers.
+    """
+
+    def __init__(
+        self, kernel: Kernel, tolerance: tuple[float, float], max_step: float = math.inf
+    ) -> None:
+        """Keep a relative and an absolute tolerance."""
+        self._kernel, self._tolerance, self._max_step = kernel, tolerance, max_step
+
+    def advance(
+        self, lanes: Lanes, index: Index, watcher: Watcher | None = None
+    ) -> tuple[Index, Index]:
+        """
+        Carry some lanes to their goals, or to the first event of each.
+
+        Parameters
+        ----------
+        lanes, index
+            Lanes, and which of them.
+        watcher
+            Called with each step that is kept: which lanes, as they stood before it, its lengths
+            and what came of it; lanes whose length is 0 took none.
+
+        Returns
+        -------
+        tuple
+            As of :meth:`FixedSteps.advance`.
+
+        """
+        events: list[tuple[Index, Index]] = []
+        while index.size:
+            index = self._crowd(lanes, index, watcher, events)
+        if not events:
+            return index, index
+        found, guards = (np.concatenate(part) for part in zip(*events, strict=True))
+        return found, guards
+
+    def _crowd(
+        self,
+        lanes: Lanes,
+        index: Index,
+        watcher: Watcher | None,
+        events: list[tuple[Index, Index]],
+    ) -> Index:
+        """Step lanes until some of them are done; return the others."""
+        crowd = _Crowd(self._kernel, lanes, index)
+        self._start_steps(crowd.lanes, crowd.rate, crowd.todo)
+        enough = CROWDED * index.size
+        while crowd.todo.any() and (crowd.todo.sum() >= enough or crowd.todo.all()):
+            self._step(crowd, watcher, events, look=False)
+        if crowd.held.any():  # all events of the crowd are sought at once
+            crowd.todo, others = crowd.held.copy(), crowd.todo
+            self._step(crowd, watcher, events, look=True)
+            crowd.todo |= others
+        lanes.put(index, crowd.lanes, np.arange(index.size))
+        return crowd.index[crowd.todo]
+
+    def _step(
+        self,
+        crowd: _Crowd,
+        watcher: Watcher | None,
+        events: list[tuple[Index, Index]],
+        *,
+        look: bool,
+    ) -> None:
+        """Try a step; lanes in which a guard may have fallen are held, or looked into."""
+        w, todo = crowd.lanes, crowd.todo
+        left = w.goal - w.t
+        last = w.h >= left * (1 - 1e-9)
+        taken = np.where(last, left, w.h)
+        tried = self._kernel.dop853(w, crowd.rate, taken, todo, self._tolerance)
+        kept = todo & (tried.error < 1)
+        guard = np.full(w.size, NOT_FINITE)
+        hit = kept & ~(tried.least > 0)
+        if look:
+            here = np.flatnonzero(hit)
+            if here.size:
+                guard[here] = self._events(w, crowd.rate, here, taken, tried)
+        else:
+            crowd.held |= hit
+            kept, todo = kept & ~hit, todo & ~hit
+        h = self._next(w.h, taken, tried.error, kept, last, w.rejected)
+        w.h[...] = np.where(todo, h, w.h)
+        lost = todo & ~kept & (taken <= 10 * np.spacing(w.t))
+        w.rejected[...] = np.where(todo, ~kept, w.rejected)
+        if watcher is not None and kept.any():
+            watcher(crowd.index, w, np.where(kept, taken, 0.0), tried)
+        w.t[...] = np.where(kept, np.where(last & (guard < 0), w.goal, w.t + taken), w.t)
+        w.x[...] = np.where(kept, tried.x, w.x)
+        if w.slope.size:
+            w.u[...] = np.where(kept, w.u + w.slope * taken, w.u)
+        crowd.rate = np.where(kept, tried.rate, crowd.rate)
+        over = lost | (guard >= 0)
+        ended = np.flatnonzero(over)
+        if ended.size:
+            events.append((crowd.index[ended], guard[ended]))
+        crowd.todo = todo & ~over & (w.t < w.goal)
+
+    def _next(
+        self, h: Array, taken: Array, error: Array, kept: Array, last: Array, rejected: Array
+    ) -> Array:
+        """Return the length of the next step, by the rules of ``CompiledSolver``."""
+        with np.errstate(all='ignore'):
+            factor = SAFETY / np.sqrt(np.sqrt(np.sqrt(error)))
+            again = taken * np.maximum(LEAST_FACTOR, np.where(np.isfinite(error), factor, 0.0))
+        grown = taken * np.minimum(factor, GREATEST_FACTOR)
+        grown = np.where(last & (h > grown), h, grown)
+        after = np.where(rejected, taken * np.minimum(factor, 1.0), grown)
+        return np.minimum(np.where(kept, after, again), self._max_step)
+
+    def _start_steps(self, w: Lanes, rate: Array, todo: Array) -> None:
+        """Choose first steps where there are none yet, Hairer et al., Section II.4."""
+        fresh = todo & (w.h == 0)
+        if not fresh.any():
+            return
+        rtol, atol = self._tolerance
+        span = w.goal - w.t
+        with np.errstate(all='ignore'):
+            scale = atol + rtol * np.abs(w.x)
+            d0, d1 = _rms(w.x / scale), _rms(rate / scale)
+            h0 = np.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1)
+            h0 = np.where(np.isfinite(h0), np.minimum(h0, span), 0.0)
+            h0 = np.maximum(h0, SHORTEST * span)
+            ahead = w.copied(np.arange(w.size))
+            ahead.x += h0 * rate
+            d2 = _rms((self._kernel.rates(ahead) - rate) / scale) / h0
+            top = np.maximum(d1, d2)
+            root = np.sqrt(np.sqrt(np.sqrt(0.01 / top)))
+            h1 = np.where(top <= 1e-15, np.maximum(1e-6, h0 * 1e-3), root)
+            h = np.minimum(np.minimum(100 * h0, h1), span)
+            h = np.where(np.isfinite(d2), h, h0 * 1e-3)
+        w.h[fresh] = np.minimum(h, self._max_step)[fresh]
+
+    def _events(self, w: Lanes, rate: Array, hit: Index, taken: Array, tried: Attempt) -> Index:
+        """Cut steps short at their first event; return the numbers of the guards, -1 for none."""
+        k = np.resize(hit, -(-hit.size // self._kernel.width) * self._kernel.width)
+        within = _Within(self._kernel, w.copied(k), np.ascontiguousarray(rate[:, k]))
+        low, high = self._brackets(within, taken[k], tried.dense[:, :, k])
+        found = np.isfinite(high)
+        high = self._root(within, np.where(found, low, 0.0), np.where(found, high, taken[k]))
+        length = np.where(found, high, taken[k])
+        fallen, end = within.margins(length) < 0, within.step(length)
+        n = hit.size
+        cut = np.flatnonzero(found[:n])
+        for name in ('x', 'rate', 'dense', 'least'):
+            getattr(tried, name)[..., hit[cut]] = getattr(end, name)[..., cut]
+        taken[hit[cut]] = length[cut]
+        return np.where(found & fallen.any(axis=0), fallen.argmax(axis=0), NOT_FINITE)[:n]
+
+    def _root(self, within: _Within, low: Array, high: Array) -> Array:
+        """Return where the least guard has just fallen, by the Illinois method and halving."""
+        a, b = (within.margins(h).min(axis=0) for h in (low, high))
+        side = np.zeros(low.size)
+        high = np.where(a < 0, low, high)  # so from the start of the bracket
+        for k in range(HALVINGS):
+            wide = high - low > 2 * np.spacing(within.lanes.t + high)
+            if not wide.any():
+                break
+            with np.errstate(all='ignore'):
+                middle = (low * b - high * a) / (b - a)
+            inner = (middle > low) & (middle < high) & (k % 3 < 2)
+            middle = np.where(inner, middle, (low + high) / 2)
+            g = within.margins(middle).min(axis=0)
+            fallen = ~(g >= 0)
+            up, down = wide & fallen, wide & ~fallen
+            a = np.where(down, g, np.where(up & (side > 0), a / 2, a))
+            b = np.where(up, g, np.where(down & (side < 0), b / 2, b))
+            low, high = np.where(down, middle, low), np.where(up, middle, high)
+            side = np.where(up, 1.0, np.where(down, -1.0, side))
+        return high
+
+    def _brackets(self, within: _Within, taken: Array, dense: Array) -> tuple[Array, Array]:
+        """Return times before and after the first fall of a guard; infinite without any."""
+        start = within.lanes
+        samples = [
+            within.margins_at(start.x + np.einsum('k,knl->nl', w, dense), theta * taken)
+            for w, theta in zip(interpolation_weights(GUARDED), GUARDED, strict=True)
+        ]
+        slopes = sample_slopes(samples)
+        low, high = np.zeros_like(taken), np.full_like(taken, np.inf)
+        for j in range(SAMPLES):
+            a, b = samples[j], samples[j + 1]
+            open_ = np.isinf(high)
+            before, after = GUARDED[j] * taken, GUARDED[j + 1] * taken
+            falls = open_ & ~(b >= 0).all(axis=0)
+            low, high = np.where(falls, before, low), np.where(falls, after, high)
+            dips = (slopes[j] < 0) & (slopes[j + 1] > 0)
+            with np.errstate(all='ignore'):
+                meet = a + slopes[j] * (b - a - slopes[j + 1]) / (slopes[j] - slopes[j + 1])
+            maybe = open_ & ~falls & (dips & (meet <= 0)).any(axis=0)
+            if maybe.any():
+                bottom = self._bottom(within, before, after)
+                deep = maybe & (within.margins(bottom) < 0).any(axis=0)
+                low, high = np.where(deep, before, low), np.where(deep, bottom, high)
+        return low, high
+
+    def _bottom(self, within: _Within, low: Array, high: Array) -> Array:
+        """Return where the least of the guards is least, by golden sections."""
+        for _ in range(SECTIONS):
+            a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            left = within.margins(a).min(axis=0) < within.margins(b).min(axis=0)
+            low, high = np.where(left, low, a), np.where(left, b, high)
+        return (low + high) / 2
+
+
+class _Crowd:
+    """Lanes that are stepped together, in neighbouring memory."""
+
+    def __init__(self, kernel: Kernel, lanes: Lanes, index: Index) -> None:
+        self.index = np.resize(index, -(-index.size // kernel.width) * kernel.width)
+        self.lanes = lanes.copied(self.index)
+        self.rate = kernel.rates(self.lanes)
+        self.todo = np.arange(self.index.size) < index.size
+        self.held = np.zeros(self.index.size, bool)
+
+
+class _Within:
+    """States and guards within a step, by steps of their own."""
+
+    def __init__(self, kernel: Kernel, lanes: Lanes, rate: Array) -> None:
+        self.lanes, self._kernel, self._rate = lanes, kernel, rate
+        self._all = np.ones(lanes.size, bool)
+
+    def step(self, h: Array) -> Attempt:
+        return self._kernel.dop853(self.lanes, self._rate, h, self._all, WIDE)
+
+    def margins(self, h: Array) -> Array:
+        """Return the guards less their levels after times h."""
+        return self.margins_at(self.step(h).x, h)
+
+    def margins_at(self, x: Array, h: Array) -> Array:
+        there = self.lanes.copied(np.arange(self.lanes.size))
+        there.x[...], there.t[...] = x, there.t + h
+        if there.slope.size:
+            there.u += there.slope * h
+        guards = self._kernel.guards(there)
+        margins: NDArray[np.float64] = guards - there.levels[: len(guards)]
+        return margins
+
+
+def _rms(rows: Array) -> Array:
+    """Return the root of the mean square, rows added one after the other."""
+    total = rows[0] * rows[0]
+    for row in rows[1:]:
+        total = total + row * row
+    return np.asarray(np.sqrt(total / len(rows)))
