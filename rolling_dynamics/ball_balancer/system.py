@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 import hashlib
+from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
@@ -24,7 +25,7 @@ from rolling_dynamics.ball_balancer.layouts import (
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.servo import servo_acceleration
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import homogeneous
 
@@ -35,7 +36,7 @@ STILL = 1e-14  # m/s: keeps the direction of no motion a number
 RESISTANCES = ('breakaway', 'smooth')
 
 
-class BallBalancer:
+class BallBalancer(WrittenSystem):
     """
     A homogeneous ball on a square plate that servos tilt.
 
@@ -53,7 +54,7 @@ class BallBalancer:
     """
 
     name = 'ball_balancer'
-    independent_variable = 'time'
+    invariants: Mapping[str, ca.Function] = MappingProxyType({})
 
     def __init__(
         self,
@@ -83,17 +84,7 @@ class BallBalancer:
         self.state = state_layout(self.drive.servos, lagged=lagged)
         self.control = control_layout(self.drive.servos)
         self.parameters = parameter_layout(self.drive.parameters)
-        self.tangent = tangent_layout(self.state)
-        self.retract = retraction(self.state, self.tangent)
-        self.difference = difference(self.state)
-        self.invariants: Mapping[str, ca.Function] = {}
-        self._x = ca.SX.sym('x', self.state.size)
-        self._u = ca.SX.sym('u', self.control.size)
-        self._t, self._p = ca.SX.sym('t'), ca.SX.sym('p', self.parameters.size)
-        self._at = {e.name: self._x[self.state.slice(e.name)] for e in self.state.entries}
-        self._params = {
-            e.name: self._p[self.parameters.slice(e.name)] for e in self.parameters.entries
-        }
+        self._at, self._params = self.symbols.values, self.symbols.params
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
@@ -111,20 +102,19 @@ class BallBalancer:
             plate.origin + R @ ca.vertcat(self._at['ball'], z) for z in (self._params['radius'], 0)
         )
         poses = [homogeneous(R, where) for where in (centre, plate.origin, contact)]
-        return ca.Function(
-            'pose', [self._x, self._p], poses, ['x', 'p'], ['ball', 'plate', 'contact']
-        )
+        inputs = [self.symbols.x, self.symbols.p]
+        return ca.Function('pose', inputs, poses, ['x', 'p'], ['ball', 'plate', 'contact'])
 
     @cached_property
     def servo_angles(self) -> ca.Function:
         """``(tilt, p) -> angles of the servos`` for tilts that pull the ball along x and y."""
         tilt = ca.SX.sym('tilt', 2)
         angles = self.drive.servo_angles(tilt, self._params)
-        return ca.Function('servo_angles', [tilt, self._p], [angles])
+        return ca.Function('servo_angles', [tilt, self.symbols.p], [angles])
 
     @cached_property
     def model_hash(self) -> str:
-        """Content hash of the equations."""
+        """Content hash of the motion."""
         texts = [mode.dynamics.serialize() for mode in self.modes.values()]
         return hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]
 
@@ -176,7 +166,7 @@ class BallBalancer:
 
     @cached_property
     def _servo_acceleration(self) -> ca.SX:
-        target = self._at['servo_lagged'] if self.lagged else self._u
+        target = self._at['servo_lagged'] if self.lagged else self.symbols.u
         return servo_acceleration(target, self._at['servo'], self._at['servo_rate'], self._params)
 
     @cached_property
@@ -233,11 +223,11 @@ class BallBalancer:
 
     @cached_property
     def _margin(self) -> ca.Function:
-        return self._function('held', self._held)
+        return self.function('held', self._held)
 
     @cached_property
     def _drive(self) -> ca.Function:
-        return self._function('drive', self._equations.drive)
+        return self.function('drive', self._equations.drive)
 
     def _mode(
         self,
@@ -250,21 +240,14 @@ class BallBalancer:
         at = self._at
         rates = [rate, acceleration, at['servo_rate'], self._servo_acceleration]
         if self.lagged:
-            rates.append((self._u - at['servo_lagged']) / self._params['servo_lag'])
+            rates.append((self.symbols.u - at['servo_lagged']) / self._params['servo_lag'])
         slides = name == 'rolling' and self.resistance == 'breakaway'
         return Mode(
-            dynamics=self._function('dynamics', ca.vertcat(*rates)),
-            wrench=self._function('wrench', self._equations.wrench(acceleration)),
-            guards={key: self._function(key, value) for key, value in guards.items()},
+            dynamics=self.function('dynamics', ca.vertcat(*rates)),
+            wrench=self.function('wrench', self._equations.wrench(acceleration)),
+            guards=self.functions(guards),
             resets=resets,
-            slip=ca.Function('slip', [self._x, self._p], [at['ball_rate']]) if slides else None,
-        )
-
-    def _function(self, name: str, value: ca.SX) -> ca.Function:
-        return ca.Function(
-            name,
-            [self._x, self._u, self._t, self._p],
-            [ca.densify(value)],
-            ['x', 'u', 't', 'p'],
-            [name],
+            slip=ca.Function('slip', [self.symbols.x, self.symbols.p], [at['ball_rate']])
+            if slides
+            else None,
         )
