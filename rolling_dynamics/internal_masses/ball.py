@@ -27,7 +27,6 @@ from rolling_dynamics.internal_masses.contact_functions import ContactFunctions,
 from rolling_dynamics.internal_masses.contact_response import ball_response, Response
 from rolling_dynamics.internal_masses.integrals import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
-    accelerations,
     Mass,
     mass_points,
     MassPoint,
@@ -220,10 +219,7 @@ class PointMassBall(ContactFunctions):
         self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
     ) -> ModeExpressions:
         s = self.symbols
-        rates = (
-            [s.values['theta_rate'], accelerations(self.masses, s.u, s.t)] if (self._rails) else []
-        )
-        rates += [rate_body(s.values['q_WB'], s.values['w_WB_B']), turn]
+        rates = [*self.mass_rates, rate_body(s.values['q_WB'], s.values['w_WB_B']), turn]
         if self.unilateral:
             rates += [v_W, a_W]
         elif self.path is not None:
@@ -236,11 +232,6 @@ class PointMassBall(ContactFunctions):
             acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
             power += m.mass * ca.dot(acceleration, m.chi_dot)
         return ModeExpressions(ca.vertcat(*rates), force, guards, power)
-
-    @property
-    def total_mass(self) -> ca.SX:
-        """Mass of shell and masses [kg]."""
-        return self.body.total_mass
 
     def answer(self, force_W: ca.SX) -> Response:
         """Return the answer to a force or an impulse at the contact point."""
@@ -279,8 +270,3 @@ class PointMassBall(ContactFunctions):
         body, position = self.body, self.centre[0]
         masses = [position + body.R_WB @ q.chi for q in body.points[1:]]
         return self.pose_function(body.R_WB, [position, *masses])
-
-    def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # noqa: ARG002
-        """Return what a goal at rest has by default: nothing moves."""
-        rest = {'w_WB_B': np.zeros(3)}
-        return rest | ({'theta_rate': np.zeros(len(self._rails))} if self._rails else {})

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
+from rolling_dynamics.internal_masses.masses import accelerations
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
@@ -22,6 +23,8 @@ from rolling_dynamics.point_contact.transitions import CREEP, Transitions
 from rolling_dynamics.simulation.projection import unit_norms
 
 if TYPE_CHECKING:
+    from rolling_dynamics.internal_masses.ball_equations import BallState
+    from rolling_dynamics.internal_masses.disk_equations import DiskState
     from typing_extensions import Self
 
 Array = NDArray[np.float64]
@@ -59,6 +62,11 @@ class ContactFunctions(MassDrivenSystem):
     spin_entry: str | None = None  # there is no spin friction
     slides = True
 
+    @property
+    @abstractmethod
+    def body(self) -> BallState | DiskState:
+        """What the equations of motion depend on, in the symbols of the system."""
+
     @abstractmethod
     def rolling(self) -> Rolling:
         """Return rolling without slipping."""
@@ -94,6 +102,24 @@ class ContactFunctions(MassDrivenSystem):
     @abstractmethod
     def velocities(self) -> tuple[ca.SX, ca.SX]:
         """Return angular velocity and velocity of the centre in W."""
+
+    @property
+    def total_mass(self) -> ca.SX:
+        """Mass of shell and masses [kg]."""
+        return self.body.total_mass
+
+    @property
+    def mass_rates(self) -> list[ca.SX]:
+        """Rates and accelerations of the masses on rails; none without masses."""
+        s = self.symbols
+        if not self._rails:
+            return []
+        return [s.values['theta_rate'], accelerations(self.masses, s.u, s.t)]
+
+    def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
+        """Return what a goal at rest has by default: nothing moves."""
+        names = [self.spin_name, *(('theta_rate',) if self._rails else ())]
+        return {name: np.zeros(self.state.entry(name).size) for name in names}
 
     @property
     def planar(self) -> bool:
@@ -209,11 +235,6 @@ class ContactFunctions(MassDrivenSystem):
     def sliding_motion(self, direction_W: ca.SX) -> Sliding:
         """Return the motion of a contact that slips in a direction, whose last component is 0."""
         return sliding(self.free(), self.answer, direction_W, self.symbols.params['mu_kinetic'])
-
-    @property
-    @abstractmethod
-    def total_mass(self) -> ca.SX:
-        """Mass of shell and masses [kg]."""
 
     @cached_property
     def free_lift(self) -> ca.Function:

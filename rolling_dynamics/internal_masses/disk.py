@@ -27,7 +27,6 @@ from rolling_dynamics.internal_masses.disk_equations import (
     rolling_acceleration,
 )
 from rolling_dynamics.internal_masses.masses import (
-    accelerations,
     mass_points,
     RailMass,
 )
@@ -160,10 +159,7 @@ class PointMassDisk(ContactFunctions):
         self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
     ) -> ModeExpressions:
         s, body = self.symbols, self.body
-        rates = (
-            [s.values['theta_rate'], accelerations(self.masses, s.u, s.t)] if (self._rails) else []
-        )
-        rates += [s.values['phi_rate'], turn]
+        rates = [*self.mass_rates, s.values['phi_rate'], turn]
         rates += [v_W, a_W] if self.unilateral else [v_W[0]]
         R, power = self._rotation(), ca.SX(0)
         for m in body.points[1:]:
@@ -177,11 +173,6 @@ class PointMassDisk(ContactFunctions):
         """Return Lambda of Eq. (A.1), rows and columns 1 and 3."""
         c, s = ca.cos(self.body.phi), ca.sin(self.body.phi)
         return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
-
-    @property
-    def total_mass(self) -> ca.SX:
-        """Mass of shell and masses [kg]."""
-        return self.body.total_mass
 
     def answer(self, force_W: ca.SX) -> Response:
         """Return the answer to a force or an impulse at the contact point."""
@@ -242,8 +233,3 @@ class PointMassDisk(ContactFunctions):
         R3[0, 0], R3[0, 2], R3[2, 0], R3[2, 2] = R[0, 0], R[0, 1], R[1, 0], R[1, 1]
         places = [self.centre[0], *(self.centre[0] + R @ q.zeta for q in body.points[1:])]
         return self.pose_function(R3, [self.spatial(a) for a in places])
-
-    def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # noqa: ARG002
-        """Return what a goal at rest has by default: nothing moves."""
-        rest = {'phi_rate': np.zeros(1)}
-        return rest | ({'theta_rate': np.zeros(len(self._rails))} if self._rails else {})
