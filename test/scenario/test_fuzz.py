@@ -90,11 +90,13 @@ CONTAINERS = (
     *(nested(3), nested(40), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
 )
 odd = st.sampled_from((GONE, RENAMED, None, True, False, *NUMBERS, *WORDS, *CONTAINERS))
+# What parsers trip over; the tables of Unicode that any letter asks for take a second to make.
+LETTERS = '0179eE.+-*/()[]{}$#&!|>%@`"\',:? _abtuvxyz\t\n\r\0\x07\x1b\x85\u2028\ufeff\u202eé€𝜃'
 anything = (
     odd
     | st.floats(allow_subnormal=True)
     | st.integers()
-    | st.text(max_size=6)
+    | st.text(LETTERS, max_size=6)
     | st.lists(st.floats() | st.integers(-3, 3), max_size=4)
 )
 ENTRIES = [(name, path) for name in sorted(bases()) for path in paths(bases()[name])]
@@ -171,7 +173,7 @@ def test_what_is_changed_was_good(name, tmp_path, capsys):
 
 
 @BOTH
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=QUIET)
 @given(fuzzed)
 @example(('plate', ('sweep', 'samples', 'count'), 3.0))
 @example(('plate', ('sweep', 'vary', '$m'), ['((((', 1]))
