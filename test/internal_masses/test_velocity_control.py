@@ -13,7 +13,7 @@ AXES = (
     np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
     np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]),
 )
-STEP = 2e-3
+STEP = 4e-3
 
 
 def drive(mu, wanted, duration, controlled=True):

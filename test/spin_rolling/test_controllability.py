@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.control_affine import affine_fields
 from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket, rank
@@ -33,9 +34,9 @@ def paper_brackets(fields):
 
 def determinant(variant):
     fields = fields_of(variant)
-    function = fields.function(ca.det(ca.horzcat(*paper_brackets(fields))))
+    function = FastFunction(fields.function(ca.det(ca.horzcat(*paper_brackets(fields)))))
     return lambda v, psi, theta, phi, radius=R: float(
-        function([0.3, -0.2, 0.5, v, psi], [radius, theta, phi])
+        function([0.3, -0.2, 0.5, v, psi], [radius, theta, phi])[0]
     )
 
 
