@@ -49,6 +49,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.ros)
 
 
+@pytest.fixture(scope='session')
+def shooting_compiled():
+    """Have extremals of pure rolling shot by machine code: a second once, two less for a plan."""
+    from rolling_planner.spin_rolling.elastica import shooting_function
+
+    with pytest.MonkeyPatch.context() as patch:
+        if _BY_DEFAULT:
+            patch.setenv('ROLLING_COMPILE', 'now')
+        shooting_function()  # kept for the process
+
+
 EXAMPLE = Path(__file__).parents[1] / 'examples' / 'rolling_cylinder'
 
 

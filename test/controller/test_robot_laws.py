@@ -67,7 +67,7 @@ class PlayedBack(OpenLoop):
 
 
 @pytest.fixture(scope='module', params=CASES)
-def made(request, tmp_path_factory):
+def made(request, tmp_path_factory, shooting_compiled):
     return Made(CASES[request.param], tmp_path_factory.mktemp(request.param))
 
 

@@ -1,5 +1,7 @@
 """Extremals of pure rolling: derivatives, a second derivation, optimality, 200 shootings."""
 
+from functools import reduce
+
 import numpy as np
 from pairs import random_contact, random_pairs
 import pytest
@@ -110,10 +112,9 @@ def _polygon_length(place, turn, extremal, legs=14):
 
     def miss(x):
         dx, dy = x[:legs], x[legs:]
-        R_ = Rotation.identity()
-        for u, v in zip(dx, dy, strict=True):
-            R_ = Rotation.from_rotvec([-v, u, 0]) * R_
-        apart = (R_ * turn.inv()).as_rotvec()
+        rolls = Rotation.from_rotvec(np.c_[-dy, dx, 0 * dx]).as_matrix()
+        end = reduce(lambda before, roll: roll @ before, rolls)
+        apart = (Rotation.from_matrix(end) * turn.inv()).as_rotvec()
         return np.r_[dx.sum() - place[0], dy.sum() - place[1], apart]
 
     found = minimize(
