@@ -1,4 +1,4 @@
-"""Base of nodes with a loop: a thread of its own, enable and stop, what to destroy."""
+"""Base of nodes with a loop: a thread of its own, enable and stop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
-from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.qos import overridable
 from rolling_node_kit.suite_node import SuiteNode
 from rolling_node_kit.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
@@ -35,7 +33,7 @@ class LoopNode(SuiteNode):
     Lifecycle node with a loop.
 
     Subclasses override :meth:`set_up`, :meth:`begin`, :meth:`tick`, :meth:`switch` and
-    :meth:`wind_down`; what :meth:`writer` and :meth:`polled` make is destroyed at cleanup.
+    :meth:`wind_down`.
 
     Attributes
     ----------
@@ -54,7 +52,6 @@ class LoopNode(SuiteNode):
         """Declare the parameters; ``options`` go to :class:`SuiteNode`."""
         super().__init__(name, table, **options)
         self._loop: PeriodicLoop | None = None
-        self._made: list[tuple[Any, Any]] = []
         self._fault = ''
         self.enabled, self.sim_time, self.stamped = True, False, 0
         self.turns = TurnTaking()
@@ -89,11 +86,8 @@ class LoopNode(SuiteNode):
         """Create services and what the subclass needs."""
         self.sim_time = bool(self.get_parameter('use_sim_time').value)
         self.set_up()
-        for kind, name, callback in (
-            (SetBool, '~/enable', self._enable),
-            (Trigger, '~/stop', self._stop),
-        ):
-            self._made.append((self.destroy_service, self.create_service(kind, name, callback)))
+        self.service(SetBool, '~/enable', self._enable)
+        self.service(Trigger, '~/stop', self._stop)
 
     def activate(self) -> None:
         """Start the loop."""
@@ -128,13 +122,10 @@ class LoopNode(SuiteNode):
         self._loop = None
 
     def cleanup(self) -> None:
-        """Destroy what was made."""
+        """Forget what ``set_up`` made, once the loop has ended."""
         if self._loop is not None and not self._loop.stop(STOP_TIMEOUT):
             raise SimulationError('the loop has not ended yet')
         self._loop = None
-        for destroy, entity in self._made:
-            destroy(entity)
-        self._made = []
         self.clean_up()
 
     def _fail(self, error: Exception) -> None:
@@ -151,18 +142,6 @@ class LoopNode(SuiteNode):
     def now(self) -> int:
         """Return the time of the node [ns]."""
         return self.stamped if self.sim_time else int(self.get_clock().now().nanoseconds)
-
-    def writer(self, kind: type, name: str, qos: Any) -> Any:
-        """Create a publisher."""
-        made = self.create_publisher(kind, name, qos, qos_overriding_options=overridable())
-        self._made.append((self.destroy_publisher, made))
-        return made
-
-    def polled(self, kind: type, name: str, qos: Any, *, raw: bool = False) -> PolledSubscription:
-        """Create a subscription that the loop reads."""
-        made = PolledSubscription(self, kind, name, qos, raw=raw)
-        self._made.append((PolledSubscription.destroy, made))
-        return made
 
     @property
     def loop(self) -> PeriodicLoop | None:

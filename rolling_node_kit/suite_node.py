@@ -12,11 +12,13 @@ from lifecycle_msgs.msg import State as StateMessage
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
+from rclpy.qos import QoSProfile
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.text import printable
 from rolling_node_kit.common_parameters import COMMON
 from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT, overridable
 
@@ -32,7 +34,9 @@ class SuiteNode(LifecycleNode):
     A lifecycle node that reports its faults in words and never dies of them.
 
     Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`
-    and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend.
+    and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend. What
+    :meth:`writer`, :meth:`reader`, :meth:`polled` and :meth:`service` make, and what
+    :meth:`at_cleanup` was told, is undone after :meth:`cleanup`, the last first.
 
     Attributes
     ----------
@@ -71,6 +75,7 @@ class SuiteNode(LifecycleNode):
         """
         super().__init__(name, **options)
         self._activation: Any = None
+        self._undo: list[Callable[[], object]] = []
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
         self.alarm = ''
         self._service_change_state.callback = _never_raise(
@@ -128,6 +133,10 @@ class SuiteNode(LifecycleNode):
         """Name of the state of the life cycle."""
         return str(self._state_machine.current_state[1])
 
+    def refusal(self) -> str | None:
+        """Return why no goal is accepted, or None if one is."""
+        return None if self.active else f'the node is {self.state_label}'
+
     def start(self) -> None:
         """Configure and activate if ``autostart`` says so."""
         priority = self.values['realtime_priority']
@@ -173,13 +182,13 @@ class SuiteNode(LifecycleNode):
 
     def release(self) -> bool:
         """Give back what was configured, and tell whether it was; nothing calls back any more."""
-        return self._attempt('cleanup', self.cleanup)
+        return self._attempt('cleanup', self._clean_up)
 
     def on_configure(self, _state: State) -> TransitionCallbackReturn:
         """Configure; on failure clean up and stay unconfigured."""
         if self._attempt('configure', self.configure):
             return TransitionCallbackReturn.SUCCESS
-        self._attempt('cleanup', self.cleanup)
+        self._attempt('cleanup', self._clean_up)
         return TransitionCallbackReturn.FAILURE
 
     def on_activate(self, _state: State) -> TransitionCallbackReturn:
@@ -197,13 +206,13 @@ class SuiteNode(LifecycleNode):
 
     def on_cleanup(self, _state: State) -> TransitionCallbackReturn:
         """Clean up."""
-        self._attempt('cleanup', self.cleanup)
+        self._attempt('cleanup', self._clean_up)
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, _state: State) -> TransitionCallbackReturn:
         """Deactivate and clean up."""
         self._attempt('deactivate', self.deactivate)
-        self._attempt('cleanup', self.cleanup)
+        self._attempt('cleanup', self._clean_up)
         return TransitionCallbackReturn.SUCCESS
 
     def on_error(self, _state: State) -> TransitionCallbackReturn:
@@ -228,6 +237,47 @@ class SuiteNode(LifecycleNode):
         except Exception as error:  # noqa: BLE001 - a transition asked for twice
             self.get_logger().warning(f'{trigger.__name__}: {printable(error)}')
             return False
+
+    def _clean_up(self) -> None:
+        self.cleanup()
+        while self._undo:
+            self._undo.pop()()
+
+    # -- what is undone at cleanup ----------------------------------------------------------
+
+    def at_cleanup(self, undo: Callable[[], object]) -> None:
+        """Have something undone at the next cleanup."""
+        self._undo.append(undo)
+
+    def writer(self, kind: type, name: str, qos: QoSProfile) -> Any:
+        """Create a publisher."""
+        made = self.create_publisher(kind, name, qos, qos_overriding_options=overridable())
+        self.at_cleanup(lambda: self.destroy_publisher(made))
+        return made
+
+    def reader(
+        self, kind: type, name: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> None:
+        """Create a subscription."""
+        made = self.create_subscription(
+            kind, name, callback, qos, qos_overriding_options=overridable()
+        )
+        self.at_cleanup(lambda: self.destroy_subscription(made))
+
+    def polled(
+        self, kind: type, name: str, qos: QoSProfile, *, raw: bool = False
+    ) -> PolledSubscription:
+        """Create a subscription that a loop reads."""
+        made = PolledSubscription(self, kind, name, qos, raw=raw)
+        self.at_cleanup(made.destroy)
+        return made
+
+    def service(
+        self, kind: type, name: str, callback: Callable[[Any, Any], Any], **options: Any
+    ) -> None:
+        """Create a service."""
+        made = self.create_service(kind, name, callback, **options)
+        self.at_cleanup(lambda: self.destroy_service(made))
 
     # -- diagnostics ------------------------------------------------------------------------
 

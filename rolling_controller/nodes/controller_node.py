@@ -8,14 +8,10 @@ import sys
 from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, WEIGHTS
-from rolling_controller.nodes.execution import Equipment
-from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.hand import Hand
-from rolling_controller.predictor import Predictor
 from rolling_controller.time_varying_lqr import prepare_regulator
-from rolling_controller.tracker import Tracker
 from rolling_dynamics.contact.state_source import StateSource
-from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.process import run_node
 from rolling_planner.plan import Plan
@@ -27,46 +23,15 @@ class ControllerNode(ExecutionNode):
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
         super().__init__('controller', TABLE)
-        self._hand: Hand | None = None
 
-    def equip(self) -> Equipment:
+    def equip(self) -> Equipped:
         """Load the scenario and create the topics of the hand."""
         model = load_model(self.values['scenario_file'])
         self._model = model
         contact_h = model.start[model.system.state.slice('contact_h')]
         source = StateSource(model.system, model.params, contact_h)
-        self._hand = Hand(self, self.values, source, model.system.state, model.control_limits)
-        self.get_logger().info(f'{model.title}: {self.values["rate"]:g} steps a second')
-        return Equipment(
-            machine=self._hand,
-            tracker=Tracker(
-                model.system,
-                model.params,
-                uncounted=('p_WH',),
-                limits=model.control_limits,
-                patience=self.values['patience'],
-            ),
-            predictor=Predictor(
-                model.system,
-                model.params,
-                delay=self.values['command_delay'],
-                horizon=self.values['prediction_horizon'],
-            ),
-            start=model.start,
-            values=self.values,
-            sim_time=self.get_parameter('use_sim_time').value,
-        )
-
-    def dismantle(self) -> None:
-        """Remove the topics of the hand."""
-        if self._hand is not None:
-            self._hand.destroy()
-            self._hand = None
-
-    @property
-    def system(self) -> RollingSystem:
-        """The contact system of the scenario."""
-        return self._model.system
+        hand = Hand(self, self.values, source, model.system.state, model.control_limits)
+        return Equipped(model, hand, uncounted=('p_WH',))
 
     def warm_up(self) -> None:
         """Compile the regulator."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
@@ -14,19 +14,22 @@ from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Array
+from rolling_controller.nodes.machine import Array, Machine
 from rolling_controller.nodes.plan_intake import accepted_plan
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
-from rolling_node_kit.qos import EVENT, LATCHED, overridable
+from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import Health, OK, WARN
 from rolling_planner.plan import Plan
@@ -35,12 +38,28 @@ COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
+class Equipped(NamedTuple):
+    """What a scenario describes, the machine, and what of its state is no part of any error."""
+
+    model: ScenarioModel
+    machine: Machine
+    uncounted: tuple[str, ...]
+
+
 class ExecutionNode(CompilingNode):
     """
     Checks a goal, designs its feedback in a thread, and follows it in another.
 
-    Subclasses fill in :meth:`equip`, :meth:`dismantle`, ``system`` and :meth:`design`.
+    Subclasses fill in :meth:`equip` and :meth:`design`.
+
+    Attributes
+    ----------
+    system
+        The system of the scenario.
+
     """
+
+    system: RollingSystem
 
     def __init__(self, name: str, table: Sequence[Parameter]) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -49,10 +68,6 @@ class ExecutionNode(CompilingNode):
         self._equipment: Equipment | None = None
         self._execution: Execution | None = None
         self._designs: set[Future] = set()  # under way; an interrupted one ends a little later
-        self._contact: Any = None
-        self._executed: Any = None
-        self._settings: Any = None
-        self._newest: Any = None
         self._planned: RollingPlan | None = None
         self._preparation: threading.Thread | None = None
         self._look: Callable[[], None] = lambda: None
@@ -65,17 +80,8 @@ class ExecutionNode(CompilingNode):
     # -- what a subclass fills in -----------------------------------------------------------
 
     @abstractmethod
-    def equip(self) -> Equipment:
+    def equip(self) -> Equipped:
         """Load the scenario and create the topics of the machine."""
-
-    @abstractmethod
-    def dismantle(self) -> None:
-        """Undo :meth:`equip`; must be callable twice, and before it."""
-
-    @property
-    @abstractmethod
-    def system(self) -> RollingSystem:
-        """The system of the scenario."""
 
     @abstractmethod
     def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
@@ -91,32 +97,46 @@ class ExecutionNode(CompilingNode):
 
     def configure(self) -> None:
         """Load the scenario and create topics and the action server."""
-        self._equipment = self.equip()
-        self._contact = self.create_subscription(
-            RollingContact,
-            'contact/state',
-            self._take_contact,
-            EVENT,
-            qos_overriding_options=overridable(),
-        )
-        self._newest = self.create_subscription(
-            RollingPlan,
-            'plan/newest',
-            self._take_planned,
-            LATCHED,
-            qos_overriding_options=overridable(),
-        )
-        self._executed = self.create_publisher(RollingPlan, 'execution/plan', LATCHED)
-        self._settings = self.create_publisher(ParameterEvent, 'execution/settings', LATCHED)
+        self._equipment = self._equipment_of(*self.equip())
+        self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
+        self.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
+        self._executed = self.writer(RollingPlan, 'execution/plan', LATCHED)
+        self._settings = self.writer(ParameterEvent, 'execution/settings', LATCHED)
         self._server = SingleGoalServer(
             self,
             ExecutePlan,
             'execute_plan',
             self._execute,
-            refusal=lambda: None if self.active else f'the node is {self.state_label}',
+            refusal=self.refusal,
         )
+        self.at_cleanup(self._server.destroy)
         self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
         self._preparation.start()
+
+    def _equipment_of(
+        self, model: ScenarioModel, machine: Machine, uncounted: tuple[str, ...]
+    ) -> Equipment:
+        self.system, v = model.system, self.values
+        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps a second')
+        return Equipment(
+            machine=machine,
+            tracker=Tracker(
+                model.system,
+                model.params,
+                uncounted=uncounted,
+                limits=model.control_limits,
+                patience=v['patience'],
+            ),
+            predictor=Predictor(
+                model.system,
+                model.params,
+                delay=v['command_delay'],
+                horizon=v['prediction_horizon'],
+            ),
+            start=model.start,
+            values=v,
+            sim_time=self.get_parameter('use_sim_time').value,
+        )
 
     @property
     def preparing(self) -> str:
@@ -140,17 +160,7 @@ class ExecutionNode(CompilingNode):
 
     def cleanup(self) -> None:
         """Forget the scenario."""
-        if self._server is not None:
-            self._server.destroy()
-            self._server = None
-        if self._contact is not None:
-            self.destroy_subscription(self._contact)
-            self._contact = self._planned = None
-            self.destroy_subscription(self._newest)
-            self.destroy_publisher(self._executed)
-            self.destroy_publisher(self._settings)
-        self.dismantle()
-        self._equipment = None
+        self._server = self._planned = self._equipment = None
 
     def _take_contact(self, message: RollingContact) -> None:
         execution = self._execution

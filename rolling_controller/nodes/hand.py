@@ -13,8 +13,7 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.parameters import ParameterTable
-from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.qos import COMMAND, overridable, STREAM_POLLED
+from rolling_node_kit.qos import COMMAND, STREAM_POLLED
 from rolling_node_kit.suite_node import SuiteNode
 
 
@@ -46,23 +45,15 @@ class Hand:
             Greatest magnitude of each acceleration; None for no limit.
 
         """
-        self._node, self._values, self._limits = node, values, limits
+        self._values, self._limits = values, limits
         self.measured = Measurements(source, stamp_check(node, values))
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
-        self._commands = node.create_publisher(
-            AccelStamped, 'hand/accel_command', COMMAND, qos_overriding_options=overridable()
-        )
+        self._commands = node.writer(AccelStamped, 'hand/accel_command', COMMAND)
         self._polled = [
-            (PolledSubscription(node, Odometry, name, STREAM_POLLED, raw=True), is_hand)
+            (node.polled(Odometry, name, STREAM_POLLED, raw=True), is_hand)
             for name, is_hand in (('hand/odometry', True), ('object/odometry', False))
         ]
-
-    def destroy(self) -> None:
-        """Remove the topics from the node."""
-        self._node.destroy_publisher(self._commands)
-        for subscription, _ in self._polled:
-            subscription.destroy()
 
     def poll(self) -> None:
         """Take what came, where the executor does not."""

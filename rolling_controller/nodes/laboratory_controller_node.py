@@ -40,7 +40,7 @@ from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import EVENT, JOURNAL, overridable
+from rolling_node_kit.qos import EVENT, JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from std_msgs.msg import Int64MultiArray
@@ -113,7 +113,6 @@ class LaboratoryControllerNode(CompilingNode):
         self._runs = 0
         self._server: SingleGoalServer | None = None
         self._client: ActionClient | None = None
-        self._made: list[tuple[Any, Any]] = []
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -145,27 +144,21 @@ class LaboratoryControllerNode(CompilingNode):
         self._preparation.start()
 
     def _make_topics(self) -> None:
-        qos = overridable()
-        contact = self.create_subscription(
-            RollingContact, 'contact/state', self._take_contact, EVENT, qos_overriding_options=qos
-        )
-        self._steps = self.create_publisher(Int64MultiArray, '~/steps', JOURNAL)
-        self._settings = self.create_publisher(ParameterEvent, '~/settings', JOURNAL)
+        self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
+        self._steps = self.writer(Int64MultiArray, '~/steps', JOURNAL)
+        self._settings = self.writer(ParameterEvent, '~/settings', JOURNAL)
         self._server = SingleGoalServer(
             self,
             RunExperiment,
             'run_experiment',
             self._run,
-            refusal=lambda: None if self.active else f'the node is {self.state_label}',
+            refusal=self.refusal,
         )
+        self.at_cleanup(self._server.destroy)
         self._client = ActionClient(self, RunExperiment, 'run_experiment')
-        self._made = [
-            (self.destroy_subscription, contact),
-            (self.destroy_publisher, self._steps),
-            (self.destroy_publisher, self._settings),
-            (self.destroy_service, self.create_service(Trigger, '~/start', self._start)),
-            (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
-        ]
+        self.at_cleanup(self._client.destroy)
+        self.service(Trigger, '~/start', self._start)
+        self.service(Trigger, '~/stop', self._stop)
 
     @property
     def preparing(self) -> str:
@@ -212,14 +205,6 @@ class LaboratoryControllerNode(CompilingNode):
     def cleanup(self) -> None:
         """Forget the scenario."""
         self._end(CODES.INACTIVE, 'the node was cleaned up')
-        if self._server is not None and self._client is not None:
-            self._server.destroy()
-            self._client.destroy()
-        for destroy, entity in self._made:
-            destroy(entity)
-        self._made = []
-        if self._hand is not None:
-            self._hand.destroy()
         self._hand = self._equipment = self._prepared = self._trial = None
         self._server = self._client = self._preparation = None
         self._failed = ''

@@ -9,24 +9,20 @@ from typing import Any
 
 from geometry_msgs.msg import TwistStamped
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.nodes.execution import Equipment
-from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
 from rolling_controller.nodes.velocity_loop import Driving, Wanted
-from rolling_controller.predictor import Predictor
 from rolling_controller.robot_laws import robot_kind, RobotKind
-from rolling_controller.tracker import Tracker
-from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario_model import load_robot, RobotModel
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import finite
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import COMMAND, overridable
+from rolling_node_kit.qos import COMMAND
 from rolling_node_kit.suite_node import Health, WARN
 from rolling_planner.plan import Plan
 
@@ -58,62 +54,18 @@ class RobotControllerNode(ExecutionNode):
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
         super().__init__('controller', TABLE)
-        self._machine: RobotMachine | None = None
+        self._machine: RobotMachine
         self._driving: Driving | None = None
-        self._velocities: Any = None
         self._refused = ''
 
-    def equip(self) -> Equipment:
+    def equip(self) -> Equipped:
         """Load the scenario and create the topics of the robot."""
         model = load_robot(self.values['scenario_file'])
         kind = robot_kind(model.system.name)
-        self._model = model
         self._robot = kind.make(model.scenario, Options(self.values, kind))
         self._machine = RobotMachine(self, model, self.values)
-        self._velocities = self.create_subscription(
-            TwistStamped,
-            'cmd_vel',
-            self._take_velocity,
-            COMMAND,
-            qos_overriding_options=overridable(),
-        )
-        self.get_logger().info(f'{model.title}: {self.values["rate"]:g} steps a second')
-        return self._equipped(model, self._machine)
-
-    def _equipped(self, model: RobotModel, machine: RobotMachine) -> Equipment:
-        return Equipment(
-            machine=machine,
-            tracker=Tracker(
-                model.system,
-                model.params,
-                uncounted=self._robot.uncounted,
-                limits=model.control_limits,
-                patience=self.values['patience'],
-            ),
-            predictor=Predictor(
-                model.system,
-                model.params,
-                delay=self.values['command_delay'],
-                horizon=self.values['prediction_horizon'],
-            ),
-            start=model.start,
-            values=self.values,
-            sim_time=self.get_parameter('use_sim_time').value,
-        )
-
-    def dismantle(self) -> None:
-        """Remove the topics of the robot."""
-        if self._velocities is not None:
-            self.destroy_subscription(self._velocities)
-            self._velocities = None
-        if self._machine is not None:
-            self._machine.destroy()
-            self._machine = None
-
-    @property
-    def system(self) -> RollingSystem:
-        """The robot of the scenario."""
-        return self._model.system
+        self.reader(TwistStamped, 'cmd_vel', self._take_velocity, COMMAND)
+        return Equipped(model, self._machine, self._robot.uncounted)
 
     def warm_up(self) -> None:
         """Compile the laws."""

@@ -15,8 +15,7 @@ from rolling_dynamics.scenario_model import RobotModel
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import ParameterTable
-from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.qos import COMMAND, overridable, STREAM_POLLED, STREAM_READER
+from rolling_node_kit.qos import COMMAND, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 
@@ -33,18 +32,10 @@ class RobotMachine:
         self.measured = RobotStates(model.system.state, 'robot/state', stamp_check(node, values))
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0
-        self._commands = node.create_publisher(
-            JointState, 'robot/control', COMMAND, qos_overriding_options=overridable()
-        )
-        self._states = PolledSubscription(node, JointState, 'robot/state', STREAM_POLLED, raw=True)
-        self._odometry = PolledSubscription(node, Odometry, 'odom', STREAM_READER, raw=True)
+        self._commands = node.writer(JointState, 'robot/control', COMMAND)
+        self._states = node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)
+        self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
-
-    def destroy(self) -> None:
-        """Remove the topics from the node."""
-        self._node.destroy_publisher(self._commands)
-        self._states.destroy()
-        self._odometry.destroy()
 
     @property
     def yaw(self) -> float:

@@ -66,9 +66,6 @@ class PublishedTopics(Protocol):
     def forget(self) -> None:
         """Start a new path."""
 
-    def destroy(self) -> None:
-        """Remove the publishers from the node."""
-
 
 class Loaded(NamedTuple):
     """What ``load`` returns: a title for the log, the plant, and the topics that show it."""
@@ -125,8 +122,7 @@ class PlantNode(CompilingNode, LoopNode):
         self._dt = 1.0 / self.values['rate']
         self._clock_writer = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
         self._commands = self.polled(self.command_type, self.command_topic, COMMAND)
-        reset = self.create_service(Trigger, '~/reset', self._reset)
-        self._made.append((self.destroy_service, reset))
+        self.service(Trigger, '~/reset', self._reset)
         self.get_logger().info(f'{title}: {self.values["rate"]:g} steps a second')
 
     def begin(self, now: int) -> None:
@@ -147,8 +143,6 @@ class PlantNode(CompilingNode, LoopNode):
 
     def clean_up(self) -> None:
         """Forget the scenario."""
-        if self._topics is not None:
-            self._topics.destroy()
         self._topics = self._plant = None
 
     # -- stepping ---------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.node import Node
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.contact.plant import Observation
@@ -26,7 +25,8 @@ from rolling_node_kit.conversions import (
     time_to_nanoseconds,
 )
 from rolling_node_kit.odometry_codec import OdometryEncoder
-from rolling_node_kit.qos import EVENT, LATCHED, overridable, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
+from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -50,7 +50,7 @@ class PlantTopics:
 
     def __init__(
         self,
-        node: Node,
+        node: SuiteNode,
         system: ContactSystem,
         mu: float,
         mu_spin: float,
@@ -78,7 +78,6 @@ class PlantTopics:
             Whether ``object/odometry`` is published too, in place of an estimator.
 
         """
-        self._node = node
         self._mu, self._mu_spin = mu, mu_spin
         self._pure = system.friction == 'pure_rolling'
         self._world = world
@@ -86,7 +85,10 @@ class PlantTopics:
         self._contact_h, self._contact_o = f'{prefix}contact_hand', f'{prefix}contact_object'
         self._view = ContactView(system.object_surface, system.hand_surface)
         self._markers = ContactMarkers(self._hand, self._contact_h)
-        stream = self._stream
+
+        def stream(kind: type, name: str) -> Any:
+            return node.writer(kind, name, STREAM_WRITER)
+
         self._hand_odometry = stream(Odometry, 'hand/odometry')
         self._object_odometry = stream(Odometry, 'object/odometry') if estimate else None
         self._truth = stream(Odometry, 'object/ground_truth')
@@ -94,18 +96,11 @@ class PlantTopics:
         self._wrench = stream(WrenchStamped, 'contact/wrench')
         self._tf = stream(TFMessage, '/tf')
         self._marker_publisher = stream(MarkerArray, '~/markers')
-        self._state = node.create_publisher(
-            RollingContact, 'contact/state', EVENT, qos_overriding_options=overridable()
-        )
-        self._surfaces = node.create_publisher(
-            MarkerArray, '~/surfaces', LATCHED, qos_overriding_options=overridable()
-        )
+        self._state = node.writer(RollingContact, 'contact/state', EVENT)
+        surfaces = node.writer(MarkerArray, '~/surfaces', LATCHED)
         self._encode_hand = OdometryEncoder(world, self._hand).encode
         self._encode_object = OdometryEncoder(world, self._object).encode
-        self._publish_surfaces(system)
-
-    def _publish_surfaces(self, system: ContactSystem) -> None:
-        self._surfaces.publish(
+        surfaces.publish(
             MarkerArray(
                 markers=[
                     surface_marker(system.object_surface, self._object, 0, OBJECT_COLOURS),
@@ -113,27 +108,6 @@ class PlantTopics:
                 ]
             )
         )
-
-    def _stream(self, kind: type, name: str) -> Any:
-        return self._node.create_publisher(
-            kind, name, STREAM_WRITER, qos_overriding_options=overridable()
-        )
-
-    def destroy(self) -> None:
-        """Remove the publishers from the node."""
-        for publisher in (
-            self._hand_odometry,
-            self._object_odometry,
-            self._truth,
-            self._coordinates,
-            self._wrench,
-            self._tf,
-            self._marker_publisher,
-            self._state,
-            self._surfaces,
-        ):
-            if publisher is not None:
-                self._node.destroy_publisher(publisher)
 
     def forget(self) -> None:
         """Start a new path of the contact point."""

@@ -10,8 +10,6 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rolling_dynamics.nodes.plant_topics import ratio
 from rolling_dynamics.nodes.robot_markers import RobotMarkers
 from rolling_dynamics.robots import Observation
@@ -24,7 +22,8 @@ from rolling_node_kit.conversions import (
     nanoseconds_to_time,
 )
 from rolling_node_kit.odometry_codec import OdometryEncoder
-from rolling_node_kit.qos import EVENT, LATCHED, overridable, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
+from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -48,7 +47,7 @@ def relative_pose(X_AB: NDArray[np.float64], X_AC: NDArray[np.float64]) -> NDArr
 class RobotTopics:
     """Publishers of state, odometry, joints, contact, frames and markers."""
 
-    def __init__(self, node: Node, plant: RobotPlant, *, world: str, prefix: str) -> None:
+    def __init__(self, node: SuiteNode, plant: RobotPlant, *, world: str, prefix: str) -> None:
         """
         Create the publishers.
 
@@ -64,42 +63,31 @@ class RobotTopics:
             Put before the name of every other frame.
 
         """
-        self._node, self._plant, self._world, self._prefix = node, plant, world, prefix
-        self._publishers: list = []
+        self._plant, self._world, self._prefix = plant, world, prefix
+
+        def stream(kind: type, name: str) -> Any:
+            return node.writer(kind, name, STREAM_WRITER)
+
         view = plant.view
-        self._state = self._stream(JointState, 'robot/state')
+        self._state = stream(JointState, 'robot/state')
         self._state_message = JointState(name=list(view.system.state.names))
         self._state_message.header.frame_id = world
-        self._odometry = self._stream(Odometry, 'odom')
+        self._odometry = stream(Odometry, 'odom')
         self._encode = OdometryEncoder(world, f'{prefix}base_link').encode
-        self._tf = self._stream(TFMessage, '/tf')
-        self._joints = self._stream(JointState, 'joint_states') if view.joints else None
+        self._tf = stream(TFMessage, '/tf')
+        self._joints = stream(JointState, 'joint_states') if view.joints else None
         seen = plant.observe()
         self._mu = _friction(plant)
         self._wrench = self._contact_state = None
         if plant.has_wrench:
-            self._wrench = self._stream(WrenchStamped, 'contact/wrench')
-            self._contact_state = self._publisher(RollingContact, 'contact/state', EVENT)
+            self._wrench = stream(WrenchStamped, 'contact/wrench')
+            self._contact_state = node.writer(RollingContact, 'contact/state', EVENT)
         force = float(seen.wrench[5]) if plant.has_wrench else None
         self._drawn = RobotMarkers(view, self._frame, force)
-        self._markers = self._stream(MarkerArray, '~/markers')
-        self._publisher(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
+        self._markers = stream(MarkerArray, '~/markers')
+        node.writer(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
         described = String(data=robot_urdf(view, self._frame))
-        self._publisher(String, 'robot_description', LATCHED).publish(described)
-
-    def _stream(self, kind: type, name: str) -> Any:
-        return self._publisher(kind, name, STREAM_WRITER)
-
-    def _publisher(self, kind: type, name: str, qos: QoSProfile) -> Any:
-        made = self._node.create_publisher(kind, name, qos, qos_overriding_options=overridable())
-        self._publishers.append(made)
-        return made
-
-    def destroy(self) -> None:
-        """Remove the publishers from the node."""
-        for publisher in self._publishers:
-            self._node.destroy_publisher(publisher)
-        self._publishers = []
+        node.writer(String, 'robot_description', LATCHED).publish(described)
 
     def forget(self) -> None:
         """Start a new path of the contact point."""

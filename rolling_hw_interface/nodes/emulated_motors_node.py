@@ -158,9 +158,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         self._time_told = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
         self._commands = self.polled(JointState, 'robot_joint_command', COMMAND, raw=True)
         self._releases = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
-        self._made.append(
-            (self.destroy_service, self.create_service(Trigger, '~/reset', self._reset))
-        )
+        self.service(Trigger, '~/reset', self._reset)
         self.get_logger().info(f'{model.title}: an arm and its motors, {v["rate"]:g} Hz')
 
     def _asked_factors(self) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from rolling_node_kit.cdr import POSE, StampedEncoder
 from rolling_node_kit.conversions import matrix_to_transform, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import events_executor, run_node
-from rolling_node_kit.qos import overridable, SENSOR_DATA, STREAM_WRITER
+from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import PointCloud2
 from std_srvs.srv import SetBool, Trigger
@@ -116,7 +116,6 @@ class VisionBridgeNode(SuiteNode):
         """Declare the parameters; everything else happens in configure."""
         super().__init__('vision_bridge', TABLE)
         self._vision: Vision | None = None
-        self._made: list[tuple[Any, Any]] = []
         self._refused = ''
         self._enabled = True
 
@@ -134,44 +133,23 @@ class VisionBridgeNode(SuiteNode):
             angle_noise=v['angle_noise'],
         )
         self._fresh = Watchdog(v['image_timeout'])
-        qos = overridable()
-        self._poses = self.create_publisher(
-            PoseWithCovarianceStamped,
-            'vision/object_pose',
-            SENSOR_DATA,
-            qos_overriding_options=qos,
-        )
-        self._tf = self.create_publisher(
-            TFMessage, '/tf', STREAM_WRITER, qos_overriding_options=qos
-        )
+        self._poses = self.writer(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
+        self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
         self._encode = StampedEncoder(v['world_frame'], POSE).encode
         self._last: tuple[PoseMeasurement, Any] | None = None
-        reader = self.create_subscription(
-            INPUTS[v['input']],
-            v['input_topic'],
-            self._take,
-            SENSOR_DATA,
-            qos_overriding_options=qos,
-        )
-        self._made = [
-            (self.destroy_publisher, self._poses),
-            (self.destroy_publisher, self._tf),
-            (self.destroy_subscription, reader),
-            (self.destroy_service, self.create_service(SetBool, '~/enable', self._enable)),
-            (self.destroy_service, self.create_service(Trigger, '~/stop', self._stop)),
-        ]
+        self.reader(INPUTS[v['input']], v['input_topic'], self._take, SENSOR_DATA)
+        self.service(SetBool, '~/enable', self._enable)
+        self.service(Trigger, '~/stop', self._stop)
         if v['tf_rate'] > 0:
             timer = self.create_timer(
                 1.0 / v['tf_rate'], self._send_frame, clock=Clock(clock_type=ClockType.STEADY_TIME)
             )
-            self._made.append((self.destroy_timer, timer))
+            self.at_cleanup(lambda: self.destroy_timer(timer))
         self.get_logger().info(f'{v["input"]} from {v["input_topic"]}')
 
     def cleanup(self) -> None:
-        """Destroy topics and services."""
-        for destroy, entity in self._made:
-            destroy(entity)
-        self._made, self._vision, self._last = [], None, None
+        """Forget the conversion."""
+        self._vision = self._last = None
 
     def _take(self, message: Any) -> None:
         if not self.active or not self._enabled or self._vision is None:

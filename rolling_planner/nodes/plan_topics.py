@@ -7,9 +7,9 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Path
-from rclpy.node import Node
 from rolling_interfaces.msg import RollingPlan
-from rolling_node_kit.qos import LATCHED, overridable
+from rolling_node_kit.qos import LATCHED
+from rolling_node_kit.suite_node import SuiteNode
 from rolling_planner.nodes.conversions import path_message, trajectory_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
@@ -19,7 +19,7 @@ PATH, NEWEST = 'plan/object_path', 'plan/newest'
 class PlanTopics:
     """The newest plan, the motion of each of its bodies, and the path of the object."""
 
-    def __init__(self, node: Node, frame: str, bodies: tuple[str, ...]) -> None:
+    def __init__(self, node: SuiteNode, frame: str, bodies: tuple[str, ...]) -> None:
         """
         Create the publishers.
 
@@ -33,13 +33,10 @@ class PlanTopics:
             Names of the bodies of the system.
 
         """
-        self._node, self._frame = node, frame
+        self._frame = frame
         kinds = {f'plan/{name}': MultiDOFJointTrajectory for name in bodies}
         kinds |= {PATH: Path, NEWEST: RollingPlan}
-        self._publishers = {
-            name: node.create_publisher(kind, name, LATCHED, qos_overriding_options=overridable())
-            for name, kind in kinds.items()
-        }
+        self._publishers = {name: node.writer(kind, name, LATCHED) for name, kind in kinds.items()}
 
     def publish(
         self, plan: RollingPlan, bodies: Mapping[str, Mapping[str, Any]], stamp: Time
@@ -57,9 +54,3 @@ class PlanTopics:
                 trajectory_message(name, motion['times'].tolist(), samples, stamp, self._frame)
             )
         self._publishers[PATH].publish(path_message(bodies['object']['X'], stamp, self._frame))
-
-    def destroy(self) -> None:
-        """Remove the publishers."""
-        for publisher in self._publishers.values():
-            self._node.destroy_publisher(publisher)
-        self._publishers = {}

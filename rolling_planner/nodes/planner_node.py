@@ -53,9 +53,7 @@ class PlannerNode(SuiteNode):
         self._pool: WorkerPool
         self._model: PlanningModel
         self._topics: PlanTopics
-        self._check: Any
         self._server: SingleGoalServer | None = None
-        self._undo: list[Callable[[], object]] = []
         self._turn: Future | None = None
         self._plans = 0
         self._last = ''
@@ -67,22 +65,20 @@ class PlannerNode(SuiteNode):
         self._model = planning_model(self.values['scenario_file'])
         idle = {'horizon': 1.0, 'method': '', 'options': planning_options(self.values)}
         self._pool = WorkerPool(self.values['work'], {**self._job('plan'), **idle})
-        self._undo.append(self._pool.close)
+        self.at_cleanup(self._pool.close)
         scenario = self._model.scenario
         self._topics = PlanTopics(self, self.values['world_frame'], bodies_named(scenario.system))
-        self._undo.append(self._topics.destroy)
         self._server = SingleGoalServer(
-            self, PlanRolling, 'plan_rolling', self._execute, refusal=self._refusal
+            self, PlanRolling, 'plan_rolling', self._execute, refusal=self.refusal
         )
-        self._undo.append(self._server.destroy)
-        self._check = self.create_service(
+        self.at_cleanup(self._server.destroy)
+        self.service(
             CheckPlan,
             'check_plan',
             self._check_plan,
             qos_profile=REQUESTS,
             callback_group=ReentrantCallbackGroup(),  # goals are answered during a check
         )
-        self._undo.append(lambda: self.destroy_service(self._check))
         self.get_logger().info(f'{scenario.name}: ready to plan')
 
     def deactivate(self) -> None:
@@ -93,11 +89,6 @@ class PlannerNode(SuiteNode):
     def cleanup(self) -> None:
         """End the workers and forget the scenario."""
         self._server = None
-        while self._undo:
-            self._undo.pop()()
-
-    def _refusal(self) -> str | None:
-        return None if self.active else f'the node is {self.state_label}'
 
     # -- planning ---------------------------------------------------------------------------
 
@@ -184,7 +175,7 @@ class PlannerNode(SuiteNode):
         self, request: CheckPlan.Request, response: CheckPlan.Response
     ) -> CheckPlan.Response:
         response.first_failure_time = float('nan')
-        response.reason = self._refusal() or ''
+        response.reason = self.refusal() or ''
         if response.reason:
             return response
         try:
