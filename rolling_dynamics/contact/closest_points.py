@@ -97,80 +97,27 @@ def closest_points(
         No pair of points with opposite normals on one line was found.
 
     """
-    op = _given(object_parameters, object_surface)
-    hp = _given(hand_parameters, hand_surface)
     pose = np.concatenate([np.asarray(R_HO, float).T.ravel(), np.asarray(p_HO, float).ravel()])
-    convex = object_surface.support is not None and object_surface.side == 'outside'
     search = _Search(
-        *_functions(object_surface, hand_surface, convex, object_chart, hand_chart), pose, op, hp
+        _Side.of(object_surface, object_chart, object_parameters),
+        _Side.of(hand_surface, hand_chart, hand_parameters),
+        pose,
     )
     found = []
-    if near is not None and convex:
+    if near is not None and search.convex:
         y = search.solve(np.asarray(near, dtype=float))
         found = [y] if y is not None and hand_surface.is_inside(y[-2:], hand_chart) else []
-    if not found:
-        starts = hand_starts(hand_surface, hand_chart, pose[9:], near)
-        if not convex:
-            starts = _with_object(
-                starts, object_surface, hand_surface, object_chart, hand_chart, pose
-            )
-        found = search.solve_all(starts)
+    found = found or search.solve_all(search.starts(near))
     if not found:
         raise SurfaceError(
             f'no closest points of the object ({object_surface.name}) and the hand '
             f'({hand_surface.name}) were found for the object at p_HO = '
             f'{pose[9:].round(6).tolist()} m; place it above the surface of the hand'
         )
-    found = [
-        _in_bounds(
-            y,
-            search.details(y),
-            object_surface,
-            hand_surface,
-            object_chart,
-            hand_chart,
-            op,
-            hp,
-            pose,
-            near,
-        )
-        for y in found
-    ]
-    results = [_touch(search.details(y), y, convex) for y in found]
-    best = min(
-        results,
-        key=lambda r: (
-            not hand_surface.is_inside(r.contact_h, hand_chart),
-            not (convex or object_surface.is_inside(r.contact_o, object_chart)),
-            not r.curvature_margin > 0,
-            abs(r.gap),
-        ),
-    )
+    best = min((search.touch(search.in_bounds(y, near)) for y in found), key=search.rank)
     if near is None:
         best = best._replace(contact_h=within_period(hand_surface, best.contact_h, hand_chart))
     return best._replace(contact_o=within_period(object_surface, best.contact_o, object_chart))
-
-
-def _in_bounds(
-    y: NDArray[np.float64],
-    details: NDArray[np.float64],
-    object_surface: Surface,
-    hand_surface: Surface,
-    object_chart: int,
-    hand_chart: int,
-    op: ArrayLike,
-    hp: ArrayLike,
-    pose: NDArray[np.float64],
-    near: ArrayLike | None,
-) -> NDArray[np.float64]:
-    """Return the same points in the bounds of the charts: a search may run over a pole."""
-    y = y.copy()
-    if hand_surface.charts[hand_chart].inverse is not None:
-        y[-2:] = locate_on_chart(hand_surface, details[0:3], hand_chart, hp, near)
-    if y.size == 4 and object_surface.charts[object_chart].inverse is not None:
-        point_O = pose[:9].reshape(3, 3) @ (details[3:6] - pose[9:])  # rows of R^T
-        y[:2] = locate_on_chart(object_surface, point_O, object_chart, op)
-    return y
 
 
 def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
@@ -182,49 +129,97 @@ def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDAr
     return out
 
 
-def _given(parameters: ArrayLike | None, surface: Surface) -> NDArray[np.float64]:
-    if parameters is None:
-        return surface.parameter_values
-    return np.asarray(parameters, dtype=float)
+class _Side(NamedTuple):
+    """A surface, the chart of the search, and dimensions."""
 
+    surface: Surface
+    chart: int
+    values: NDArray[np.float64]
 
-def _touch(details: NDArray[np.float64], y: NDArray[np.float64], convex: bool) -> Touch:
-    p_h, p_o, frame, gap, K = (
-        details[0:3],
-        details[3:6],
-        details[6:15].reshape(3, 3).T,
-        details[15],
-        details[16:19],
-    )
-    mean, half = (K[0] + K[2]) / 2, (K[0] - K[2]) / 2
-    return Touch(
-        y[-2:].copy(),
-        np.full(2, math.nan) if convex else y[:2].copy(),
-        p_h,
-        p_o,
-        frame,
-        float(gap),
-        float(-mean - math.hypot(half, K[1])),
-    )
+    @classmethod
+    def of(cls, surface: Surface, chart: int, parameters: ArrayLike | None) -> _Side:
+        given = surface.parameter_values if parameters is None else parameters
+        return cls(surface, chart, np.asarray(given, dtype=float))
+
+    @property
+    def locates(self) -> bool:
+        """Whether points are found on the chart."""
+        return self.surface.charts[self.chart].inverse is not None
+
+    def is_inside(self, uv: NDArray[np.float64]) -> bool:
+        return self.surface.is_inside(uv, self.chart)
+
+    def normal(self, uv: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = self.surface.numeric(self.chart)(uv, self.surface.parameter_values)
+        return np.array(known[1])[:, 2]
 
 
 class _Search:
     """Newton's method with backtracking on a compiled residual."""
 
-    def __init__(
-        self,
-        residual: ca.Function,
-        details: ca.Function,
-        pose: NDArray[np.float64],
-        op: NDArray[np.float64],
-        hp: NDArray[np.float64],
-    ) -> None:
+    def __init__(self, obj: _Side, hand: _Side, pose: NDArray[np.float64]) -> None:
+        self._object, self._hand, self._pose = obj, hand, pose
+        self.convex = obj.surface.support is not None and obj.surface.side == 'outside'
+        functions = _functions(obj.surface, hand.surface, self.convex, obj.chart, hand.chart)
         # buffers of its own, so that several threads may search at once
-        self._residual, self._details = FastFunction(residual), FastFunction(details)
+        self._residual, self._details = map(FastFunction, functions)
         for f in (self._residual, self._details):
-            for buffer, value in zip(f.inputs[1:], (pose, op, hp), strict=True):
+            for buffer, value in zip(f.inputs[1:], (pose, obj.values, hand.values), strict=True):
                 buffer[:] = value
         self._n = self._residual.inputs[0].size
+
+    def starts(self, near: ArrayLike | None) -> NDArray[np.float64]:
+        """Return where to search: on the hand, and on an object that is not convex beside it."""
+        surface, chart, _ = self._hand
+        on_hand = hand_starts(surface, chart, self._pose[9:], near)
+        if self.convex:
+            return on_hand
+        on_object = hand_starts(self._object.surface, self._object.chart, np.zeros(3))
+        # beside each place on the hand, those where the normals are opposed
+        R = self._pose[:9].reshape(3, 3).T
+        table = np.array([self._object.normal(uv) for uv in on_object]) @ R.T
+        out = []
+        for uv in on_hand:
+            facing = table @ self._hand.normal(uv)
+            facing[~np.isfinite(facing)] = 1.0
+            out += [np.concatenate([on_object[k], uv]) for k in np.argsort(facing)[:3]]
+        return np.array(out)
+
+    def in_bounds(self, y: NDArray[np.float64], near: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the same points in the bounds of the charts: a search may run over a pole."""
+        (surface, chart, values), details, out = self._hand, self.details(y), y.copy()
+        if self._hand.locates:
+            out[-2:] = locate_on_chart(surface, details[0:3], chart, values, near)
+        surface, chart, values = self._object
+        if y.size == 4 and self._object.locates:
+            # rows of R^T
+            point_O = self._pose[:9].reshape(3, 3) @ (details[3:6] - self._pose[9:])
+            out[:2] = locate_on_chart(surface, point_O, chart, values)
+        return out
+
+    def touch(self, y: NDArray[np.float64]) -> Touch:
+        """Return what a root tells."""
+        details = self.details(y)
+        K = details[16:19]
+        mean, half = (K[0] + K[2]) / 2, (K[0] - K[2]) / 2
+        return Touch(
+            contact_h=y[-2:].copy(),
+            contact_o=np.full(2, math.nan) if self.convex else y[:2].copy(),
+            p_HC_h=details[0:3],
+            p_HC_o=details[3:6],
+            frame_H=details[6:15].reshape(3, 3).T,
+            gap=float(details[15]),
+            curvature_margin=float(-mean - math.hypot(half, K[1])),
+        )
+
+    def rank(self, r: Touch) -> tuple[bool, bool, bool, float]:
+        """Return what is the least of the best pair of points."""
+        return (
+            not self._hand.is_inside(r.contact_h),
+            not (self.convex or self._object.is_inside(r.contact_o)),
+            not r.curvature_margin > 0,
+            abs(r.gap),
+        )
 
     def residual(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the residual and its Jacobian."""
@@ -344,28 +339,3 @@ def hand_starts(
         axes.append(axis)
     grid = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 2)
     return np.vstack([np.clip(centre, *np.array(c.bounds).T), grid])
-
-
-def _with_object(
-    starts: NDArray[np.float64],
-    object_surface: Surface,
-    hand_surface: Surface,
-    object_chart: int,
-    hand_chart: int,
-    pose: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return starts (uv_o, uv_h): beside each place on the hand, where the normals are opposed."""
-    R, origin = pose[:9].reshape(3, 3).T, np.zeros(3)
-    on_object = hand_starts(object_surface, object_chart, origin)
-    normals = [_normal(object_surface, uv, object_chart) for uv in on_object]
-    table = np.array(normals) @ R.T
-    out = []
-    for uv in starts:
-        facing = table @ _normal(hand_surface, uv, hand_chart)
-        facing[~np.isfinite(facing)] = 1.0
-        out += [np.concatenate([on_object[k], uv]) for k in np.argsort(facing)[:3]]
-    return np.array(out)
-
-
-def _normal(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
-    return np.array(surface.numeric(chart)(uv, surface.parameter_values)[1])[:, 2]

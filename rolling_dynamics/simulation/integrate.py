@@ -23,6 +23,7 @@ from rolling_dynamics.suggestion import check_names
 ACTIONS = ('stop', 'record', 'ignore')
 
 
+# long, since it checks each of its arguments before anything begins
 def simulate(
     system: RollingSystem,
     p: ArrayLike,
