@@ -6,6 +6,8 @@ Nodes run as processes on real ROS 2; this process is one more client of theirs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 import time
@@ -91,27 +93,52 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     scenario = load_scenario(experiment.scenario_file)
     recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
     say(f'{experiment.text}')
+    time_text = (
+        'time: that of the clock'
+        if pace is None
+        else f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
+    )
+    with brought_up(
+        out,
+        time_text,
+        experiment=experiment,
+        record=recording,
+        use_sim_time=use_sim_time,
+        overrides=_overrides(demo, use_sim_time=use_sim_time),
+    ) as (domain, bringup):
+        record = _run(demo, scenario, domain, bringup, pace=pace)
+    return record, recording
+
+
+@contextmanager
+def brought_up(out: Path, text: str, **options: Any) -> Iterator[tuple[int, Bringup]]:
+    """
+    Run the nodes of a demonstration on a ROS domain of their own.
+
+    Parameters
+    ----------
+    out
+        Folder of the logs.
+    text
+        Told after the names of the nodes.
+    options
+        See :class:`Bringup`.
+
+    Yields
+    ------
+    int, Bringup
+        The domain, and the nodes, which are started; they are stopped at the end.
+
+    """
     with private_domain() as (domain, environment):
-        bringup = Bringup(
-            experiment=experiment,
-            environment=environment,
-            record=recording,
-            use_sim_time=use_sim_time,
-            overrides=_overrides(demo, use_sim_time=use_sim_time),
-            log_folder=out / 'logs',
-        )
+        bringup = Bringup(environment=environment, log_folder=out / 'logs', **options)
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
-        say(
-            'time: that of the clock'
-            if pace is None
-            else f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
-        )
+        say(text)
         with bringup:
-            record = _run(demo, scenario, domain, bringup, pace=pace)
+            yield domain, bringup
             failed = {n: s for n, s in bringup.stop().items() if s != 0}
             if failed:
                 say(f'nodes that did not stop cleanly, by exit status: {failed}')
-    return record, recording
 
 
 def need_nodes() -> None:

@@ -9,17 +9,14 @@ import time
 from typing import TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.bringup import (
-    Bringup,
-    private_domain,
-    realtime_allowed,
-)
+from rolling_robotics.bringup import realtime_allowed
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
 from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.report import MISSED, REACHED, say
 from rolling_robotics.demo.run import (
+    brought_up,
     fresh_folder,
     LOCKSTEP_TIMEOUT,
     need_nodes,
@@ -135,37 +132,29 @@ def _perform(
     """Start the nodes, run the trials, stop them; return what was seen."""
     from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415
 
-    with private_domain() as (domain, environment):
-        bringup = Bringup(
+    with (
+        brought_up(
+            out,
+            f'hardware: {hardware}; time: '
+            + ('simulated, the nodes take turns' if sim else 'that of the clock'),
             experiment=find_experiment(demo.experiment),
-            environment=environment,
             record=recording,
             hardware=hardware,
             use_sim_time=sim,
             overrides=overrides,
-            log_folder=out / 'logs',
-        )
-        say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
-        say(
-            f'hardware: {hardware}; time: '
-            + ('simulated, the nodes take turns' if sim else 'that of the clock')
-        )
-        with bringup:
-            with TrialClient(
-                domain=domain, check=bringup.check, hardware=hardware, by_clock=not sim
-            ) as client:
-                begin = time.monotonic()
-                client.wait_until_ready(START_TIMEOUT)
-                say(f'nodes are up after {time.monotonic() - begin:.1f} s')
-                if not sim:  # processes that find each other keep all of them busy
-                    time.sleep(SETTLE)
-                if client.preparation():
-                    say(client.preparation())
-                seen = _trials(client, demo, trials, hardware, sim=sim)
-            failed = {n: s for n, s in bringup.stop().items() if s != 0}
-            if failed:
-                say(f'nodes that did not stop cleanly, by exit status: {failed}')
-    return seen
+        ) as (domain, bringup),
+        TrialClient(
+            domain=domain, check=bringup.check, hardware=hardware, by_clock=not sim
+        ) as client,
+    ):
+        begin = time.monotonic()
+        client.wait_until_ready(START_TIMEOUT)
+        say(f'nodes are up after {time.monotonic() - begin:.1f} s')
+        if not sim:  # processes that find each other keep all of them busy
+            time.sleep(SETTLE)
+        if client.preparation():
+            say(client.preparation())
+        return _trials(client, demo, trials, hardware, sim=sim)
 
 
 def _overrides(hardware: str, rate: float, *, sim: bool) -> Overrides:
