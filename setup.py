@@ -82,6 +82,7 @@ setup(
     extras_require={
         'completion': ['shtab>=1.7'],
         'docs': ['myst-parser>=4', 'sphinx>=8'],
+        'mesh': ['trimesh>=4'],
         'predictive': ['daqp>=0.7'],
         'record': ['rosbags>=0.10'],
         'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],

@@ -43,7 +43,7 @@ from rolling_dynamics.scenario.placement import (
     Placement,
 )
 from rolling_dynamics.scenario.scenario import Scenario
-from rolling_dynamics.scenario.surface_section import Edges, inertia_of
+from rolling_dynamics.scenario.surface_section import Edges
 from rolling_dynamics.surfaces.atlas import best_chart, contact_frame, locate_on_chart, POLE
 from rolling_dynamics.surfaces.surface import Surface
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
@@ -150,7 +150,7 @@ class ContactFile(ScenarioFile):
             friction=self.friction.model,
             representation=self._representation(object_surface),
         )
-        inertia = inertia_of(body.inertia, body.mass, object_surface)
+        inertia = body.inertia_matrix()
         gravity_W = self.gravity.vector() if isinstance(self.gravity, Gravity) else self.gravity
         with located('object.inertia'):
             p: Array = system.pack_parameters(

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.contact.layouts import GRAVITY
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.contact_velocity import RelativeVelocity
 from rolling_dynamics.scenario.entry import (
@@ -20,6 +21,7 @@ from rolling_dynamics.scenario.entry import (
 from rolling_dynamics.scenario.fields import entry, note, quantity, section, vector
 from rolling_dynamics.scenario.hand_motion import HandStart
 from rolling_dynamics.scenario.kinds import OfKind
+from rolling_dynamics.scenario.mesh_section import MeshSection  # noqa: F401  adds its kind
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.surface_section import Edges, SURFACES, SurfaceSection
 
@@ -32,11 +34,23 @@ class Object(Section):
     inertia: Array | str = entry(
         Tensor(
             'inertia about the centre of mass in O: a number, 3 principal moments, a 3x3 matrix, '
-            'or `solid` for a homogeneous sphere, ellipsoid or torus',
+            'or `solid` for a homogeneous sphere, ellipsoid, torus or mesh',
             'kg m^2',
             word='solid',
         )
     )
+
+    def inertia_matrix(self) -> Array:
+        """Return the inertia as it is given, or of the homogeneous body."""
+        if not isinstance(self.inertia, str):
+            return self.inertia
+        solid = self.surface.solid_inertia(self.mass)
+        if solid is None:
+            raise ScenarioError(
+                "object.inertia: 'solid' is known for sphere, ellipsoid, torus and mesh, touched "
+                'from outside; give the moments of inertia of this body as numbers'
+            )
+        return solid
 
 
 class Hand(Section):

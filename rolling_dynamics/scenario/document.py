@@ -78,6 +78,12 @@ def read_document(path: str | Path) -> Document:
         raise ScenarioError(f'{path}: is no text in UTF-8 (byte {e.start})') from None
     document = Document(parse_document(text, str(path)))
     document.source = path
+    if 'mesh' in text:
+        from rolling_dynamics.scenario.mesh_section import (  # noqa: PLC0415  stands above this
+            with_meshes,
+        )
+
+        with_meshes(document, path.parent)
     return document
 
 

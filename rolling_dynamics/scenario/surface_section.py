@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 import math
 import re
 from typing import Annotated, Literal
@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
-from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.entry import Array, Quantity, refused, Term
 from rolling_dynamics.scenario.fields import note, pair, quantity, terms
 from rolling_dynamics.scenario.kinds import Kinds
@@ -70,6 +69,11 @@ class SurfaceSection(Section):
         """Return the volume of a body that is touched from outside [m^3], NaN if not known."""
         return math.nan
 
+    def solid_inertia(self, mass: float) -> Array | None:
+        """Return the inertia of a homogeneous body [kg m^2], None if it is not known."""
+        del mass
+        return None
+
 
 @SURFACES.add
 class SphereSection(SurfaceSection):
@@ -88,6 +92,11 @@ class SphereSection(SurfaceSection):
     def volume(self) -> float:
         """Return the volume of the body [m^3]."""
         return sphere_volume(self.radius) if self.side == 'outside' else math.nan
+
+    def solid_inertia(self, mass: float) -> Array | None:
+        """Return that of the ball."""
+        r = self.radius
+        return solid_ellipsoid_inertia(mass, r, r, r) if self.side == 'outside' else None
 
 
 @SURFACES.add
@@ -110,6 +119,11 @@ class EllipsoidSection(SurfaceSection):
         """Return the volume of the body [m^3]."""
         solid = 4 / 3 * math.pi * self.a * self.b * self.c
         return solid if self.side == 'outside' else math.nan
+
+    def solid_inertia(self, mass: float) -> Array | None:
+        """Return that of the solid ellipsoid."""
+        outside = self.side == 'outside'
+        return solid_ellipsoid_inertia(mass, self.a, self.b, self.c) if outside else None
 
 
 @SURFACES.add
@@ -142,6 +156,13 @@ class TorusSection(SurfaceSection):
     def volume(self) -> float:
         """Return the volume of the body [m^3]."""
         return 2 * math.pi**2 * self.major * self.minor**2 if self.side == 'outside' else math.nan
+
+    def solid_inertia(self, mass: float) -> Array | None:
+        """Return that of the solid torus."""
+        if self.side == 'inside':
+            return None
+        across = mass * (self.major**2 / 2 + 5 * self.minor**2 / 8)
+        return np.diag([across, across, mass * (self.major**2 + 3 * self.minor**2 / 4)])
 
 
 @SURFACES.add
@@ -199,27 +220,3 @@ class ExpressionSection(SurfaceSection):
             v_bounds=bounds(self.v_bounds),
             periods=(self.u_period, self.v_period),
         )
-
-
-def _solid_torus(mass: float, major: float, minor: float) -> Array:
-    across = mass * (major**2 / 2 + 5 * minor**2 / 8)
-    return np.diag([across, across, mass * (major**2 + 3 * minor**2 / 4)])
-
-
-SOLIDS: dict[str, Callable[..., Array]] = {
-    'sphere': lambda mass, r: solid_ellipsoid_inertia(mass, r, r, r),
-    'ellipsoid': solid_ellipsoid_inertia,
-    'torus': _solid_torus,
-}
-
-
-def inertia_of(given: Array | str, mass: float, surface: Surface) -> Array:
-    """Return the inertia of a body, a number, 3 or 3x3; ``solid`` from its surface."""
-    if not isinstance(given, str):
-        return given
-    if surface.name not in SOLIDS or surface.side != 'outside':
-        raise ScenarioError(
-            f"object.inertia: 'solid' is known for {', '.join(SOLIDS)}, touched from outside; "
-            f'give the moments of inertia of this {surface.name} as numbers'
-        )
-    return SOLIDS[surface.name](mass, *surface.parameter_values)
