@@ -51,9 +51,7 @@ class Followed:
         kind, topic = commands
         self.last = 0  # stamp of the newest command [ns]
         self._listening = peer.node.create_subscription(kind, topic, self._note, COMMAND)
-        end = time.monotonic() + LONG
-        while self.result(self.begin(plan(0.1))).error_code == CODES.STALE_STATE:
-            assert time.monotonic() < end, process.text
+        self.execute()
 
     def _note(self, message):
         self.last = max(self.last, time_to_nanoseconds(message.header.stamp))
@@ -68,12 +66,29 @@ class Followed:
     def result(self, handle):
         return self.peer.result(handle, LONG)
 
+    def execute(self):
+        """Execute short plans until one is not stopped for want of states; return its result."""
+        end = time.monotonic() + LONG
+        while (result := self.result(self.begin(self.plan(0.1)))).error_code == CODES.STALE_STATE:
+            assert time.monotonic() < end, f'{result.error_string}\n{self.process.text}'
+        return result
+
     def follow(self):
-        """Begin to follow a long plan; return its handle once feedback comes."""
-        running = threading.Event()
-        handle = self.begin(self.plan(LONG), lambda _: running.set())
-        assert running.wait(LONG)
-        return handle
+        """
+        Begin to follow a long plan; return its handle once feedback comes.
+
+        A machine that stands still for the time of ``state_timeout`` ends it: it is begun again.
+        """
+        end = time.monotonic() + LONG
+        while True:
+            running = threading.Event()
+            handle = self.begin(self.plan(LONG), lambda _, running=running: running.set())
+            coming = self.peer.in_turn(handle.get_result_async)
+            coming.add_done_callback(lambda _, running=running: running.set())
+            assert running.wait(LONG)
+            if not coming.done() or coming.result().result.error_code != CODES.STALE_STATE:
+                return handle
+            assert time.monotonic() < end, coming.result().result.error_string
 
     def close(self):
         self.peer.in_turn(self.client.destroy)  # the executor must not be waiting for it
@@ -201,7 +216,7 @@ def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, f
         followed.result(handle)
     finally:
         source.recover()
-    assert followed.result(followed.begin(followed.plan(0.3))).error_code == CODES.NONE
+    assert followed.execute().error_code == CODES.NONE
 
 
 def test_too_many_missed_deadlines_end_the_execution(followed):
