@@ -136,7 +136,6 @@ def _controllability_rows() -> list[Row]:
     )
     right = math.sin(V_O) * math.cos(PHI) / (RADIUS * math.cos(V_O) ** 2)
     by_rank = lie_algebra(fields('corrected'), depth=3)
-    without = lie_algebra(fields('corrected').without('beta_s'), depth=5)
     return [
         _row('determinant (33), size', printed, abs(determinant('corrected')), expected=right),
         _row('the same, published model', printed, abs(determinant('as_published'))),
@@ -153,11 +152,27 @@ def _controllability_rows() -> list[Row]:
             by_rank.rank(STATE, [RADIUS, -PHI, PHI]),
             expected=5,
         ),
-        _count('rank without beta_s, (34)', 4, max(without.generic_growth)),
+        _count('rank without beta_s, (34)', 4, _rank_without('corrected', 'beta_s')),
+        *(
+            # Proposition 2: all three are needed, "in particular gamma_s and beta_s"
+            _count(
+                f'rank without {name}, {words} model (Prop. 2: below)',
+                4,
+                _rank_without(variant, name),
+                expected=5,
+            )
+            for name in ('gamma_s', 'alpha_s')
+            for variant, words in (('corrected', 'corrected'), ('as_published', 'published'))
+        ),
         _count(
             'independent inputs of the transformed model', 5, _independent_inputs(), expected=3
         ),
     ]
+
+
+def _rank_without(variant: str, name: str) -> int:
+    """Return the rank of the Lie algebra at a general state without one of the inputs."""
+    return max(lie_algebra(fields(variant).without(name), depth=5).generic_growth)
 
 
 def _independent_inputs() -> int:

@@ -248,3 +248,14 @@ def test_dynamic_system_is_refused_by_name():
 def test_unknown_input_is_refused():
     with pytest.raises(ParameterError, match='beta_s'):
         fields_of('corrected').without('beta')
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_proposition_2_asks_for_more_inputs_than_the_rank_needs(variant):
+    """The paper needs gamma_s and beta_s in particular; without gamma_s the rank is five."""
+    fields = fields_of(variant)
+    ranks = {
+        name: max(lie_algebra(fields.without(name), depth=5).generic_growth)
+        for name in fields.fields
+    }
+    assert ranks == {'alpha_s': 5, 'beta_s': 4, 'gamma_s': 5}
