@@ -1,5 +1,5 @@
 """
-Equations of a convex body on or above a moving plate, in every state of the contact.
+Equations of a convex body on or above a moving hand, in every state of the contact.
 
 Rolling is :func:`rolling_dynamics.contact.rolling_dynamics.rolling_motion`; sliding and flight are
 Newton's and Euler's equations with the contact force that Coulomb's law gives.
@@ -7,40 +7,43 @@ Newton's and Euler's equations with the contact force that Coulomb's law gives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.attitude_representation import AttitudeRepresentation
 from rolling_dynamics.contact.rolling_dynamics import (
     ContactGeometry,
     HandMotion,
     inverse_symmetric,
     rolling_motion,
 )
+from rolling_dynamics.hybrid_contact.foot import Foot, on_plane, on_surface, Surfaces
 from rolling_dynamics.hybrid_contact.placement import BodyVectors
-from rolling_dynamics.surfaces.plane import Plane
-from rolling_dynamics.surfaces.surface import Surface
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
     """
-    A body and a plate at a state, as expressions in H; the plate is z = 0 of H.
+    A body and a hand at a state, as expressions in H unless it is said otherwise.
 
     Attributes
     ----------
     body
         Placement and motion.
     contact
-        Geometry of the contact, for the body's lowest point.
+        Geometry of the contact, for the closest points of body and hand; its frame Ch has z along
+        the normal out of the hand.
     hand
         Motion of the hand.
+    foot
+        Where the closest point stands on the hand, and how it moves.
     gap
-        Height of the lowest point above the plate [m].
+        Distance of the closest points [m], negative where the bodies overlap.
     v_contact
-        Velocity of the body's point there relative to the plate [m/s]; the last component is the
-        rate of the gap.
+        Velocity of the body's closest point relative to the hand, in Ch [m/s]; the last component
+        is the rate of the gap.
+    bias
+        Rate of v_contact [m/s^2] at zero rates of the velocities, in Ch.
     mass, inertia_O, gravity_H
         Of the body [kg], [kg m^2] in O, and gravity in H [m/s^2].
     resistance
@@ -52,8 +55,10 @@ class Scene:
     body: BodyVectors
     contact: ContactGeometry
     hand: HandMotion
+    foot: Foot
     gap: ca.SX
     v_contact: ca.SX
+    bias: ca.SX
     mass: ca.SX
     inertia_O: ca.SX
     gravity_H: ca.SX
@@ -68,8 +73,13 @@ class Scene:
     @property
     def rolling_torque(self) -> ca.SX:
         """Torque of rolling resistance over the normal force, in H [m]."""
-        w = self.body.w_HO_H
-        return -self.resistance * ca.vertcat(w[0], w[1], 0)
+        w_Ch = self.contact.frame.T @ self.body.w_HO_H
+        return -self.resistance * (self.contact.frame[:, 0:2] @ w_Ch[0:2])
+
+    @property
+    def spin(self) -> ca.SX:
+        """Rate of turning about the normal, relative to the hand [rad/s]."""
+        return ca.dot(self.contact.frame[:, 2], self.body.w_HO_H)
 
 
 class Accelerations(NamedTuple):
@@ -87,15 +97,15 @@ class ContactMotion(NamedTuple):
     """
 
     accelerations: Accelerations
-    force_H: ca.SX  # of the plate on the body [N]
+    force_H: ca.SX  # of the hand on the body [N]
     torque_H: ca.SX  # at the contact point [N m]
     margin: ca.SX
 
 
 def scene(
-    surface: Surface,
-    dimensions: ca.SX,
+    surfaces: Surfaces,
     body: BodyVectors,
+    contact_h: ca.SX | None,
     hand: HandMotion,
     *,
     mass: ca.SX,
@@ -103,17 +113,20 @@ def scene(
     gravity_H: ca.SX,
     resistance: ca.SX,
 ) -> Scene:
-    """Return body and plate at a state; see :class:`Scene`."""
-    values = {'q_HO': body.q_HO, 'contact_h': ca.SX.zeros(2), 'w_HO_H': body.w_HO_H}
-    touching = AttitudeRepresentation().evaluate(values, surface, Plane(), dimensions, ca.SX(0, 1))
-    lowest = body.p_HO_H + touching.geometry.r_OC
-    contact = replace(touching.geometry, p_HC=ca.vertcat(lowest[0:2], 0))
+    """Return body and hand at a state; see :class:`Scene`. Without contact_h, on a plane."""
+    if contact_h is None:
+        contact, foot = on_plane(surfaces, body)
+    else:
+        contact, foot = on_surface(surfaces, body, contact_h)
+    V, w = body.v_HO_H + ca.cross(body.w_HO_H, contact.r_OC), body.w_HO_H
     return Scene(
         body=body,
         contact=contact,
         hand=hand,
-        gap=lowest[2],
-        v_contact=body.v_HO_H + ca.cross(body.w_HO_H, contact.r_OC),
+        foot=foot,
+        gap=ca.dot(contact.frame[:, 2], body.p_HO_H + contact.r_OC - contact.p_HC),
+        v_contact=contact.frame.T @ V,
+        bias=contact.frame.T @ ca.cross(w, foot.r_rate) + foot.frame_rate.T @ V,
         mass=mass,
         inertia_O=inertia_O,
         gravity_H=gravity_H,
@@ -138,14 +151,8 @@ def answer(s: Scene, force_H: ca.SX, torque_H: ca.SX) -> Accelerations:
 
 
 def of_contact(s: Scene, a: Accelerations) -> ca.SX:
-    """Return the part of the contact point's acceleration that is linear in the motion's."""
-    return a.v + ca.cross(a.w, s.contact.r_OC)
-
-
-def contact_bias(s: Scene) -> ca.SX:
-    """Return the rate of v_contact [m/s^2] at zero rates of the velocities."""
-    w = s.body.w_HO_H
-    return ca.cross(w, ca.cross(w, s.contact.r_OC) + s.contact.v_C)
+    """Return the part of the rate of v_contact that is linear in the accelerations, in Ch."""
+    return s.contact.frame.T @ (a.v + ca.cross(a.w, s.contact.r_OC))
 
 
 def rolling(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool) -> ContactMotion:
@@ -207,7 +214,7 @@ def sliding(
     spin_direction
         See :func:`rolling`.
     slip
-        Direction of slip along the plate, a unit vector of 3 entries.
+        Direction of slip along the hand, a unit vector of 3 entries in H.
     held
         Whether the contact holds the spin.
 
@@ -229,8 +236,8 @@ def sliding(
         torque -= n * spin_direction * mu_spin
     constant, unit = answer(s, none, offset * n), answer(s, force, torque)
     start = Accelerations(start.w + constant.w, start.v + constant.v)
-    lift = ca.dot(n, of_contact(s, start) + contact_bias(s))
-    coefficient = ca.dot(n, of_contact(s, unit))
+    lift = of_contact(s, start)[2] + s.bias[2]
+    coefficient = of_contact(s, unit)[2]
     N = -lift / coefficient
     a = Accelerations(start.w + N * unit.w, start.v + N * unit.v)
     return ContactMotion(a, N * force, offset * n + N * torque, coefficient * s.mass)
@@ -243,9 +250,9 @@ def contact_inertia(s: Scene) -> ca.SX:
 
 
 def contact_mobility(s: Scene) -> ca.SX:
-    """Return W, 3x3 [1/kg]: an impulse P at the contact changes v_contact by W P."""
+    """Return W, 3x3 [1/kg]: an impulse P in Ch at the contact changes v_contact by W P."""
     return ca.horzcat(
-        *(of_contact(s, answer(s, e, ca.SX.zeros(3))) for e in ca.horzsplit(ca.SX.eye(3)))
+        *(of_contact(s, answer(s, e, ca.SX.zeros(3))) for e in ca.horzsplit(s.contact.frame))
     )
 
 
@@ -253,7 +260,7 @@ def sticking_impact(s: Scene) -> tuple[Accelerations, ca.SX]:
     """
     Return the velocities w_HO_H, v_HO_H after an impact that leaves no motion at the contact.
 
-    Also its impulse [N s]. With r from the contact to the centre, J_c w+ = J w- + m r x v-,
+    Also its impulse in H [N s]. With r from the contact to the centre, J_c w+ = J w- + m r x v-,
     velocities relative to the hand.
     """
     r = -s.contact.r_OC

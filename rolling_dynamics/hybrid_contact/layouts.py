@@ -1,4 +1,4 @@
-"""Parameters of a body on a plate that may slide and leave it."""
+"""Parameters of a body on a hand that may slide and leave it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from rolling_dynamics.surfaces.surface import Surface
 INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))
 
 
-def parameter_layout(surface: Surface) -> Layout:
+def parameter_layout(surface: Surface, hand: Surface) -> Layout:
     """Return the layout of p; ``spin_direction`` is set by the hybrid run, not by the user."""
+    names = tuple(f'hand_{n}' for n in hand.values)
+    of_hand = (Entry('hand_surface', names, 'm'),) if names else ()
     return Layout(
         (
             Entry('mass', ('mass',), 'kg', text='mass of the object'),
@@ -26,18 +28,27 @@ def parameter_layout(surface: Surface) -> Layout:
                 text='torque against rolling over normal force and rate of rolling',
             ),
             Entry(
+                'restitution',
+                ('restitution',),
+                '',
+                text='share of the work of compression that a landing gives back',
+            ),
+            Entry(
                 'spin_direction',
                 ('spin_direction',),
                 '',
                 text='sign of the spin that friction opposes, 0 for none',
             ),
             Entry('object_surface', tuple(f'object_{n}' for n in surface.values), 'm'),
+            *of_hand,
             Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'm', 'hand'),
         ),
         defaults={
             'rolling_resistance': (0.0,),
+            'restitution': (0.0,),
             'spin_direction': (0.0,),
             'object_surface': tuple(surface.values.values()),
+            **({'hand_surface': tuple(hand.values.values())} if names else {}),
             'hand_edges': (-FAR, FAR, -FAR, FAR),
         },
     )

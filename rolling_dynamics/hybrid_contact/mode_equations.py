@@ -1,4 +1,4 @@
-"""The modes of a body on a plate: rates, wrench, guards and constraints of each."""
+"""The modes of a body on a hand: rates, wrench, guards and constraints of each."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rolling_dynamics.hybrid_contact.equations import (
     scene,
     sliding,
 )
+from rolling_dynamics.hybrid_contact.foot import Surfaces
 from rolling_dynamics.hybrid_contact.placement import Placement
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.rotations import rotation_matrix
@@ -32,7 +33,7 @@ STILL = 1e-14  # m/s: keeps the direction of no slip a number
 
 @dataclass(frozen=True, eq=False)
 class HybridExpressions(Symbols):
-    """Symbols of the equations, and body and plate at a state."""
+    """Symbols of the equations, and body and hand at a state."""
 
     placement: Placement
     scene: Scene
@@ -48,21 +49,24 @@ class HybridExpressions(Symbols):
 
 @dataclass(frozen=True, eq=False)
 class ModeEquations:
-    """Rates of the state, wrench (tau, f) on the object at the contact in H, and guards."""
+    """Rates of the state, wrench (tau, f) on the object at the contact in Ch, and guards."""
 
     xdot: ca.SX
     wrench: ca.SX
     guards: Mapping[str, ca.SX]
 
 
-def expressions_of(symbols: Symbols, surface: Surface, placement: Placement) -> HybridExpressions:
-    """Return symbols, and body and plate, of a surface and a kind of state."""
+def expressions_of(
+    symbols: Symbols, surface: Surface, hand: Surface, placement: Placement
+) -> HybridExpressions:
+    """Return symbols, and body and hand, of two surfaces and a kind of state."""
     params, body = symbols.params, placement.vectors(symbols.x)
     alpha, a = placement.accelerations(symbols.u)
+    dimensions = params['object_surface'], params.get('hand_surface', ca.SX(0, 1))
     s = scene(
-        surface,
-        params['object_surface'],
+        Surfaces(surface, hand, *dimensions),
         body,
+        placement.contact_h(symbols.x),
         HandMotion(w=body.w_WH_H, alpha=alpha, a=a),
         mass=params['mass'],
         inertia_O=inertia_matrix(params['inertia']),
@@ -77,9 +81,12 @@ def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
     s = e.scene
     if mode in FREE_MODES:
         guards = {'gap': s.gap} if mode == 'separated' else {}
+        if mode == 'separated':
+            guards |= _foot_guard(e)
         return ModeEquations(_rates(e, flight(s)), ca.SX.zeros(6), guards)
     motion = _contact_motion(mode, e)
-    wrench = ca.vertcat(motion.torque_H, motion.force_H)
+    frame = s.contact.frame
+    wrench = ca.vertcat(frame.T @ motion.torque_H, frame.T @ motion.force_H)
     return ModeEquations(_rates(e, motion.accelerations), wrench, _guards(mode, e, motion, wrench))
 
 
@@ -91,7 +98,8 @@ def _contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
         # in the plane there is no spin to hold, and rolling without it is the simpler equation
         return rolling(s, *spin, pure=held and not e.placement.planar)
     v = s.v_contact
-    direction = ca.vertcat(v[0:2], 0) / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
+    slip = s.contact.frame[:, 0:2] @ v[0:2]
+    direction = slip / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
     return sliding(s, q['mu_kinetic'], *spin, direction, held=held and not e.placement.planar)
 
 
@@ -101,7 +109,7 @@ def _guards(
     """Return what is positive within a mode of contact."""
     s, q = e.scene, e.params
     margins = contact_margins(wrench, q['mu'], q['mu_spin'])
-    point, edges = s.contact.p_HC, q['hand_edges']
+    point, edges = s.foot.uv, q['hand_edges']
     inside = [point[0] - edges[0], edges[1] - point[0]]
     if not e.placement.planar:
         inside += [point[1] - edges[2], edges[3] - point[1]]
@@ -115,9 +123,19 @@ def _guards(
     if mode.startswith('pure'):
         guards['spin'] = margins.spin
     elif not e.placement.planar:
-        sign, w = q['spin_direction'], s.body.w_HO_H[2]
-        guards['spin'] = ca.if_else(sign == 0, 1.0, sign * w - SPIN_CREEP)
-    return guards
+        sign = q['spin_direction']
+        guards['spin'] = ca.if_else(sign == 0, 1.0, sign * s.spin - SPIN_CREEP)
+    return guards | _foot_guard(e)
+
+
+def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
+    """Return what is positive where the closest point of a curved hand is determined."""
+    return {'foot': e.scene.foot.margin} if e.placement.curved else {}
+
+
+def on_the_foot(e: HybridExpressions) -> ca.SX:
+    """Return the state with the closest point of the hand one step of Newton's nearer."""
+    return e.changed(contact_h=e.scene.foot.uv + e.scene.foot.step)
 
 
 def projected(mode: str, e: HybridExpressions) -> ca.SX:
@@ -126,14 +144,15 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
     fixed = {name: getattr(b, name) / ca.norm_2(getattr(b, name)) for name in ('q_WH', 'q_HO')}
     if mode in FREE_MODES:
         return e.changed(**fixed)
-    fixed['p_HO_H'] = b.p_HO_H - ca.vertcat(0, 0, s.gap)
+    n = s.contact.frame[:, 2]
+    fixed['p_HO_H'] = b.p_HO_H - n * s.gap
     w, v = b.w_HO_H, b.v_HO_H
     if mode.startswith('pure'):
-        w = ca.vertcat(w[0:2], 0)
+        w -= n * s.spin
     if mode.endswith('rolling'):
         v = -ca.cross(w, s.contact.r_OC)
     else:
-        v -= ca.vertcat(0, 0, (v + ca.cross(w, s.contact.r_OC))[2])
+        v -= n * ca.dot(n, v + ca.cross(w, s.contact.r_OC))
     return e.changed(w_HO_H=w, v_HO_H=v, **fixed)
 
 
@@ -147,4 +166,6 @@ def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
         'w_HO_H': a.w,
         'v_HO_H': a.v,
     }
+    if e.placement.curved:
+        rates['contact_h'] = s.foot.uv_rate
     return e.placement.rates_of(b, rates)

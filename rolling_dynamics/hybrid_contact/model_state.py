@@ -58,7 +58,7 @@ def _check(plant: HybridContactSystem, model: Model) -> None:
         fits = plant.planar
     else:
         kind = (model.representation.name, model.hand_surface.name)
-        fits = not plant.planar and kind == ('attitude', 'plane')
+        fits = not plant.planar and kind == ('attitude', plant.hand_surface.name)
     if not fits:
         raise ParameterError(
             'a plant in the plane needs a model in the plane; one in space a contact system on a '

@@ -8,7 +8,7 @@ components zero, so both kinds of state are written out to the same vectors and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import casadi as ca
 from rolling_dynamics.contact.layouts import CONTROL, HAND_CONFIGURATION, HAND_VELOCITY
@@ -47,7 +47,7 @@ class BodyVectors:
 class SpatialPlacement:
     """State in space, 26 numbers; control alpha_WH_H and a_WH_H as of the contact system."""
 
-    planar = False
+    planar = curved = False
     control = CONTROL
     state = Layout(
         (
@@ -62,7 +62,11 @@ class SpatialPlacement:
 
     def vectors(self, x: ca.SX) -> BodyVectors:
         """Return placement and motion held by a state."""
-        return BodyVectors(*(x[self.state.slice(e.name)] for e in self.state.entries))
+        return BodyVectors(**{f.name: x[self.state.slice(f.name)] for f in fields(BodyVectors)})
+
+    def contact_h(self, x: ca.SX) -> ca.SX | None:
+        """Return the coordinates of the closest point of the hand; None on a plane."""
+        return x[self.state.slice('contact_h')] if self.curved else None
 
     def accelerations(self, u: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return alpha_WH_H and a_WH_H held by a control."""
@@ -82,10 +86,22 @@ class SpatialPlacement:
         return ca.vertcat(*((turns | dict(rates))[e.name] for e in self.state.entries))
 
 
+class CurvedPlacement(SpatialPlacement):
+    """State in space over a hand that is no plane, with its closest point, 28 numbers."""
+
+    curved = True
+    state = Layout(
+        (
+            *SpatialPlacement.state.entries,
+            Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand'),
+        )
+    )
+
+
 class PlanarPlacement:
     """State in the plane x-z, 12 numbers; control alpha_WH_H_y, a_WH_H_x, a_WH_H_z."""
 
-    planar = True
+    planar, curved = True, False
     control = Layout(
         (
             vector_entry('alpha_WH_H', 'rad/s^2', 'H', 'angular acceleration of the hand', 'y'),
@@ -112,6 +128,9 @@ class PlanarPlacement:
         parts = [x[self.state.slice(e.name)] for e in self.state.entries]
         lift = [turn, spread, turn, spread, about_y, spread, about_y, spread]
         return BodyVectors(*(f(part) for f, part in zip(lift, parts, strict=True)))
+
+    def contact_h(self, x: ca.SX) -> None:
+        """Return nothing: the hand is a plane."""
 
     def accelerations(self, u: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return alpha_WH_H and a_WH_H held by a control."""

@@ -1,4 +1,4 @@
-"""A smooth convex body on a moving plate, as a rolling system of several modes."""
+"""A smooth convex body on a moving hand, as a rolling system of several modes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.hybrid_contact.closest_points import (
+    CurvedTransitions,
+    placed_on_closest_point,
+)
 from rolling_dynamics.hybrid_contact.equations import (
     answer,
-    contact_bias,
     contact_mobility,
     flight,
     of_contact,
@@ -33,11 +36,16 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     HybridExpressions,
     mode_equations,
     ModeEquations,
+    on_the_foot,
     PLANAR_MODES,
     projected,
 )
-from rolling_dynamics.hybrid_contact.placement import PlanarPlacement, SpatialPlacement
-from rolling_dynamics.point_contact import inelastic_impact
+from rolling_dynamics.hybrid_contact.placement import (
+    CurvedPlacement,
+    PlanarPlacement,
+    SpatialPlacement,
+)
+from rolling_dynamics.point_contact import inelastic_impact, rebound
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
@@ -45,38 +53,49 @@ from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
 Array = NDArray[np.float64]
+CLEAR = 1e-12  # m between the bodies after a rebound
+NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
 class HybridContactSystem(WrittenSystem):
     """
-    A convex body that rolls, slides, flies and lands on a plate whose acceleration is the control.
+    A convex body that rolls, slides, flies and lands on a hand whose acceleration is the control.
 
-    The plate is z = 0 of the hand frame H. Modes: ``rolling``, ``pure_rolling``, ``slipping``,
-    ``pure_slipping`` (sliding without spin), ``separated``, and ``off_hand`` once the body has
-    left the plate over its edge; in the plane there is no spin, and no mode without it.
+    The hand is a plate, z = 0 of the hand frame H, or any other surface. Modes: ``rolling``,
+    ``pure_rolling``, ``slipping``, ``pure_slipping`` (sliding without spin), ``separated``, and
+    ``off_hand`` once the body has left the hand over its edge; in the plane there is no spin, and
+    no mode without it.
 
     Attributes
     ----------
     object_surface
         Surface of the body in the frame of its centre of mass; it has a support function.
+    hand_surface
+        Surface of the hand; where it is no plane, its closest point is part of the state.
     planar
         Whether all motion is in the plane x-z, with 12 states and 3 controls; else 26 and 6.
 
     """
 
     name = 'contact'
-    hand_surface = Plane()
     slides = True
     velocity_entry = 'v_HO_H'
 
-    def __init__(self, object_surface: Surface, *, planar: bool = False) -> None:
+    def __init__(
+        self,
+        object_surface: Surface,
+        hand_surface: Surface | None = None,
+        *,
+        planar: bool = False,
+    ) -> None:
         """
         Build the system.
 
         Raises
         ------
         SurfaceError
-            The surface has no support function, or the other body touches it from inside.
+            The surface has no support function, or the other body touches it from inside; or
+            all motion is to be in the plane over a hand that is none.
 
         """
         if object_surface.support is None or object_surface.side != 'outside':
@@ -85,11 +104,19 @@ class HybridContactSystem(WrittenSystem):
                 f'outside; {object_surface.name!r} is none (Sphere and Ellipsoid are)'
             )
         self.object_surface, self.planar = object_surface, planar
-        self.placement = PlanarPlacement() if planar else SpatialPlacement()
+        self.hand_surface = Plane() if hand_surface is None else hand_surface
+        curved = self.hand_surface.name != 'plane'
+        if planar and curved:
+            raise SurfaceError(
+                'in the plane x-z the hand must be a plane, got '
+                f'{self.hand_surface.name!r}; leave planar out'
+            )
+        over = CurvedPlacement if curved else SpatialPlacement
+        self.placement = PlanarPlacement() if planar else over()
         self.spin_entry: str | None = None if planar else 'w_HO_H'
         self.state: Layout = self.placement.state
         self.control: Layout = self.placement.control
-        self.parameters = parameter_layout(object_surface)
+        self.parameters = parameter_layout(object_surface, self.hand_surface)
 
     def pack_parameters(
         self,
@@ -101,6 +128,7 @@ class HybridContactSystem(WrittenSystem):
         mu_kinetic: float | None = None,
         mu_spin: float = 0.0,
         rolling_resistance: float = 0.0,
+        restitution: float = 0.0,
         edges: ArrayLike = (-FAR, FAR, -FAR, FAR),
     ) -> Array:
         """
@@ -114,8 +142,10 @@ class HybridContactSystem(WrittenSystem):
             Coefficient of kinetic friction; mu if None.
         rolling_resistance
             Torque against rolling over the normal force and the rate of rolling [m s/rad].
+        restitution
+            Share of the work of compression that a landing gives back, from 0 to 1.
         edges
-            Least and greatest x and y of the plate in H [m].
+            Least and greatest coordinates (u, v) of the hand; x and y of a plate in H [m].
 
         Raises
         ------
@@ -129,17 +159,18 @@ class HybridContactSystem(WrittenSystem):
             'mu_kinetic': kinetic,
             'mu_spin': mu_spin,
             'rolling_resistance': rolling_resistance,
+            'restitution': restitution,
         }
         for name, value in coefficients.items():
             if not (np.isfinite(value) and value >= 0):
                 raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
         if kinetic > mu:
             raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
+        if restitution > 1:
+            raise ParameterError(f'restitution must lie between 0 and 1, got {restitution!r}')
         given = np.asarray(edges, dtype=float)
         if given.shape != (4,) or not (given[0] < given[1] and given[2] < given[3]):
-            raise ParameterError(
-                f'edges takes x_min < x_max, y_min < y_max [m], got {given.tolist()}'
-            )
+            raise ParameterError(f'edges takes u_min < u_max, v_min < v_max, got {given.tolist()}')
         return self.parameters.pack(
             mass=checked_mass(mass),
             inertia=inertia_moments(inertia),
@@ -151,11 +182,11 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def expressions(self) -> HybridExpressions:
         """Symbols, and body and plate at a state."""
-        return expressions_of(self.symbols, self.object_surface, self.placement)
+        return expressions_of(self.symbols, self.object_surface, self.hand_surface, self.placement)
 
     @property
     def scene(self) -> Scene:
-        """Body and plate at a state, as expressions."""
+        """Body and hand at a state, as expressions."""
         return self.expressions.scene
 
     @cached_property
@@ -183,11 +214,26 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def transitions(self) -> Transitions:
         """What decides which mode follows."""
-        return Transitions(self)
+        return CurvedTransitions(self) if self.placement.curved else Transitions(self)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        if self.placement.curved:
+            x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
         return self.transitions.begin(p, x, u, t)
+
+    @cached_property
+    def nearer(self) -> ca.Function:
+        """``(x, p) -> x`` with the closest point of the hand one step of Newton's nearer."""
+        e = self.expressions
+        return ca.Function('nearer', [e.x, e.p], [ca.densify(on_the_foot(e))])
+
+    @cached_property
+    def nearness(self) -> ca.Function:
+        """``(x, p) -> step of uv, gap [m], margin`` of the closest point in the state."""
+        e, s = self.expressions, self.scene
+        out = [ca.densify(s.foot.step), s.gap, s.foot.margin]
+        return ca.Function('nearness', [e.x, e.p], out)
 
     @cached_property
     def _slip(self) -> ca.Function:
@@ -198,12 +244,20 @@ class HybridContactSystem(WrittenSystem):
     def projections(self) -> Mapping[str, ca.Function]:
         """``(x, p) -> x`` on the constraints of each mode: contact, rolling, spin, unit norms."""
         e = self.expressions
-        return {
-            name: ca.Function(
-                'projection', [e.x, e.p], [ca.densify(projected(name, e))], ['x', 'p'], ['y']
-            )
-            for name in self.equations
-        }
+        out = {}
+        for name in self.equations:
+            on = ca.Function('on', [e.x, e.p], [ca.densify(projected(name, e))])
+            y = on(self._settled(e.x, e.p), e.p)
+            out[name] = ca.Function('projection', [e.x, e.p], [y], ['x', 'p'], ['y'])
+        return out
+
+    def _settled(self, x: ca.SX, p: ca.SX) -> ca.SX:
+        """Return a state with the closest point of the hand, near which it must be."""
+        if not self.placement.curved:
+            return x
+        for _ in range(NEWTON):
+            x = self.nearer(x, p)
+        return x
 
     def get_ready(self) -> None:
         """Write out what is needed at a change of mode, which takes a second, before it comes."""
@@ -214,52 +268,82 @@ class HybridContactSystem(WrittenSystem):
 
     @cached_property
     def touch(self) -> ca.Function:
-        """``(x, p) -> gap [m], v_contact in H [m/s], p_HC [m], spin [rad/s]``."""
+        """``(x, p) -> gap [m], v_contact in Ch [m/s], p_HC in H [m], spin [rad/s]``."""
         e, s = self.expressions, self.scene
         return ca.Function(
             'touch',
             [e.x, e.p],
-            [s.gap, s.v_contact, s.contact.p_HC, s.body.w_HO_H[2]],
+            [s.gap, s.v_contact, s.contact.p_HC, s.spin],
             ['x', 'p'],
             ['gap', 'v_contact', 'p_HC', 'spin'],
         )
 
     @cached_property
     def impact(self) -> ca.Function:
-        """``(x, p) -> x after an impact that sticks, its impulse in H [N s], W [1/kg]``."""
+        """``(x, p) -> x after an impact that sticks, its impulse in Ch [N s], W [1/kg]``."""
         e, s = self.expressions, self.scene
         after, impulse = sticking_impact(s)
+        impulse = s.contact.frame.T @ impulse
         return ca.Function(
             'impact', [e.x, e.p], [e.with_velocities(*after), impulse, contact_mobility(s)]
         )
 
+    @cached_property
+    def contact_axes(self) -> ca.Function:
+        """``(x, p) -> R``, from the contact frame Ch to H."""
+        e = self.expressions
+        return ca.Function('contact_axes', [e.x, e.p], [ca.densify(self.scene.contact.frame)])
+
     def landing(self, x: Array, t: float, p: Array) -> Landing:  # noqa: ARG002
-        """Return what an impact leaves: it sticks if its impulse lies in the friction cone."""
+        """
+        Return what an impact leaves.
+
+        An inelastic one sticks if its impulse lies in the friction cone.
+        """
         after, impulse, W = (np.array(a) for a in self.impact(x, p))
         P, sticks = impulse.ravel(), True
-        mu, mu_kinetic = (p[self.parameters.slice(n).start] for n in ('mu', 'mu_kinetic'))
-        if np.hypot(P[0], P[1]) > mu * P[2]:
+        names = 'mu', 'mu_kinetic', 'restitution'
+        mu, mu_kinetic, share = (float(p[self.parameters.slice(n).start]) for n in names)
+        velocity = np.array(self.touch(x, p)[1]).ravel()
+        rebounds = share > 0 and velocity[2] < -rebound.SLOWEST
+        if rebounds or np.hypot(P[0], P[1]) > mu * P[2]:
             axes, P = [0, 2] if self.planar else [0, 1, 2], np.zeros(3)
-            v = np.array(self.touch(x, p)[1]).ravel()[axes]
-            P[axes], v_after = inelastic_impact.inelastic_impulse(
-                W[np.ix_(axes, axes)], v, mu, mu_kinetic
+            v, W = velocity[axes], W[np.ix_(axes, axes)]
+            P[axes], v_after = (
+                rebound.rebound_impulse(W, v, mu, mu_kinetic, share)
+                if rebounds
+                else inelastic_impact.inelastic_impulse(W, v, mu, mu_kinetic)
             )
             sticks = not inelastic_impact.slips(v, v_after)
             after = np.array(self.kicked(x, p, P))
-        return Landing(after.ravel(), P, sticks)
+        return Landing(self._clear(after.ravel(), p) if rebounds else after.ravel(), P, sticks)
+
+    def _clear(self, x: Array, p: Array) -> Array:
+        """Return a state that rebounds clear of the hand, so that rounding lands it no more."""
+        y, where = x.copy(), self.state.slice('p_HO_H')
+        normal = np.array(self.contact_axes(x, p))[:, 2]
+        out = normal * (CLEAR - min(float(self.touch(x, p)[0]), 0.0))
+        y[where] += out[[0, 2]] if self.planar else out
+        return y
 
     def over_hand(self, x: Array, p: Array) -> bool:
-        """Tell whether the lowest point of the body lies over the plate."""
-        point = np.array(self.touch(x, p)[2]).ravel()
+        """Tell whether the closest point of the body lies over the hand."""
+        point = np.array(self.foot(x, p)).ravel()
         x_min, x_max, y_min, y_max = p[self.parameters.slice('hand_edges')]
         within = x_min <= point[0] <= x_max and (self.planar or y_min <= point[1] <= y_max)
         return bool(within)
 
     @cached_property
+    def foot(self) -> ca.Function:
+        """``(x, p) -> u_h, v_h`` of the closest point of the hand."""
+        e = self.expressions
+        return ca.Function('foot', [e.x, e.p], [ca.densify(self.scene.foot.uv)])
+
+    @cached_property
     def kicked(self) -> ca.Function:
-        """``(x, p, P) -> x`` after an impulse in H [N s] on the body at the contact."""
+        """``(x, p, P) -> x`` after an impulse in Ch [N s] on the body at the contact."""
         e, s, P = self.expressions, self.scene, ca.SX.sym('P', 3)
-        jump = answer(s, P, ca.SX.zeros(3))
+        jump = answer(s, s.contact.frame @ P, ca.SX.zeros(3))
         after = e.with_velocities(s.body.w_HO_H + jump.w, s.body.v_HO_H + jump.v)
         return ca.Function('kicked', [e.x, e.p, P], [after])
 
@@ -273,19 +357,18 @@ class HybridContactSystem(WrittenSystem):
             q['mu_kinetic'],
             q['mu_spin'],
             q['spin_direction'],
-            ca.vertcat(d, 0),
+            s.contact.frame[:, 0:2] @ d,
             held=False,
         )
-        slip = of_contact(s, motion.accelerations) + contact_bias(s)
-        return ca.Function(
-            'slip_onset', [e.x, e.u, e.t, e.p, d], [slip[0:2], motion.force_H[2], motion.margin]
-        )
+        slip = of_contact(s, motion.accelerations) + s.bias
+        N = ca.dot(s.contact.frame[:, 2], motion.force_H)
+        return ca.Function('slip_onset', [e.x, e.u, e.t, e.p, d], [slip[0:2], N, motion.margin])
 
     @cached_property
     def free_lift(self) -> ca.Function:
         """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
         s = self.scene
-        return self.function('free_lift', (of_contact(s, flight(s)) + contact_bias(s))[2])
+        return self.function('free_lift', (of_contact(s, flight(s)) + s.bias)[2])
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
@@ -302,7 +385,8 @@ class HybridContactSystem(WrittenSystem):
         """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
         s, e = self.scene, self.equations[mode]
         v_hand = s.body.v_WH_H + ca.cross(s.body.w_WH_H, s.contact.p_HC)
-        power = ca.dot(e.wrench[3:6], v_hand) + ca.dot(e.wrench[0:3], s.body.w_WH_H)
+        C = s.contact.frame
+        power = ca.dot(C @ e.wrench[3:6], v_hand) + ca.dot(C @ e.wrench[0:3], s.body.w_WH_H)
         return self.function('hand_power', power)
 
     @cached_property
@@ -341,8 +425,8 @@ class HybridContactSystem(WrittenSystem):
 
     @cached_property
     def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WCh``: axes of the plate at the contact point."""
-        e, b = self.expressions, self.scene.body
+        """``(x, p) -> X_WCh``: axes of the hand at the contact point."""
+        e, b, c = self.expressions, self.scene.body, self.scene.contact
         R = rotation_matrix(b.q_WH)
-        frame = homogeneous(R, b.p_WH + R @ self.scene.contact.p_HC)
+        frame = homogeneous(R @ c.frame, b.p_WH + R @ c.p_HC)
         return ca.Function('contact_frame', [e.x, e.p], [ca.densify(frame)])

@@ -103,6 +103,12 @@ class ContactFunctions(MassDrivenSystem):
     def velocities(self) -> tuple[ca.SX, ca.SX]:
         """Return angular velocity and velocity of the centre in W."""
 
+    @cached_property
+    def contact_axes(self) -> ca.Function:
+        """``(x, p) -> R``: the axes of the world."""
+        x, p = ca.SX.sym('x', self.state.size), ca.SX.sym('p', self.parameters.size)
+        return ca.Function('contact_axes', [x, p], [ca.DM.eye(3)])
+
     @property
     def total_mass(self) -> ca.SX:
         """Mass of shell and masses [kg]."""

@@ -50,7 +50,7 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
         else:
             held = sticking_impulse(W, v, mu)
             if held is None:
-                held = _slip(W, _onset(W, v, mu_kinetic, scale), mu_kinetic, STUCK * scale)
+                held = _slip(W, slip_onset(W, v, mu_kinetic, scale), mu_kinetic, STUCK * scale)
             step = held
         impulse += step
         v = v + W @ step
@@ -70,7 +70,7 @@ def sticking_impulse(W: Array, v: Array, mu: float) -> Array | None:
     return step if np.linalg.norm(step[:-1]) <= mu * step[-1] else None
 
 
-def _onset(W: Array, v: Array, mu: float, scale: float) -> Array:
+def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
     """Return v with a first slip in the direction in which a contact that stuck begins to slip."""
     stick = -np.linalg.solve(W[:-1, :-1], W[:-1, -1])
     d = -stick / np.linalg.norm(stick)

@@ -47,6 +47,8 @@ class PointContact(Protocol):
         ``(x, u, t, p, direction (2)) -> acceleration of slip (2) [m/s^2], normal force [N],
         margin``: when slip begins in a direction; where the margin is not positive, Coulomb
         friction does not determine the normal force (Painleve).
+    contact_axes
+        ``(x, p) -> R (3, 3)``: from the contact frame to that of the velocities; in space only.
     free_lift
         ``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``.
 
@@ -91,8 +93,13 @@ class PointContact(Protocol):
         """Return the function; see above."""
         ...
 
+    @property
+    def contact_axes(self) -> ca.Function:
+        """Return the function; see above."""
+        ...
+
     def landing(self, x: Array, t: float, p: Array) -> Landing:
-        """Return what an inelastic impact leaves; raise JammingError if it has no end."""
+        """Return what an impact leaves; raise JammingError if it has no end."""
         ...
 
     def over_hand(self, x: Array, p: Array) -> bool:

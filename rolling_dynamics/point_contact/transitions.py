@@ -27,6 +27,10 @@ PAINLEVE = (
     'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
     'Coulomb friction does not determine what follows'
 )
+NO_FOOT = (
+    'the closest point of the hand is not determined: another one comes as near, or its chart '
+    'degenerates; choose another pole of its surface'
+)
 DETACHED = (
     'the normal force vanishes under friction, and without contact force the bodies would run '
     'into each other: perfect friction has no continuation'
@@ -81,8 +85,10 @@ class Transitions:
 
     def after(self, guard: str, s: MotionState, u: Array) -> MotionState:
         """Return the state after a guard of its mode has fallen at its time."""
-        if guard == 'painleve' or self._undetermined(s, u):
-            return s.noted('painleve', PAINLEVE, ends=True)
+        ends = {'painleve': PAINLEVE, 'foot': NO_FOOT}
+        if guard in ends or self._undetermined(s, u):
+            end = guard if guard in ends else 'painleve'
+            return s.noted(end, ends[end], ends=True)
         if guard == 'edge':
             left = replace(self._spinning(s, 0.0), mode='off_hand')
             return left.noted('edge', 'the contact runs over the edge of the plate')
@@ -152,7 +158,7 @@ class Transitions:
             return s.noted('painleve', PAINLEVE, ends=True)
         if N <= 0:
             return self._fly(s) if lift >= 0 else s.noted('detached', DETACHED, ends=True)
-        out = replace(s, mode='slipping', x=self._kick_slip(s.x, START * CREEP * d))
+        out = replace(s, mode='slipping', x=self._kick_slip(s, START * CREEP * d))
         return self._slip_spin(out, u).noted('slip', 'the contact begins to slip')
 
     # spin
@@ -210,10 +216,11 @@ class Transitions:
         """Return the state with a first, very small spin."""
         assert self.system.spin_entry is not None  # noqa: S101 (there is spin friction)
         x, (_, slip, spin) = s.x.copy(), self._touch(s)
-        x[self.system.state.slice(self.system.spin_entry).start + 2] += (
+        normal = np.array(self.system.contact_axes(s.x, s.p))[:, 2]
+        x[self.system.state.slice(self.system.spin_entry)] += normal * (
             direction * START * SPIN_CREEP - spin
         )
-        x = self._kick_slip(self._on('rolling', replace(s, x=x)), slip[:2])
+        x = self._kick_slip(replace(s, x=self._on('rolling', replace(s, x=x))), slip[:2])
         return self._spinning(replace(s, x=x), float(direction))
 
     # leaving and landing
@@ -229,7 +236,7 @@ class Transitions:
         return passed.noted('missed', 'the object passes beside the plate')
 
     def _land(self, s: MotionState, u: Array) -> MotionState:
-        """Return the state after an inelastic impact, or a touch without speed."""
+        """Return the state after an impact, or a touch without speed."""
         v = self._touch(s)[1]
         if abs(v[2]) <= REST:
             slides = float(np.hypot(v[0], v[1])) > START * CREEP
@@ -238,6 +245,10 @@ class Transitions:
             after = self.system.landing(s.x, s.t, s.p)
         except JammingError as e:
             return s.noted('jammed', str(e), ends=True)
+        if self._touch(replace(s, x=after.state))[1][2] > REST:
+            up = replace(self._spinning(s, 0.0), x=after.state, mode='separated')
+            size = np.linalg.norm(after.impulse)
+            return up.noted('landing', f'impact of {size:.6g} N s, the object rebounds')
         landed = replace(s, x=after.state).noted(
             'landing',
             f'inelastic impact of {np.linalg.norm(after.impulse):.6g} N s, the contact '
@@ -264,11 +275,14 @@ class Transitions:
         margin = self.system.modes[s.mode].guards['painleve']
         return float(margin(s.x, u, s.t, s.p)) <= 0
 
-    def _kick_slip(self, x: Array, slip: Array) -> Array:
+    def _kick_slip(self, s: MotionState, slip: Array) -> Array:
         """Return a state that rolls, with a velocity of the centre that adds a slip."""
-        y, start = x.copy(), self.system.state.slice(self.system.velocity_entry).start
-        size = 1 if self.system.planar else 2
-        y[start : start + size] += slip[:size]
+        y, start = s.x.copy(), self.system.state.slice(self.system.velocity_entry).start
+        if self.system.planar:
+            y[start] += slip[0]
+        else:
+            axes = np.array(self.system.contact_axes(s.x, s.p))
+            y[start : start + 3] += axes[:, :2] @ slip[:2]
         return y
 
     @cached_property

@@ -1,0 +1,126 @@
+"""
+The closest points of a convex body and a hand, and how they move as the body does.
+
+On a plane the body's closest point is its lowest one. On another surface the coordinates (u, v) of
+the closest point of the hand are part of the state. Let d go from it to the body's point with the
+opposite normal: d is along the normal, E = (x . d, y . d) = 0, and the rate of (u, v) is the one
+that keeps E at zero, in contact, sliding and in flight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import casadi as ca
+from rolling_dynamics.contact.attitude_representation import (
+    AttitudeRepresentation,
+    support_point,
+)
+from rolling_dynamics.contact.first_order_kinematics import inverse_2x2
+from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
+from rolling_dynamics.hybrid_contact.placement import BodyVectors
+from rolling_dynamics.rotations import rate_space, rotation_matrix
+from rolling_dynamics.surfaces.plane import Plane
+from rolling_dynamics.surfaces.surface import Surface
+
+DISTINCT = 1e-2  # of the turn of d over a step of the foot, by which a closest point stands apart
+CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
+
+
+class Surfaces(NamedTuple):
+    """Surface of body and hand, and their dimensions as expressions."""
+
+    body: Surface
+    hand: Surface
+    body_dimensions: ca.SX
+    hand_dimensions: ca.SX
+
+
+class Foot(NamedTuple):
+    """
+    The closest point of the hand.
+
+    Attributes
+    ----------
+    uv
+        Its coordinates.
+    uv_rate
+        Their rates [1/s].
+    r_rate
+        Rate of r_OC as seen from the hand, in H [m/s].
+    frame_rate
+        Rate of the contact frame as seen from the hand, 3x3 [1/s].
+    step
+        By how much uv must change so that it is the closest point, to first order.
+    margin
+        Positive where the closest point is one for itself and the chart regular.
+
+    """
+
+    uv: ca.SX
+    uv_rate: ca.SX
+    r_rate: ca.SX
+    frame_rate: ca.SX
+    step: ca.SX
+    margin: ca.SX
+
+
+def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactGeometry, Foot]:
+    """Return contact and foot on the plane z = 0 of H."""
+    values = {'q_HO': body.q_HO, 'contact_h': ca.SX.zeros(2), 'w_HO_H': body.w_HO_H}
+    touching = AttitudeRepresentation().evaluate(
+        values, surfaces.body, Plane(), surfaces.body_dimensions, ca.SX(0, 1)
+    )
+    g = touching.geometry
+    lowest = body.p_HO_H + g.r_OC
+    contact = replace(g, p_HC=ca.vertcat(lowest[0:2], 0))
+    r_rate = ca.cross(body.w_HO_H, g.r_OC) + g.v_C
+    foot = Foot(
+        uv=lowest[0:2],
+        uv_rate=(body.v_HO_H + r_rate)[0:2],
+        r_rate=r_rate,
+        frame_rate=ca.SX(3, 3),
+        step=ca.SX.zeros(2),
+        margin=ca.SX(1),
+    )
+    return contact, foot
+
+
+def on_surface(
+    surfaces: Surfaces, body: BodyVectors, contact_h: ca.SX
+) -> tuple[ContactGeometry, Foot]:
+    """Return contact and foot on any surface at coordinates that the state holds."""
+    q, uv, p = ca.SX.sym('q', 4), ca.SX.sym('uv', 2), ca.SX.sym('p', 3)
+    hand = surfaces.hand.geometry(uv, surfaces.hand_dimensions)
+    R = rotation_matrix(q)
+    point, _ = support_point(surfaces.body, -(R.T @ hand.frame[:, 2]), surfaces.body_dimensions)
+    r = R @ point
+    E = hand.frame[:, 0:2].T @ (p + r - hand.position)
+    over_uv = ca.jacobian(E, uv)
+    q_rate, v = rate_space(body.q_HO, body.w_HO_H), body.v_HO_H
+    uv_rate = -inverse_2x2(over_uv) @ (ca.jacobian(E, q) @ q_rate + ca.jacobian(E, p) @ v)
+    frame = ca.reshape(hand.frame, 9, 1)
+    turn = over_uv @ inverse_2x2(hand.scale)  # minus the unit matrix on a plane
+    lengths = ca.fabs(hand.scale[1, 1] / hand.scale[0, 0])
+    foot = Foot(
+        uv=uv,
+        uv_rate=uv_rate,
+        r_rate=ca.jacobian(r, q) @ q_rate + ca.jacobian(r, uv) @ uv_rate,
+        frame_rate=ca.reshape(ca.jacobian(frame, uv) @ uv_rate, 3, 3),
+        step=-inverse_2x2(over_uv) @ E,
+        margin=ca.mmin(
+            ca.vertcat(
+                ca.det(turn) - DISTINCT,
+                -ca.trace(turn) - DISTINCT,
+                ca.fmin(lengths, 1 / lengths) - CHART,
+            )
+        ),
+    )
+    here = [contact_h, body.q_HO, body.p_HO_H]
+    foot = Foot(*ca.substitute(list(foot), [uv, q, p], here))
+    values = {'q_HO': body.q_HO, 'contact_h': contact_h, 'w_HO_H': body.w_HO_H}
+    touching = AttitudeRepresentation().evaluate(
+        values, surfaces.body, surfaces.hand, surfaces.body_dimensions, surfaces.hand_dimensions
+    )
+    return touching.geometry, foot
