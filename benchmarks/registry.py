@@ -8,6 +8,7 @@ name it here; it is imported when its turn comes.
 GROUPS = {
     'spinning_plate': 'benchmarks.spinning_plate:rows',
     'dynamics': 'benchmarks.dynamics:rows',
+    'batch': 'benchmarks.batch:rows',
     'plans': 'benchmarks.plans:rows',
     'scaling': 'benchmarks.scaling:rows',
     'control': 'benchmarks.control:rows',

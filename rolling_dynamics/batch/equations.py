@@ -1,4 +1,4 @@
-"""The equations of a mode as three functions without branches or calls."""
+"""The equations of a mode as functions without branches or calls."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Equations(NamedTuple):
     ----------
     dynamics, guards
         ``(x, u, t, p) -> values``.
+    watched
+        Both of them in one, which have much in common.
     project
         ``(x, p) -> x`` on the constraints.
     names
@@ -33,14 +35,15 @@ class Equations(NamedTuple):
     dynamics: ca.Function
     project: ca.Function
     guards: ca.Function
+    watched: ca.Function
     names: tuple[str, ...]
     charts: int
     view: RollingSystem
 
     @property
-    def functions(self) -> tuple[ca.Function, ca.Function, ca.Function]:
-        """The three functions."""
-        return self.dynamics, self.project, self.guards
+    def functions(self) -> tuple[ca.Function, ...]:
+        """What machine code is made of."""
+        return self.dynamics, self.project, self.guards, self.watched
 
 
 def equations(system: RollingSystem, mode: str) -> Equations:
@@ -48,10 +51,13 @@ def equations(system: RollingSystem, mode: str) -> Equations:
     watched = guard_set(system, system.modes[mode], {})
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
     on_constraints = ca.cse(ca.densify(projection(in_mode(system, mode))(x, p)))
+    dynamics = system.modes[mode].dynamics
+    guards = [] if watched.function is None else [watched.function]
     return Equations(
-        dynamics=joined('dynamics', system, [system.modes[mode].dynamics]),
+        dynamics=joined('dynamics', system, [dynamics]),
         project=ca.Function('project', [x, p], [on_constraints]),
-        guards=joined('guards', system, [] if watched.function is None else [watched.function]),
+        guards=joined('guards', system, guards),
+        watched=joined('watched', system, [dynamics, *guards]),
         names=watched.names,
         charts=len(chart_guards(system)),
         view=in_mode(system, mode),

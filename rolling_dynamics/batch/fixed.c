@@ -1,8 +1,7 @@
 
-static void rk4_step(const V *x, const V *u, V t, V h, const V *p, V *y) {
-  V k1[NX + 1], k2[NX + 1], k3[NX + 1], k4[NX + 1], z[NX + 1], s;
+static void rk4_step(const V *x, const V *k1, const V *u, V t, V h, const V *p, V *y) {
+  V k2[NX + 1], k3[NX + 1], k4[NX + 1], z[NX + 1], s;
   const V half = h * (casadi_real)0.5, sixth = h / (casadi_real)6;
-  dynamics(x, u, &t, p, k1);
   for (int i = 0; i < NX; ++i) z[i] = x[i] + half * k1[i];
   s = t + half;
   dynamics(z, u, &s, p, k2);
@@ -24,21 +23,26 @@ void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const ca
     const M wanted = load_mask(steps + b);
     M left = wanted > 0, done = {0};
     if (!any(left)) continue;
-    V xs[NX + 1], us[NU + 1], ps[NP + 1], ls[NG + 1], y[NX + 1], g[NG + 1];
+    V xs[NX + 1], us[NU + 1], ps[NP + 1], ls[NG + 1], y[NX + 1];
+    V rate[NX + NG + 1], next[NX + NG + 1];
     load_all(xs, x + b, NX, stride);
     load_all(us, u + b, NU, stride);
     load_all(ps, p + b, NP, stride);
     load_all(ls, levels + b, NG, stride);
     const V begin = load(t + b), length = load(h + b);
+    dynamics(xs, us, &begin, ps, rate);
     for (int k = 0; any(left); ++k) {
       const V now = begin + (casadi_real)k * length, end = now + length;
-      rk4_step(xs, us, now, length, ps, y);
+      rk4_step(xs, rate, us, now, length, ps, y);
       V sum = zero;
       for (int i = 0; i < NX; ++i) sum += y[i];
       left &= sum - sum == zero;
-      guards(y, us, &end, ps, g);
-      for (int i = 0; i < NG; ++i) left &= g[i] >= ls[i];
-      for (int i = 0; i < NX; ++i) xs[i] = choose(left, y[i], xs[i]);
+      watched(y, us, &end, ps, next);
+      for (int i = 0; i < NG; ++i) left &= next[NX + i] >= ls[i];
+      for (int i = 0; i < NX; ++i) {
+        xs[i] = choose(left, y[i], xs[i]);
+        rate[i] = choose(left, next[i], rate[i]);
+      }
       done -= left;
       left &= done < wanted;
     }

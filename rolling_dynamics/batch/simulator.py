@@ -143,6 +143,11 @@ class BatchSimulator:
         return self._kernel.compiled
 
     @property
+    def nbytes(self) -> int:
+        """Memory of all lanes [byte]."""
+        return sum(array.nbytes for array in vars(self._lanes).values())
+
+    @property
     def states(self) -> Array:
         """States, shape (size, state.size); a view that may be written to."""
         return self._lanes.x[:, : self.size].T
