@@ -72,7 +72,14 @@ class Control:
 
     def __call__(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
         """Return u, shape (m,)."""
-        return self._fast(x, t)
+        if self._given is not None or self.samples is None:
+            return self._fast(x, t)
+        times, values = self.samples  # as the function of them has it, without making that
+        k = int(np.searchsorted(times[1:], t, side='right'))
+        if k >= times.size - 1:
+            return np.array(values[-1])
+        share = (t - times[k]) / (times[k + 1] - times[k])
+        return np.asarray(values[k] + share * (values[k + 1] - values[k]))
 
     @cached_property
     def _fast(self) -> FastFunction:
