@@ -226,6 +226,36 @@ class PredictiveLaw:
         self._given = t, u[self.used.active]
         return u
 
+    def expected_miss(self, t: float, x: Array) -> float:
+        """
+        Return what feedback along the plan is expected not to correct any more, to first order.
+
+        Parameters
+        ----------
+        t
+            Time [s].
+        x
+            State.
+
+        Returns
+        -------
+        float
+            Norm of the deviation that remains once the end was held (m, rad, m/s, rad/s).
+
+        """
+        d = self._deviation(x, self.reference.at(t)[0])[self.used.moving]
+        return float(np.linalg.norm(self.reference.transition(t) @ d))
+
+    def moved_to(self, x: Array) -> Array:
+        """Return a state as a start of plans: what the active controls cannot move as planned."""
+        planned = self.reference.states[-1]
+        d = np.zeros(self.system.tangent.size)
+        d[self.used.moving] = self._deviation(x, planned)[self.used.moving]
+        return np.array(self.system.retract(planned, d)).ravel()
+
+    def _deviation(self, x: Array, y: Array) -> Array:
+        return self._apart(x, y)
+
     def predict(self, t: float, x: Array) -> Policy | None:
         """
         Return the policy from a time [s] and state on; the one before where there is no new one.

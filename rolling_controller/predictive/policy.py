@@ -63,6 +63,12 @@ class Policy(NamedTuple):
         u[self.used.active] -= self.gain @ difference.evaluate()[self.used.moving]
         return np.array(np.minimum(np.maximum(u, self.low), self.high))
 
+    def state_at(self, t: float) -> Array:
+        """Return the predicted state at a time [s]; held at the ends."""
+        k = min(max(int(np.searchsorted(self.times, t, side='right')) - 1, 0), len(self.times) - 2)
+        h = self.times[k + 1] - self.times[k]
+        return self._state(k, min(max((t - self.times[k]) / h, 0.0), 1.0), h)
+
     def _state(self, k: int, s: float, h: float) -> Array:
         """Return the predicted state at a share of a stage, by the cubic through rates at both."""
         a, b = self.states[k], self.states[k + 1]

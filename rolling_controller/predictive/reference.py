@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.linearization import Linearization, LinearSteps
+from rolling_controller.linearization import Linearization, LinearSteps, step_functions
 from rolling_controller.lqr_weights import LqrWeights
-from rolling_controller.nominal import nominal_trajectory
+from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
@@ -17,7 +18,10 @@ from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
 SUBSTEPS = 4  # gains between two nodes
-NEGLIGIBLE = 1e-9  # singular values, over the greatest
+FINE = 5  # steps of the simulation between two gains
+NEGLIGIBLE = 1e-6  # singular values, over the greatest
+REST_STEPS = 3  # to the rest that a plan ends near
+NEAR = 0.05  # of the end of a plan: rest that is further is another one
 WEAK = 1e-9  # share of the greatest eigenvalue of the Gramian: below it, nothing is moved
 
 
@@ -72,7 +76,7 @@ class Reference:
         weights
             Weights, all of them given.
         step
-            Time between nodes, about [s].
+            Time between nodes, about [s]: the plan ends with one.
         tail
             For how long the end is held [s].
         origin
@@ -91,23 +95,26 @@ class Reference:
 
         """
         p = np.asarray(p, dtype=float)
-        knot = step / SUBSTEPS
-        motion = nominal_trajectory(system, p, plan, 'simulated', knot, interrupted)
+        count = FINE * SUBSTEPS * _stages(plan, step)
+        knot = plan.duration / count * (1 + 1e-9)  # that many, however it is rounded
+        fine = nominal_trajectory(system, p, plan, 'simulated', knot, interrupted)
+        motion = NominalTrajectory(*(values[::FINE] for values in fine))
         self._knot = float(motion.times[1] - motion.times[0])
-        more = SUBSTEPS * int(np.ceil(tail / step)) + (-len(motion.times) + 1) % SUBSTEPS
-        given = plan.control_at(plan.times[-1])
-        rest = _resting_control(system, p, motion.states[-1], given, used.active)
-        states = np.vstack([motion.states, np.tile(motion.states[-1], (more, 1))])
-        controls = np.vstack([motion.controls, np.tile(rest, (more, 1))])
+        more = SUBSTEPS * int(np.ceil(tail / step))
+        rest, held = _at_rest(
+            system, p, motion.states[-1], plan.control_at(plan.times[-1]), used, self._knot
+        )
+        states = np.vstack([motion.states, np.tile(rest, (more, 1))])
+        controls = np.vstack([motion.controls, np.tile(held, (more, 1))])
         times = np.array(self._knot * np.arange(len(states)), dtype=float)
         self.origin, self.end = origin, origin + float(motion.times[-1] - motion.times[0])
         last = len(motion.times) - 1
-        gains, factors, rest_root = _regulated(
+        gains, factors, rest_root, self._transitions = _regulated(
             system, p, times, states, controls, used, weights, last
         )
         Q = weights.tracking_diagonal(system.tangent)[used.moving]
         self._roots = np.diag(np.sqrt(Q)), rest_root
-        self.gains = np.concatenate([gains, gains[-1:]])
+        self.gains = np.concatenate([gains, gains[last : last + 1]])
         nodes = slice(None, None, SUBSTEPS)
         self.times, self.states, self.controls = times[nodes], states[nodes], controls[nodes]
         self.factors, self.step = factors[nodes], self._knot * SUBSTEPS
@@ -138,10 +145,24 @@ class Reference:
         s = position - k
         return (1 - s) * states[k] + s * states[k + 1], (1 - s) * controls[k] + s * controls[k + 1]
 
+    def transition(self, t: float) -> Array:
+        """Return what feedback makes of a deviation at a time [s] until the tail is over."""
+        k = round((t - self.origin) / self._knot)
+        return np.array(self._transitions[min(max(k, 0), len(self._transitions) - 1)])
+
     def gain(self, t: float) -> Array:
         """Return the gain at a time [s], rows of the active controls; held at the ends."""
         k = round((t - self.origin) / self._knot)
         return np.array(self.gains[min(max(k, 0), len(self.gains) - 1)])
+
+
+def _stages(plan: Plan, step: float) -> int:
+    """Return the number of stages of about a step [s]; nodes stand where controls have kinks."""
+    segments = np.diff(plan.times)
+    each = float(segments.mean())
+    if np.ptp(segments) < 1e-6 * each and each >= step / 2:
+        return len(segments) * math.ceil(each / step - 1e-6)
+    return max(round(plan.duration / step), 1)
 
 
 def _regulated(
@@ -153,9 +174,9 @@ def _regulated(
     used: Used,
     weights: LqrWeights,
     last: int,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """
-    Return gains between the times, factors of the cost to go at them, and the root of Q at rest.
+    Return gains between the times, factors of the cost to go, root of Q at rest, transitions.
 
     After the last time of the plan only what the controls move to first order has a weight: a
     deviation that takes a loop to undo, such as the attitude of a ball at rest, would otherwise
@@ -182,18 +203,41 @@ def _regulated(
     end_root = np.array(np.linalg.qr(np.vstack([resting.factors[0], P_root]), mode='r'))
     moving = solve_riccati(before, Q_root * np.sqrt(h), R_root, end_root)
     gains = np.concatenate([moving.gains, resting.gains])
-    return gains, np.concatenate([moving.factors[:-1], resting.factors]), rest_root
+    transitions = np.empty((len(times), len(kept), len(kept)))
+    transitions[-1] = np.eye(len(kept))
+    for k in range(len(gains) - 1, -1, -1):
+        transitions[k] = transitions[k + 1] @ (steps.A[k] - steps.B[k] @ gains[k])
+    factors = np.concatenate([moving.factors[:-1], resting.factors])
+    return gains, factors, rest_root, transitions
 
 
-def _resting_control(
-    system: RollingSystem, p: Array, x: Array, last: Array, active: NDArray[np.int_]
-) -> Array:
-    """Return the control under which a state changes least, the nearest to the last of a plan."""
-    f = next(iter(system.modes.values())).dynamics
-    rate = np.array(f(x, last, 0.0, p)).ravel()
-    by_control = np.array(
-        [np.array(f(x, last + e, 0.0, p)).ravel() - rate for e in np.eye(len(last))[active]]
-    ).reshape(-1, len(x))
-    rest = last.copy()
-    rest[active] -= np.linalg.lstsq(by_control.T, rate, rcond=NEGLIGIBLE)[0]
-    return rest
+def _at_rest(
+    system: RollingSystem, p: Array, x: Array, u: Array, used: Used, h: float
+) -> tuple[Array, Array]:
+    """
+    Return the state and control nearby under which nothing moves, or those that are given.
+
+    A plan ends at rest within its tolerance, and what is left of tilt and speed is no state that
+    could be held. By Gauss-Newton steps of least norm; given back as it is where they do not
+    help, as at the end of a plan that ends in motion.
+    """
+    linearization, step = Linearization(system), step_functions(system)[0]
+    times = np.array([0.0, h])
+
+    def drift(x: Array, u: Array) -> Array:
+        end = step(x, u, u, 0.0, h, p)
+        return np.array(system.difference(end, x)).ravel()[used.moving] / h
+
+    rest, held = x, u.copy()
+    for _ in range(REST_STEPS):
+        ramps = held[None], held[None]
+        A, B = linearization.along(p, times, np.array([rest, rest]), ramps)
+        J = np.hstack([A[0] - np.eye(len(A[0])), B[0]])[used.moving] / h
+        kept = np.concatenate([used.moving, system.tangent.size + used.active])
+        change = np.zeros(J.shape[1])
+        change[kept] = -np.linalg.lstsq(J[:, kept], drift(rest, held), rcond=NEGLIGIBLE)[0]
+        rest = np.array(system.retract(rest, change[: system.tangent.size])).ravel()
+        held = held + change[system.tangent.size :]
+    better = np.linalg.norm(drift(rest, held)) < 0.1 * np.linalg.norm(drift(x, u))
+    near = np.linalg.norm(np.array(system.difference(rest, x))) < NEAR
+    return (rest, held) if better and near else (x, u)
