@@ -10,13 +10,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import Trajectory
 from rolling_dynamics.simulation.mode_view import margin, margin_names
-from transforms3d.quaternions import mat2quat
 
 QUATERNION = ('w', 'x', 'y', 'z')
 MARGIN_UNITS = {
@@ -104,14 +104,6 @@ def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> NDA
     """Return an output ``(x, u, t, p)`` of the system at every output time, shape (N, k)."""
     values: NDArray[np.float64] = trajectory.evaluate(function)
     return values
-
-
-def quaternions(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return unit quaternions w, x, y, z, shape (N, 4), without jumps of sign."""
-    q = np.array([mat2quat(R) for R in matrices])
-    flips = np.sign(np.sum(q[1:] * q[:-1], axis=1))
-    q[1:] *= np.cumprod(np.where(flips < 0, -1.0, 1.0))[:, None]
-    return q
 
 
 def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.attitudes import without_jumps
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
@@ -130,9 +131,7 @@ def _motion(t: Array, p: Array, q: Array, window: float) -> tuple[Array, Array]:
     if len(t) <= 2 * width or not (np.all(np.isfinite(p)) and np.all(np.isfinite(q))):
         raise ParameterError(f'{len(t)} poses were recorded, {2 * width + 1} and more are needed')
     even = np.arange(t[0], t[-1] + dt / 2, dt)  # hidden images are bridged
-    signs = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
-    q = q * np.concatenate([[1.0], np.cumprod(signs)])[:, None]
-    rows = np.column_stack([p, q])
+    rows = np.column_stack([p, without_jumps(q)])
     rows = np.column_stack([np.interp(even, t, row) for row in rows.T])
     smooth = [savgol_filter(rows, width, ORDER, deriv=k, delta=dt, axis=0) for k in range(3)]
     back = [np.column_stack([np.interp(t, even, c) for c in s.T]) for s in smooth]

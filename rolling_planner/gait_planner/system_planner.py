@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
@@ -30,7 +31,7 @@ from rolling_planner.planners.planner import (
 )
 from rolling_planner.progress import Report
 from scipy.spatial.transform import Rotation
-from transforms3d.quaternions import mat2quat, quat2mat
+from transforms3d.quaternions import quat2mat
 
 SPEED = 0.02  # m/s and, over the shell's radius, rad/s: what counts as rest
 TILT = 0.05  # rad, of the pendulum at rest
@@ -201,10 +202,8 @@ def rolled(plan: Plan, x_start: Array) -> Plan:
     attitudes = [R]
     for turn in Rotation.from_rotvec(turned).as_matrix():
         attitudes.append(turn @ attitudes[-1])
-    q = np.array([mat2quat(A) for A in attitudes])
-    q[1:] *= np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0))[:, None]
     states = plan.states.copy()
-    states[:, STATE.slice('q_WS')] = q
+    states[:, STATE.slice('q_WS')] = quaternions(attitudes)
     return replace(plan, states=states)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner.errors import PlanningTimeoutError
@@ -183,11 +184,3 @@ def pole_distances(motion: TimedMotion) -> NDArray[np.float64]:
     """Return the angle from the contact on the sphere to the nearest pole at each node [rad]."""
     n = motion.attitudes[:, 2, :]
     return np.arctan2(np.hypot(n[:, 0], n[:, 2]), np.abs(n[:, 1]))
-
-
-def quaternions(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return unit quaternions w, x, y, z without jumps of sign, shape (N, 4)."""
-    q = np.array([mat2quat(R) for R in matrices])
-    flips = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
-    q[1:] *= np.cumprod(flips)[:, None]
-    return q

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
@@ -29,7 +30,6 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.planner import quaternions
 from rolling_planner.spin_rolling.problem import MODES
 from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
 from rolling_planner.spin_rolling.timing import propagated

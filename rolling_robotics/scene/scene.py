@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.attitudes import without_jumps
 from rolling_dynamics.errors import ParameterError
 
 Values = NDArray[np.float64]
@@ -227,9 +228,7 @@ def _mix(values: Values, k: NDArray[np.int64], share: Values) -> Values:
 
 def resample_attitude(times: Values, attitude: Values, new: Values) -> Values:
     """Return unit quaternions at new times, shape (N, 4), the short way between two."""
-    flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
-    signs = np.concatenate([[1.0], np.cumprod(np.where(flips < 0, -1.0, 1.0))])
-    q = resample(times, attitude * signs[:, None], new)
+    q = resample(times, without_jumps(attitude), new)
     unit: Values = q / np.linalg.norm(q, axis=1, keepdims=True)
     return unit
 

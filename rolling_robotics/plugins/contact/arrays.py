@@ -7,6 +7,7 @@ from typing import cast, TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
@@ -14,7 +15,7 @@ from rolling_dynamics.contact.first_order_kinematics import first_order_kinemati
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import along, entry_series, QUATERNION, quaternions, Series, vector
+from rolling_robotics.arrays import along, entry_series, QUATERNION, Series, vector
 
 if TYPE_CHECKING:
     from rolling_dynamics.hybrid_contact import HybridContactSystem

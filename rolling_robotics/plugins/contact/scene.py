@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.meshes import drawn_box, HAND, OBJECT, surface_mesh
 from rolling_robotics.scene.parts import contact_strips, contact_wrench, ON_BODY, ON_GROUND
 from rolling_robotics.scene.scene import (
@@ -18,12 +19,10 @@ from rolling_robotics.scene.scene import (
     GROUND,
     Line,
     Mesh,
-    resample_attitude,
     rotation_matrices,
     Scene,
     Trace,
 )
-from transforms3d.quaternions import mat2quat
 
 
 def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
@@ -115,11 +114,6 @@ def _object_frame(system: ContactSystem | HybridContactSystem, arrays: Arrays) -
     values = surface.numeric().map(len(uv))(np.nan_to_num(uv, nan=1.0).T, surface.parameter_values)
     R_OCo = np.array(values[1]).T.reshape(-1, 3, 3).transpose(0, 2, 1)
     R_WCo = rotation_matrices(arrays['object_attitude']) @ R_OCo
-    attitude = _quaternions(R_WCo)
+    attitude = quaternions(R_WCo)
     attitude[np.isnan(uv).any(axis=1)] = np.nan
     return Frame(name='contact_object', position=arrays['contact_position'], attitude=attitude)
-
-
-def _quaternions(matrices: Values) -> Values:
-    steps = np.arange(len(matrices), dtype=float)
-    return resample_attitude(steps, np.array([mat2quat(R) for R in matrices]), steps)
