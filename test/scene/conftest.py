@@ -1,4 +1,4 @@
-"""Results of short runs of all five systems."""
+"""Results of short runs of all systems."""
 
 import json
 from pathlib import Path
@@ -19,6 +19,7 @@ SHORT = {  # example of each system, and how much of it
     'pendulum_torque': 1,
     'spin_rolling_ball': 2,
 }
+GENERAL = {'ball_balancer': 0.2}  # whose scene is that of its poses
 
 
 def simulated(name, folder, duration):
@@ -35,7 +36,7 @@ def simulated(name, folder, duration):
 def results(tmp_path_factory):
     """Return paths of results by name of the example."""
     folder = tmp_path_factory.mktemp('scene')
-    return {name: simulated(name, folder, t) for name, t in SHORT.items()}
+    return {name: simulated(name, folder, t) for name, t in (SHORT | GENERAL).items()}
 
 
 @pytest.fixture(scope='session', params=SHORT)

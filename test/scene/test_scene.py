@@ -33,6 +33,7 @@ def test_every_system_is_shown(results):
     shown = {read_result(path)['system'] for path in results.values()}
     shipped = {found.name for found in pkgutil.iter_modules(shipped_plugins.__path__)}
     assert shown == shipped  # other tests may have registered more
+    assert scene_of(read_result(results['ball_balancer'])).bodies  # by its poses
 
 
 def test_contact_lies_on_both_bodies_and_at_the_contact_frame(scene):
