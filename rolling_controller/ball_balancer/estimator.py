@@ -18,7 +18,7 @@ from rolling_dynamics.ball_balancer.servo import servo_acceleration
 from rolling_dynamics.contract.layout import Entry, Layout
 from scipy.linalg import solve_discrete_are
 
-LONGEST = 5e-3  # s, of a small step
+LONGEST = 3e-3  # s, of a small step
 ACCELERATION = 0.15  # m/s^2 sqrt(s): white acceleration that the model does not know
 OFFSET = 40.0  # counts/sqrt(s): how fast the offset may walk
 PATIENCE = 10  # frames without a ball after which it is lost
@@ -27,7 +27,11 @@ AXES = ('x', 'y')
 
 @dataclass(frozen=True)
 class Motion:
-    """Tilt, its rate [counts], ball and its rate [m]: expressions, two of each."""
+    """
+    Tilt, its rate [counts], ball and its rate [m]: expressions, two of each.
+
+    The rate of the ball is that of its place plus lever times tilt, which tilting does not change.
+    """
 
     tilt: ca.SX
     tilt_rate: ca.SX
@@ -72,7 +76,7 @@ def advanced(
         rate = rate + h * servo_acceleration(command, tilt, rate, p)
         before, tilt = tilt, tilt + h * rate
         pull = rig.gain * ((before + tilt) / 2 + offset)
-        ball = ball + h * (ball_rate + h / 2 * pull)
+        ball = ball + h * (ball_rate + h / 2 * pull) - rig.lever * (tilt - before)
         ball_rate = ball_rate + h * pull
     return Motion(tilt, rate, ball, ball_rate)
 

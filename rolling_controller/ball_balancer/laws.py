@@ -44,7 +44,8 @@ def lqr_law(rig: RigModel) -> StepLaw:
     e = estimate(rig, z, measurement, seen)
     k_ball, k_rate, k_tilt = lqr_gain(rig)
     m = e.then
-    wanted = -e.offset - k_ball * (m.ball - goal) - k_rate * m.ball_rate
+    level = m.ball + rig.lever * (m.tilt + e.offset)  # where it is when the plate is level again
+    wanted = -e.offset - k_ball * (level - goal) - k_rate * m.ball_rate
     wanted -= k_tilt * (m.tilt + e.offset)
     command = commanded(rig, wanted, e.followed)
     after = estimator.next_state(e, z, command)

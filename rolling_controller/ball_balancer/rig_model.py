@@ -21,6 +21,9 @@ class RigModel:
         From a frame until a command that answers it takes effect [s].
     gain
         Acceleration of the ball for a count of tilt [m/s^2].
+    lever
+        How far the ball is carried back while the plate tilts by a count [m]: the plate moves
+        under it, and turns it.
     speed, acceleration, stiffness, reach
         Of the servos [counts/s], [counts/s^2], [1/s], [counts].
     breakaway
@@ -33,6 +36,7 @@ class RigModel:
     period: float
     latency: float
     gain: float
+    lever: float
     speed: float
     acceleration: float
     stiffness: float
@@ -49,6 +53,7 @@ class RigModel:
             period=1 / camera.rate,
             latency=camera.delay + servo.dead_time + servo.lag,
             gain=rolling * file.gravity * servo.count,
+            lever=(rolling * file.plate.surface_height + file.ball.radius) * servo.count,
             speed=servo.speed,
             acceleration=servo.acceleration,
             stiffness=servo.stiffness,

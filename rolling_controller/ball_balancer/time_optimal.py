@@ -70,9 +70,8 @@ def moved(rig: RigModel, changes: Array) -> tuple[Array, Array, Array]:
     for j, command in enumerate(commands):
         places[j], speeds[j] = place, speed
         before = command - tilt - rate * abs(rate) / (2 * most) - rate / k
-        wanted = max(
-            min(4 * k * k * before, 4 * k * (rig.speed - rate)), 4 * k * (-rig.speed - rate)
-        )
+        wanted = 4 * k * before / (abs(rate) / most + 1 / k)
+        wanted = max(min(wanted, 4 * k * (rig.speed - rate)), 4 * k * (-rig.speed - rate))
         rate += STEP * max(-most, min(most, wanted))
         tilt += STEP * rate
         pull = rig.gain * tilt

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+import math
 
 import casadi as ca
 from rolling_controller.step_law import StepLaw
@@ -102,7 +103,7 @@ def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
     read += [[f'goal[{k}]' for k in range(law.set_point.size)]]
     written = [f'state->{n}' for n in law.state.names]
     written += [f'output[{k}]' for k in range(law.output.size)]
-    constants: dict[int, float] = {}
+    least: dict[int, float] = {}  # lower bounds of what is at hand
     for k in range(f.n_instructions()):
         op, into, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
         if op == ca.OP_INPUT:
@@ -112,10 +113,10 @@ def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
             continue
         elif op == ca.OP_CONST:
             yield f'  w[{into[0]}] = {_number(f.instruction_constant(k))};'
-            constants[into[0]] = f.instruction_constant(k)
+            least[into[0]] = f.instruction_constant(k)
             continue
         elif op == ca.OP_DIV:
-            if not constants.get(of[1]):
+            if not least.get(of[1], -math.inf) > 0:
                 raise ParameterError(f'law {quoted(law.name)} divides by what may vanish')
             yield f'  w[{into[0]}] = w[{of[0]}] / w[{of[1]}];'
         elif op in UNARY:
@@ -127,7 +128,18 @@ def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
                 f'law {quoted(law.name)} has an operation that C has only in a library '
                 f'(number {op} of CasADi)'
             )
-        constants.pop(into[0], None)
+        least[into[0]] = _least(op, [least.get(j, -math.inf) for j in of])
+
+
+def _least(op: int, of: list[float]) -> float:
+    """Return a lower bound of the result of an operation, from those of what it takes."""
+    if op in (ca.OP_FABS, ca.OP_SQ):
+        return 0.0
+    if op == ca.OP_ADD:
+        return sum(of)
+    if op in (ca.OP_MUL, ca.OP_DIV) and min(of) >= 0:
+        return of[0] * of[1] if op == ca.OP_MUL else 0.0
+    return max(of) if op == ca.OP_FMAX else -math.inf
 
 
 def _number(value: float) -> str:

@@ -29,9 +29,10 @@ def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str,
     off = target - angle
     off -= limited(off, band)
     before = off - rate * ca.fabs(rate) / (2 * most) - rate / k  # where braking begins
+    inner = QUICKER * k
+    wanted = inner * before / (ca.fabs(rate) / most + 1 / k)  # its slope by the rate is inner
     speed = p['servo_speed']
-    wanted = QUICKER * k**2 * before
-    wanted = ca.fmax(ca.fmin(wanted, QUICKER * k * (speed - rate)), QUICKER * k * (-speed - rate))
+    wanted = ca.fmax(ca.fmin(wanted, inner * (speed - rate)), inner * (-speed - rate))
     return limited(wanted, most)
 
 

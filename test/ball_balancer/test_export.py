@@ -142,19 +142,22 @@ class Oracle:
 
     def flow(self, servo, ball, command, duration):
         r = self.rig
-        n = int(np.ceil(duration / 5e-3))
+        n = int(np.ceil(duration / 3e-3))
         h = duration / n
         for _ in range(n):
             angle, rate = servo
             way = command - angle - rate * abs(rate) / 2 / r.acceleration - rate / r.stiffness
             inner = 4 * r.stiffness
             a = np.clip(
-                inner * r.stiffness * way, inner * (-r.speed - rate), inner * (r.speed - rate)
+                inner * way / (abs(rate) / r.acceleration + 1 / r.stiffness),
+                inner * (-r.speed - rate),
+                inner * (r.speed - rate),
             )
             rate = rate + h * np.clip(a, -r.acceleration, r.acceleration)
             new = angle + h * rate
             pull = r.gain * ((angle + new) / 2 + ball[2])
-            ball = ball + np.array([h * ball[1] + h * h / 2 * pull, h * pull, 0])
+            carried = r.lever * (new - angle)
+            ball = ball + np.array([h * ball[1] + h * h / 2 * pull - carried, h * pull, 0])
             servo = np.array([new, rate])
         return servo, ball
 
@@ -174,7 +177,8 @@ class Oracle:
         for command, duration in ((self.sent[1], rest), (self.sent[0], T)):
             servo, ball = self.flow(servo, ball, command, duration)
         k = self.gain
-        wanted = -ball[2] - k @ [ball[0] - goal, ball[1], servo[0] + ball[2]]
+        level = ball[0] + self.rig.lever * (servo[0] + ball[2])
+        wanted = -ball[2] - k @ [level - goal, ball[1], servo[0] + ball[2]]
         command = np.floor(np.clip(wanted, -self.rig.reach, self.rig.reach) + 0.5)
         command = command if self.followed else 0.0
         self.sent = [command, *self.sent[:2]]

@@ -137,6 +137,8 @@ def test_servo_keeps_its_limits_and_stops_in_its_dead_band():
     assert max(accelerations) == pytest.approx(25000, rel=1e-6)
     assert min(accelerations) >= -25000 * (1 + 1e-9)
     assert max(angles) < 200
+    braking = accelerations[rates.index(max(rates)) :]
+    assert max(braking) < 250  # it does not chatter
     assert angles[-1] == pytest.approx(197, abs=0.1)
 
 
