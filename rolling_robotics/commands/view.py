@@ -13,9 +13,11 @@ slider, and curves of the margins. FILE is a result of `rolling simulate` or `ro
 folder of a recording; without one, what the nodes of this ROS domain publish is shown live, and
 the slider goes back through the last seconds.
 
-Open the address that is printed; Ctrl-C ends it. Needs viser: `pip install '.[viewer]'`."""
+Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one page
+that any browser opens and plays without this suite. Needs viser: `pip install '.[viewer]'`."""
 EXAMPLE = """\
   rolling view plan.json
+  rolling view plan.json --export plan.html
   rolling view build/demo/recording
   rolling view
   rolling view --namespace left --frame-prefix left/"""
@@ -25,6 +27,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('file', metavar='FILE', type=Path, nargs='?', help='result or recording')
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
+    parser.add_argument(
+        '--export', metavar='PAGE.html', type=Path, help='write one self-contained page instead'
+    )
     parser.add_argument('--port', type=int, default=8080, help='port; 0 for any free one')
     parser.add_argument(
         '--host', default='127.0.0.1', help='address to listen on; 127.0.0.1 is this machine only'
@@ -56,11 +61,21 @@ def run(args: Namespace) -> int:
     if not 1 <= args.history <= 600:
         raise ParameterError(f'--history: must lie between 1 and 600 s, got {args.history:g}')
     if args.file is None:
+        if args.export is not None:
+            raise ParameterError('--export: takes a FILE; running nodes are shown live only')
         return _live(args)
     from rolling_robotics.commands.scene_source import shown_scene  # noqa: PLC0415
     from rolling_robotics.viewer.serve import play  # noqa: PLC0415
 
     scene = shown_scene('view', args.file, args.plan, args.frame_prefix)
+    if args.export is not None:
+        from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
+        from rolling_robotics.viewer.page import page_of  # noqa: PLC0415
+
+        with written_beside(checked_output(args.export, '.html')) as scratch:
+            scratch.write_text(page_of(scene, args.speed), encoding='utf-8')
+        print(f'written to {args.export}')
+        return 0
     play(scene, args.host, args.port, args.speed, _ready)
     print('viewer closed')
     return 0

@@ -61,12 +61,16 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
 def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:
     """Have new visitors see a box [m] from aside and above."""
     middle, size = (low + high) / 2, float(np.max(high - low))
+    server.initial_camera.up = np.array([0.0, 0.0, 1.0])
+    server.initial_camera.position = middle + size * np.array([0.5, -0.7, 0.45])
+    server.initial_camera.look_at = middle
 
-    @server.on_client_connect
-    def _(client: viser.ClientHandle) -> None:
-        client.camera.up_direction = np.array([0.0, 0.0, 1.0])
-        client.camera.position = middle + size * np.array([0.5, -0.7, 0.45])
-        client.camera.look_at = middle
+
+def look_at_motion(server: viser.ViserServer, scene: Scene, size: float) -> None:
+    """Have new visitors see all places where something of this size [m] moves."""
+    moving = [b.position for b in scene.bodies if b.layer] or [np.zeros((1, 3))]
+    places = np.vstack(moving)
+    look_at(server, places.min(axis=0) - 1.2 * size, places.max(axis=0) + 1.2 * size)
 
 
 def play(
@@ -89,10 +93,7 @@ def play(
     """
     with served(host, port) as server:
         player = Player(server, scene, speed)
-        moving = [b.position for b in scene.bodies if b.layer] or [np.zeros((1, 3))]
-        places = np.vstack(moving)
-        reach = 1.2 * player.size
-        look_at(server, places.min(axis=0) - reach, places.max(axis=0) + reach)
+        look_at_motion(server, scene, player.size)
         on_ready(f'http://{server.get_host()}:{server.get_port()}')
         player.run(stop_request())
 

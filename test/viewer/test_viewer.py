@@ -1,5 +1,7 @@
 """The viewer without a browser: what the server is told, and how the command starts and ends."""
 
+import base64
+import json
 import re
 import signal
 import socket
@@ -159,3 +161,33 @@ def test_scene_of_a_plan_has_its_ghost_on_the_stage(server, rolling_ball):
     assert len(stage._moving) == len(scene.bodies) + len(scene.ghosts) + len(scene.frames)
     assert len(scene.ghosts) == 1
     assert np.allclose(stage._moving[len(scene.bodies)].position, [0.9, 0, 0.3])
+
+
+def test_page_holds_everything_and_opens_nothing(rolling_ball, tmp_path, capsys):
+    """Pose by pose, in the client's own format; no script, style or picture of another place."""
+    import msgspec  # viser brings both
+    from rolling_robotics.cli import main
+    import zstandard
+
+    page = tmp_path / 'made' / 'page.html'
+    assert main(['view', str(rolling_ball), '--speed', '0.5', '--export', str(page)]) == 0
+    assert f'written to {page}' in capsys.readouterr().out
+    text = page.read_text(encoding='utf-8')
+    assert not re.search(r'<(script|link|img)[^>]*(src|href)="(?!data:)', text)
+    packed = base64.b64decode(re.search(r'__VISER_EMBED_DATA__="([^"]+)"', text).group(1))
+    data = zstandard.ZstdDecompressor().decompress(packed[8:])
+    size = int.from_bytes(data[:8], 'little')
+    recording = msgspec.msgpack.decode(data[8 : 8 + size])
+    result = json.loads(rolling_ball.read_text())
+    assert recording['durationSeconds'] == pytest.approx(2 * result['duration'], abs=0.1)
+    kinds = [message['type'] for _, message in recording['messages']]
+    moves = kinds.count('SetPositionMessage')
+    assert moves > 20 * recording['durationSeconds']
+    assert not any(kind.startswith('Gui') for kind in kinds)
+
+
+def test_live_scene_is_not_exported(capsys):
+    from rolling_robotics.cli import main
+
+    assert main(['view', '--export', 'page.html']) == 2
+    assert 'takes a FILE' in capsys.readouterr().err
