@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 
 Array = NDArray[np.float64]
-STARTS = 12  # in each direction of the chart
-STEPS = 40  # of Newton, each at most a twelfth of the chart
+STARTS = 10  # in each direction of the chart
+STEPS = 40  # of Newton, each at most a tenth of the chart
 FOUND = 1e-10  # step of (u, v) at a closest point
 SAME = 1e-6  # of (u, v): two searches came to one point
 

@@ -21,27 +21,27 @@ def model_state(plant: HybridContactSystem, model: Model) -> ca.Function:
     """
     Return ``(x, p of the plant) -> x of a model of rolling``.
 
-    The contact point is the foot of the object's lowest point: the state means something while the
-    object touches the plate, or nearly so. Both have the same controls.
+    The contact point is the closest point of the hand: the state means something while the object
+    touches the hand, or nearly so. Both have the same controls.
 
     Raises
     ------
     ParameterError
         The model is one of the plane and the plant is not, or the other way round; or the contact
-        system has another representation, or its hand is no plane.
+        system has another representation, or another hand.
 
     """
     _check(plant, model)
     e = plant.expressions
     values = plant.state.split(e.x)
-    point = plant.scene.contact.p_HC
-    values['contact_h'] = point[0] if plant.planar else point[0:2]
+    uv = plant.scene.foot.uv
+    values['contact_h'] = uv[0] if plant.planar else uv
     out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
     return ca.Function('model_state', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
 
 
 def plant_state(plant: HybridContactSystem, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
-    """Return the state of the plant, touching the plate, of a state of a model of rolling."""
+    """Return the state of the plant, touching the hand, of a state of a model of rolling."""
     _check(plant, model)
     d = model.state.unpack(np.asarray(x, dtype=float))
     values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
@@ -49,7 +49,10 @@ def plant_state(plant: HybridContactSystem, p: ArrayLike, model: Model, x: Array
     y = plant.state.pack(p_HO_H=np.zeros(size), v_HO_H=np.zeros(size), **values)
     point = np.array(plant.touch(y, p)[2]).ravel()
     start, along = plant.state.slice('p_HO_H').start, size - 1
-    y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
+    if plant.placement.curved:  # the closest point of the object comes there
+        y[start : start + size] = point - np.array(plant.arm(y, p)).ravel()
+    else:
+        y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
     return np.array(plant.projections['rolling'](y, p)).ravel()
 
 

@@ -1,4 +1,4 @@
-"""The hybrid plant of an object on a plate that is described as a contact system."""
+"""The hybrid plant of an object on a hand that is described as a contact system."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def hybrid_of(
     planar: bool,
     slip_share: float = 0.8,
     resistance: float = 0.0,
+    restitution: float = 0.0,
 ) -> tuple[HybridContactSystem, Array]:
     """
     Return the hybrid plant of the bodies of a contact system, and its parameters.
@@ -31,29 +32,28 @@ def hybrid_of(
     Parameters
     ----------
     model, params
-        Object on a plate, and its parameters.
+        Object on a hand, and its parameters.
     planar
         Whether all motion is in the plane x-z.
     slip_share
         Kinetic over static friction.
     resistance
         Rolling resistance [m s/rad].
+    restitution
+        Share of the work of compression that a landing gives back.
 
     Raises
     ------
     ParameterError
-        The hand is no plane, or a share is none.
+        A share is none.
+    SurfaceError
+        The object has no support function, or the hand of a planar plant is no plane.
 
     """
-    if model.hand_surface.name != 'plane':
-        raise ParameterError(
-            f'hybrid contact needs a plane as the hand, the scenario has a '
-            f'{model.hand_surface.name}'
-        )
     if not 0.0 <= slip_share <= 1.0:
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
-    system = _system(model.object_surface, planar)
+    system = _system(model.object_surface, model.hand_surface, planar)
     return system, system.pack_parameters(
         mass=float(d['mass'][0]),
         inertia=inertia_of(d['inertia']),
@@ -62,14 +62,15 @@ def hybrid_of(
         mu_kinetic=slip_share * float(d['mu'][0]),
         mu_spin=float(d['mu_spin'][0]),
         rolling_resistance=resistance,
+        restitution=restitution,
         edges=d['hand_edges'],
     )
 
 
 @lru_cache(maxsize=8)
-def _system(object_surface: Surface, planar: bool) -> HybridContactSystem:
-    """Return the system of a body, the same each time: its equations are written once."""
-    return HybridContactSystem(object_surface, planar=planar)
+def _system(object_surface: Surface, hand: Surface, planar: bool) -> HybridContactSystem:
+    """Return the system of two bodies, the same each time: its equations are written once."""
+    return HybridContactSystem(object_surface, hand, planar=planar)
 
 
 def placed_state(

@@ -340,6 +340,12 @@ class HybridContactSystem(WrittenSystem):
         return ca.Function('foot', [e.x, e.p], [ca.densify(self.scene.foot.uv)])
 
     @cached_property
+    def arm(self) -> ca.Function:
+        """``(x, p) -> r_OC`` from centre of mass to closest point of the body, in H [m]."""
+        e = self.expressions
+        return ca.Function('arm', [e.x, e.p], [ca.densify(self.scene.contact.r_OC)])
+
+    @cached_property
     def kicked(self) -> ca.Function:
         """``(x, p, P) -> x`` after an impulse in Ch [N s] on the body at the contact."""
         e, s, P = self.expressions, self.scene, ca.SX.sym('P', 3)

@@ -1,4 +1,4 @@
-"""Scenarios of an object that slides on a plate, leaves it and lands: the section ``hybrid``."""
+"""Scenarios of an object that slides on a hand, leaves it and lands: the section ``hybrid``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOUCHES = 1e-6  # m: an object that is this near the plate rolls if nothing is s
 
 class Hybrid(Section):
     """
-    The object may slide on a plate, leave it, fly and land.
+    The object may slide on the hand, leave it, fly and land.
 
     Without this section it rolls only, and the run stops where the normal force vanishes.
     """
@@ -36,6 +36,12 @@ class Hybrid(Section):
         'torque against rolling over normal force and rate of rolling',
         'm s/rad',
         least=0,
+        default=0.0,
+    )
+    restitution: float = quantity(
+        'share of the work of compression that a landing gives back',
+        least=0,
+        most=1,
         default=0.0,
     )
 
@@ -79,7 +85,12 @@ def hybrid_bodies(
 
     with located('hybrid'):
         system, p = hybrid_of(
-            model, params, planar=False, slip_share=1.0, resistance=hybrid.rolling_resistance
+            model,
+            params,
+            planar=False,
+            slip_share=1.0,
+            resistance=hybrid.rolling_resistance,
+            restitution=hybrid.restitution,
         )
     if friction.mu_kinetic is not None:
         if friction.mu_kinetic > friction.mu:
@@ -98,12 +109,13 @@ def free_state(
     model: ContactSystem,
     bodies: tuple[HybridContactSystem, Array],
 ) -> Array:
-    """Return the state of an object that is placed by its pose, on the plate or above it."""
+    """Return the state of an object that is placed by its pose, on the hand or above it."""
     system, p = bodies
     R_WH = quat2mat(hand.q_WH)
     q_HO = qmult(qconjugate(hand.q_WH), quaternion_of(pose.attitude))
     p_HO = R_WH.T @ (pose.position - hand.p_WH)
-    at = Placement(q_HO=q_HO, contact_h=p_HO[:2], contact_o=None, psi=None)
+    foot = _closest(system, p, q_HO, p_HO)
+    at = Placement(q_HO=q_HO, contact_h=foot, contact_o=None, psi=None)
     carried = -hand.v_WH_H - np.cross(hand.w_WH_H, p_HO)  # v_HO_H of what rests in the world
     v_WO = np.zeros(3) if pose.velocity is None else R_WH.T @ pose.velocity
     x = system.state.pack(
@@ -115,6 +127,7 @@ def free_state(
         v_WH_H=hand.v_WH_H,
         w_HO_H=relative_velocity(initial.relative_velocity, model, hand, at).in_H,
         v_HO_H=v_WO + carried,
+        **({'contact_h': foot} if system.placement.curved else {}),
     )
     gap = float(system.touch(x, p)[0])
     if pose.velocity is None and abs(gap) <= TOUCHES:
@@ -124,3 +137,19 @@ def free_state(
     except ParameterError as e:
         raise ScenarioError(f'initial.object.position: {e}') from None
     return x
+
+
+def _closest(system: HybridContactSystem, p: Array, q_HO: Array, p_HO: Array) -> Array:
+    """Return the coordinates of the hand's point that is closest to the object."""
+    if not system.placement.curved:
+        return p_HO[:2]
+    from rolling_dynamics.hybrid_contact.closest_points import (  # noqa: PLC0415
+        placed_on_closest_point,
+    )
+
+    rest = {e.name: np.zeros(e.size) for e in system.state.entries}
+    rest |= {'q_WH': np.array([1.0, 0, 0, 0]), 'q_HO': q_HO, 'p_HO_H': p_HO}
+    rest['contact_h'] = np.mean(system.hand_surface.box(), axis=0)
+    with located('initial.object.position'):
+        x = placed_on_closest_point(system, p, system.state.pack(**rest))
+    return np.asarray(x[system.state.slice('contact_h')])

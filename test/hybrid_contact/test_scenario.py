@@ -9,6 +9,7 @@ import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
 from rolling_robotics.files import read_result
 from rolling_robotics.run_scenario import simulate_scenario
@@ -152,9 +153,10 @@ REFUSED = [
         r'initial\.object\.position: the object overlaps the plate by 0\.01 m',
     ),
     (
-        {'hand': {'surface': {'kind': 'sphere', 'radius': 1}}},
-        'hybrid: hybrid contact needs a plane as the hand, the scenario has a sphere',
+        {'hand': {'surface': {'kind': 'sphere', 'radius': 1, 'side': 'inside', 'pole': 'x'}}},
+        r'initial\.object\.position: ',
     ),
+    ({'hybrid': {'restitution': 1.5}}, r'hybrid\.restitution'),
     ({'hybrid': {'rolling_resistance': -1}}, r'hybrid\.rolling_resistance'),
 ]
 
@@ -192,3 +194,20 @@ def test_nodes_of_rolling_say_that_it_is_not_for_them():
     assert isinstance(load_scenario(EXAMPLE).system, HybridContactSystem)
     with pytest.raises(ParameterError, match='hybrid'):
         load_model(str(EXAMPLE))
+
+
+def test_ball_that_is_thrown_into_a_dish_comes_to_roll():
+    """By its pose above the dish, and by its contact in it; energy is lost by landings alone."""
+    scenario = load_scenario('ball_thrown_into_dish')
+    run = simulate(scenario.system, scenario.p, scenario.x0, None, 0.8, rtol=1e-9, atol=1e-11)
+    names = [e.name for e in run.events]
+    assert names.count('landing') > 5
+    assert next(iter(run.segments[-1].system.modes)) == 'rolling'
+    raw = {**scenario.raw, 'initial': {'contact': {'u_h': 'pi/2 - 0.3', 'v_h': '-pi/2'}}}
+    raw['initial']['contact']['attitude'] = {'rpy': [0, 0, 0]}
+    placed = load_scenario(raw)
+    gap, v, _, _ = placed.system.touch(placed.x0, placed.p)
+    assert abs(float(gap)) < 1e-12
+    assert np.abs(np.array(v)).max() < 1e-12
+    uv = placed.x0[placed.system.state.slice('contact_h')]
+    assert uv == pytest.approx([np.pi / 2 - 0.3, -np.pi / 2])
