@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.per_system import once_per_system
+from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 from rolling_planner.problem.reduction import reduce_model
 
 Array = NDArray[np.float64]
@@ -35,12 +36,8 @@ def ramp_step(system: RollingSystem) -> ca.Function:
     x, t, h = ca.SX.sym('x', system.state.size), ca.SX.sym('t'), ca.SX.sym('h')
     u0, u1 = (ca.SX.sym(s, system.control.size) for s in ('u0', 'u1'))
     p = ca.SX.sym('p', system.parameters.size)
-    middle = (u0 + u1) / 2
-    k1 = f(x, u0, t, p)
-    k2 = f(x + h / 2 * k1, middle, t + h / 2, p)
-    k3 = f(x + h / 2 * k2, middle, t + h / 2, p)
-    k4 = f(x + h * k3, u1, t + h, p)
-    end = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    u = u0, (u0 + u1) / 2, u1
+    _, end = step_of_order_4(lambda at, k: f(at, u[k], (t, t + h / 2, t + h)[k], p), x, h)
     return ca.Function('ramp_step', [x, u0, u1, t, h, p], [ca.densify(end)])
 
 

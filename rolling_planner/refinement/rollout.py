@@ -9,6 +9,7 @@ import numpy as np
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 
@@ -82,21 +83,17 @@ class RolloutSimulator:
         """
         self.system, self.samples = system, samples
         mode = next(iter(system.modes.values()))
-        f = mode.dynamics
         x, u0, u2 = (
             ca.SX.sym('x', system.state.size),
             ca.SX.sym('u0', system.control.size),
             ca.SX.sym('u2', system.control.size),
         )
         t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
-        u1 = (u0 + u2) / 2
-        k1 = f(x, u0, t, p)
-        k2 = f(x + h / 2 * k1, u1, t + h / 2, p)
-        k3 = f(x + h / 2 * k2, u1, t + h / 2, p)
-        k4 = f(x + h * k3, u2, t + h, p)
-        step = ca.Function(
-            'rollout_step', [x, u0, u2, t, h, p], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)]
+        u = u0, (u0 + u2) / 2, u2
+        _, end = step_of_order_4(
+            lambda at, k: mode.dynamics(at, u[k], (t, t + h / 2, t + h)[k], p), x, h
         )
+        step = ca.Function('rollout_step', [x, u0, u2, t, h, p], [end])
         outputs = [mode.wrench(x, u0, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
         limits = envelope(system)
         self.envelope = list(limits)

@@ -9,6 +9,7 @@ import numpy as np
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.first_order_kinematics import E1, inverse_2x2
+from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 from rolling_planner.arrays import Array
 
 KEPT = 12
@@ -46,18 +47,11 @@ class RollingPath:
         rate, w_c = ca.substitute([rate, w], [e.x], [x])
         f = ca.Function('f', [c, v, e.x, e.p], [rate])
         h, *ends = ca.SX.sym('h'), *(ca.SX.sym(f'v{k}', 3) for k in range(3))
-        k1 = f(c, ends[0], e.x, e.p)
-        k2 = f(c + h / 2 * k1, ends[1], e.x, e.p)
-        k3 = f(c + h / 2 * k2, ends[1], e.x, e.p)
-        k4 = f(c + h * k3, ends[2], e.x, e.p)
+        _, end = step_of_order_4(lambda at, k: f(at, ends[k], e.x, e.p), c, h)
         own = frame.T @ velocity  # what a state's own motion of the contact is
         over = inverse_2x2(state.relative_curvature) @ E1 @ own[:2]
         step, self._turning, self._own = compiled(
-            ca.Function(
-                'rolling_step',
-                [c, *ends, h, e.x, e.p],
-                [c + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)],
-            ),
+            ca.Function('rolling_step', [c, *ends, h, e.x, e.p], [end]),
             ca.Function('rolling_velocity', [c, v, e.x, e.p], [w_c]),
             ca.Function('contact_motion', [e.x, e.p], [ca.vertcat(over, own[2])]),
         )

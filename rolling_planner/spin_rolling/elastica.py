@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.rotations import product, rate_space
+from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 
 Array: TypeAlias = NDArray[np.float64]
 STEPS = 40  # of the shooting
@@ -62,12 +63,7 @@ def shooting_function() -> ca.Function:
     The output has 5 rows of misses, then 25 of the Jacobian, column after column.
     """
     z, y, target = ca.SX.sym('z', 5), ca.SX.sym('y', 8), ca.SX.sym('target', 6)
-    k1 = _rates(z, y)
-    h = 1.0 / STEPS
-    k2 = _rates(z, y + h / 2 * k1)
-    k3 = _rates(z, y + h / 2 * k2)
-    k4 = _rates(z, y + h * k3)
-    after = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    _, after = step_of_order_4(lambda at, _: _rates(z, at), y, 1.0 / STEPS)
     sensitivity = ca.SX.sym('S', 8, 5)
     moved = ca.jacobian(after, y) @ sensitivity + ca.jacobian(after, z)
     step = ca.Function(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.rotations import product
+from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 from rolling_planner.spin_rolling.elastica import heading_rates
 from rolling_planner.spin_rolling.timing import trapezoid, trapezoid_nodes
 
@@ -59,14 +60,10 @@ def _headings(z: ca.MX, share: Array) -> ca.MX:
     """Return the heading at shares of the length, one Runge-Kutta step between two nodes."""
     y, x, h = ca.SX.sym('y', 2), ca.SX.sym('z', 5), ca.SX.sym('h')
 
-    def rates(y: ca.SX) -> ca.SX:
+    def rate(y: ca.SX, _: int) -> ca.SX:
         return x[4] * ca.vertcat(*heading_rates(x, y[0], y[1]))
 
-    k1 = rates(y)
-    k2 = rates(y + h / 2 * k1)
-    k3 = rates(y + h / 2 * k2)
-    k4 = rates(y + h * k3)
-    step = ca.Function('bend', [y, x, h], [y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)])
+    step = ca.Function('bend', [y, x, h], [step_of_order_4(rate, y, h)[1]])
     bends = step.mapaccum('bends', NODES - 1)(
         z[2:4], ca.repmat(z[:5], 1, NODES - 1), ca.DM(np.diff(share)).T
     )
