@@ -83,19 +83,6 @@ def matrix_to_transform(
     return out
 
 
-def control_to_accel(u: Sequence[float]) -> Accel:
-    """
-    Return the message of a hand control.
-
-    Parameters
-    ----------
-    u
-        alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers, both expressed in the hand.
-
-    """
-    return Accel(angular=list_to_vector(u[0:3]), linear=list_to_vector(u[3:6]))
-
-
 def accel_to_control(accel: Accel) -> NDArray[np.float64]:
     """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], shape (6,)."""
     return np.array([*vector_to_list(accel.angular), *vector_to_list(accel.linear)])

@@ -110,10 +110,6 @@ class ContactAtlas:
         here = float(regularity_function(system.hand_surface, system.hand_chart)(uv, values))
         return None if here > POLE else self.rechart('hand_chart', p, x)
 
-    def state_on(self, target: ContactSystem, p: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
-        """Return a state of the system as one of another system of the same bodies."""
-        return convert_state(self.system, target, p, x)
-
     def has_alternatives(self, name: str) -> bool:
         """Tell whether the surface has more than one chart."""
         return any(n == name and len(s.charts) > 1 for n, s, _ in self._in_use())

@@ -240,10 +240,6 @@ class Atlas(Protocol):
         """Return the state on another chart where its own is degenerate, None elsewhere."""
         ...
 
-    def state_on(self, target: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
-        """Return a state of the system as one of the same bodies on other charts."""
-        ...
-
 
 class ChangesCharts(Protocol):
     """Goes over to other charts of its surfaces where its own degenerate."""

@@ -15,7 +15,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingPlan
-from rolling_node_kit.conversions import control_to_accel, nanoseconds_to_time
+from rolling_node_kit.conversions import list_to_vector, nanoseconds_to_time
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import parameter_values
 from rolling_planner import Plan
@@ -103,7 +103,10 @@ def write_recording(folder, values, change=lambda _k, u: u):
         u = law.command((stamp - START) * 1e-9, seen.state()[1])
         limits = model.control_limits
         u = change(k, np.clip(u, -limits, limits))
-        command = AccelStamped(accel=control_to_accel(u.tolist()))
+        command = AccelStamped()
+        command.accel.angular, command.accel.linear = map(
+            list_to_vector, (u[:3].tolist(), u[3:].tolist())
+        )
         command.header.stamp, command.header.frame_id = nanoseconds_to_time(stamp), 'hand'
         recording.put('/hand/accel_command', next(clock), cdr(command))
     recording.close()
