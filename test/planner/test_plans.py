@@ -338,10 +338,10 @@ def test_a_path_that_cannot_return_says_which_goal_is_missed():
 
 def test_the_time_budget_is_kept():
     plan_rolling(reorientation())
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(PlanningTimeoutError, match=r'time budget of 0\.05 s.* allow more time'):
         plan_rolling(reorientation(mu=0.02, time_budget=0.05))
-    assert time.monotonic() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize(
