@@ -43,6 +43,11 @@ def test_figure(rolling, result, tmp_path, name):
     assert (np.abs(image - first).sum(axis=2) < 60).sum() > 50, 'no line in the first colour'
 
 
+# one result is enough: each figure of each is drawn above
+ONE = pytest.mark.parametrize('result', ['spinning_plate'], indirect=True)
+
+
+@ONE
 def test_all_figures_beside_the_file(rolling, result):
     ended = rolling('plot', result, '--format', 'svg')
     assert ended.status == 0
@@ -51,6 +56,7 @@ def test_all_figures_beside_the_file(rolling, result):
     assert 'force [N]' in text
 
 
+@ONE
 def test_bad_files(rolling, tmp_path, result):
     bad = tmp_path / 'bad.json'
     for text, words in (

@@ -139,7 +139,7 @@ def check_damaged(data, whole, folder):
 
 
 @given(data=st.data())
-@often(100)
+@often(50)
 def test_damaged_recordings_are_told(data, whole, folder):
     check_damaged(data, whole, folder)
 

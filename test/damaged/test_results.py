@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 
 @given(data=st.data())
-@often(100)
+@often(50)
 def test_damaged_results_are_told(data, results, folder):
     check_damaged(data, results, folder)
 
