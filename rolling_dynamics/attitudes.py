@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from transforms3d.quaternions import mat2quat
 
 
 def without_jumps(q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -17,5 +16,19 @@ def without_jumps(q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def quaternions(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return unit quaternions w, x, y, z of rotation matrices, shape (N, 4), without jumps."""
-    return without_jumps(np.array([mat2quat(R) for R in matrices]))
+    """
+    Return unit quaternions w, x, y, z of rotation matrices, shape (N, 4), without jumps.
+
+    The bits are those of ``transforms3d.quaternions.mat2quat`` (Bar-Itzhack, 2000), which takes
+    one matrix at a time.
+    """
+    R = np.array([np.asarray(m, dtype=float) for m in matrices]).reshape(-1, 9)
+    xx, yx, zx, xy, yy, zy, xz, yz, zz = R.T
+    K = np.zeros((len(R), 4, 4))  # the lower half counts
+    K[:, 0, 0] = xx - yy - zz
+    K[:, 1, 0], K[:, 1, 1] = yx + xy, yy - xx - zz
+    K[:, 2, 0], K[:, 2, 1], K[:, 2, 2] = zx + xz, zy + yz, zz - xx - yy
+    K[:, 3, 0], K[:, 3, 1], K[:, 3, 2], K[:, 3, 3] = yz - zy, zx - xz, xy - yx, xx + yy + zz
+    _, vectors = np.linalg.eigh(K / 3.0)
+    q = vectors[:, [3, 0, 1, 2], -1]
+    return without_jumps(np.where(q[:, :1] < 0, -q, q))

@@ -118,6 +118,12 @@ def _compact(value: Any) -> str:  # noqa: ANN401
 
 def jsonable(value: Any) -> Any:  # noqa: ANN401
     """Return plain data for JSON: arrays as lists, what is no finite number as null."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
+        finite = np.isfinite(value)
+        if not finite.all():
+            value = value.astype(object)
+            value[~finite] = None
+        return value.tolist()
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, dict):
