@@ -211,8 +211,10 @@ class AdaptiveSteps:
         """Return times before and after the first fall of a guard; infinite without any."""
         start = within.lanes
         samples = [
-            within.margins_at(start.x + np.einsum('k,knl->nl', w, dense), theta * taken)
-            for w, theta in zip(interpolation_weights(GUARDED), GUARDED, strict=True)
+            within.margins_at(
+                interpolated(start.x, dense, np.full(taken.size, theta)), theta * taken
+            )
+            for theta in GUARDED
         ]
         slopes = sample_slopes(samples)
         low, high = np.zeros_like(taken), np.full_like(taken, np.inf)
@@ -274,6 +276,14 @@ class _Within:
         guards = self._kernel.guards(there)
         margins: NDArray[np.float64] = guards - there.levels[: len(guards)]
         return margins
+
+
+def interpolated(x: Array, dense: Array, theta: Array) -> Array:
+    """Return states at shares of steps, by the terms of their dense output, in a fixed order."""
+    out = x
+    for weight, terms in zip(interpolation_weights(theta).T, dense, strict=True):
+        out = out + weight * terms
+    return out
 
 
 def _rms(rows: Array) -> Array:

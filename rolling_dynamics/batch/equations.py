@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+import weakref
 
 import casadi as ca
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -27,8 +28,6 @@ class Equations(NamedTuple):
         Names of the guards.
     charts
         How many of the guards, the last ones, are those of charts.
-    view
-        The system as it is in the mode.
 
     """
 
@@ -38,7 +37,6 @@ class Equations(NamedTuple):
     watched: ca.Function
     names: tuple[str, ...]
     charts: int
-    view: RollingSystem
 
     @property
     def functions(self) -> tuple[ca.Function, ...]:
@@ -46,8 +44,20 @@ class Equations(NamedTuple):
         return self.dynamics, self.project, self.guards, self.watched
 
 
+_known: weakref.WeakKeyDictionary[RollingSystem, dict[str, Equations]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
 def equations(system: RollingSystem, mode: str) -> Equations:
-    """Return the equations of a mode of a system."""
+    """Return the equations of a mode of a system, the same object each time."""
+    known = _known.setdefault(system, {})
+    if mode not in known:
+        known[mode] = _made(system, mode)
+    return known[mode]
+
+
+def _made(system: RollingSystem, mode: str) -> Equations:
     watched = guard_set(system, system.modes[mode], {})
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
     on_constraints = ca.cse(ca.densify(projection(in_mode(system, mode))(x, p)))
@@ -60,5 +70,4 @@ def equations(system: RollingSystem, mode: str) -> Equations:
         watched=joined('watched', system, [dynamics, *guards]),
         names=watched.names,
         charts=len(chart_guards(system)),
-        view=in_mode(system, mode),
     )

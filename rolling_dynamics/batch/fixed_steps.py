@@ -16,7 +16,7 @@ class FixedSteps:
         """Take steps of at most so long [s]; what is to go is divided evenly."""
         self._kernel, self._max_step = kernel, max_step
 
-    def advance(self, lanes: Lanes, index: Index) -> tuple[Index, Index]:
+    def advance(self, lanes: Lanes, index: Index, _watcher: object = None) -> tuple[Index, Index]:
         """
         Carry some lanes to their goals, or to the first event of each.
 

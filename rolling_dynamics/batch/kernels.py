@@ -7,18 +7,21 @@ from functools import cache
 from importlib.resources import files
 import logging
 from typing import Protocol
+import weakref
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.batch.adaptive_source import adaptive_source
 from rolling_dynamics.batch.attempt import Attempt
-from rolling_dynamics.batch.equations import Equations
+from rolling_dynamics.batch.equations import Equations, equations
 from rolling_dynamics.batch.lanes import Array, Lanes
 from rolling_dynamics.batch.mapped import MappedKernel
 from rolling_dynamics.batch.processor import vectors
 from rolling_dynamics.batch.vector_source import vector_source
-from rolling_dynamics.compiled import compiled_source, compiles
+from rolling_dynamics.compiled import cache_folder, compiled_source, compiles
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.mode_view import in_mode
 
 LOG = logging.getLogger(__name__)
 
@@ -141,18 +144,34 @@ class VectorKernel:
         )
 
 
-def kernel(equations: Equations, real: str, method: str) -> Kernel:
-    """Return the kernel of a mode: machine code where there is a compiler."""
-    if compiles():
-        try:
-            source = kernel_source(equations, real, method)
-        except ParameterError as error:
-            LOG.warning('a batch goes by CasADi: %s', error)
-            return MappedKernel(equations)
-        file = compiled_source('batch', source, vectors().target(real))
-        if file is not None:
-            return VectorKernel(equations, str(file), real)
-    return MappedKernel(equations)
+_known: weakref.WeakKeyDictionary[RollingSystem, dict[tuple[object, ...], Kernel]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def kernel_of(system: RollingSystem, mode: str, real: str, method: str) -> Kernel:
+    """Return the kernel of a mode of a system, machine code being loaded once."""
+    these = equations(system, mode)
+    if not compiles():
+        return MappedKernel(these, in_mode(system, mode))
+    known, key = _known.setdefault(system, {}), (mode, real, method, cache_folder())
+    if key not in known:
+        made = compiled_kernel(these, real, method)
+        if made is None:
+            return MappedKernel(these, in_mode(system, mode))
+        known[key] = made
+    return known[key]
+
+
+def compiled_kernel(equations: Equations, real: str, method: str) -> VectorKernel | None:
+    """Return machine code; None where it cannot be made."""
+    try:
+        source = kernel_source(equations, real, method)
+    except ParameterError as error:
+        LOG.warning('a batch goes by CasADi: %s', error)
+        return None
+    file = compiled_source('batch', source, vectors().target(real))
+    return None if file is None else VectorKernel(equations, str(file), real)
 
 
 def kernel_source(equations: Equations, real: str, method: str) -> str:
@@ -169,7 +188,7 @@ def kernel_source(equations: Equations, real: str, method: str) -> str:
     lines.append(_text('vectors.c'))
     if method == 'DOP853':
         lines += [*adaptive_source(), _text('adaptive.c')]
-    else:
+    elif method == 'RK4':
         lines.append(_text('fixed.c'))
     return '\n'.join(lines)
 

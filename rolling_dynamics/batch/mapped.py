@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.batch.attempt import Attempt
 from rolling_dynamics.batch.equations import Equations
 from rolling_dynamics.batch.lanes import Array, Lanes
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import INSTANTS, POWER, StepOutputs
 from rolling_dynamics.simulation.dormand_prince_step import step_function
 from rolling_dynamics.simulation.runge_kutta import runge_kutta
@@ -21,8 +22,9 @@ class MappedKernel:
     compiled = False
     width = 1
 
-    def __init__(self, equations: Equations) -> None:
-        """Build the steps."""
+    def __init__(self, equations: Equations, view: RollingSystem) -> None:
+        """Build the steps of a system as it is in a mode."""
+        self._view = view
         self._watch, self._rates = equations.guards, equations.dynamics
         self._equations = equations
         x, u, t, p = equations.dynamics.mx_in()
@@ -61,7 +63,7 @@ class MappedKernel:
     @cached_property
     def _adaptive(self) -> ca.Function:
         e = self._equations
-        return step_function(e.view, e.dynamics, e.guards if e.names else None)
+        return step_function(self._view, e.dynamics, e.guards if e.names else None)
 
     def dop853(
         self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
@@ -79,7 +81,7 @@ class MappedKernel:
                 lanes.levels[: len(self._equations.names), k],
             )
         )
-        where = StepOutputs(n, len(self._equations.view.state.entries)).slices
+        where = StepOutputs(n, len(self._view.state.entries)).slices
         both = out[where['state']]
         attempt.x[:, k], attempt.rate[:, k] = both[:n], both[n:]
         attempt.error[k], attempt.least[k] = out[where['error']], out[where['least']]

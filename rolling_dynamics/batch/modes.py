@@ -9,10 +9,10 @@ from threading import Lock
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps
+from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, Watcher
 from rolling_dynamics.batch.equations import Equations, equations
 from rolling_dynamics.batch.fixed_steps import FixedSteps
-from rolling_dynamics.batch.kernels import Kernel, kernel
+from rolling_dynamics.batch.kernels import Kernel, kernel_of
 from rolling_dynamics.batch.lanes import Array, Index, Lanes
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.mode import Mode, MotionState
@@ -96,7 +96,8 @@ class Modes:
         if number not in self._machines:
             mode, o = self.names[number], self.options
             these = equations(self.system, mode)
-            k = kernel(these, 'double' if o.dtype == 'float64' else 'float', o.method)
+            real = 'double' if o.dtype == 'float64' else 'float'
+            k = kernel_of(self.system, mode, real, o.method)
             adaptive = o.method == ADAPTIVE
             steps = (
                 AdaptiveSteps(k, o.tolerance, o.max_step)
@@ -132,15 +133,15 @@ class Modes:
         begun = system.begin(p, x, lanes.u[:, lane].astype(float), float(lanes.t[lane]))
         self._take(lanes, lane, begun)
 
-    def advance(self, lanes: Lanes) -> None:
-        """Carry lanes to their goals, or to what stops them."""
+    def advance(self, lanes: Lanes, watcher: Watcher | None = None) -> None:
+        """Carry lanes to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
         while True:
             todo = np.flatnonzero((lanes.stop == 0) & (lanes.t < lanes.goal))
             if not todo.size:
                 return
             for number in np.unique(lanes.mode[todo]).tolist():
                 these = todo[lanes.mode[todo] == number]
-                index, guard = self.machine(number).steps.advance(lanes, these)
+                index, guard = self.machine(number).steps.advance(lanes, these, watcher)
                 if index.size:
                     with self._turn:
                         self._after(lanes, index, guard, number)

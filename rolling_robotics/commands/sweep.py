@@ -77,6 +77,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
     from rolling_robotics.sweep.run import parts_of  # noqa: PLC0415
     from rolling_robotics.sweep.storage import Store  # noqa: PLC0415
+    from rolling_robotics.sweep.together import FEWEST  # noqa: PLC0415
 
     for name in ('samples', 'workers'):
         value = getattr(args, name)
@@ -94,7 +95,9 @@ def run(args: Namespace) -> int:
         print(f'{out} holds this sweep already: {len(sweep)} points, hash {sweep.hash()}')
         return 0
     good = probe(sweep).good
-    run_points(sweep.document, sweep.follows, {good: sweep.values(good)})  # compiles
+    alike = FEWEST if len(parts_of(sweep)[0].points) >= FEWEST else 1
+    compiling = dict.fromkeys(range(alike), sweep.values(good))  # what the workers will need
+    run_points(sweep.document, sweep.follows, compiling)
     return _work(args, sweep, store)
 
 

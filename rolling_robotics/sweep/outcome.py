@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 import weakref
@@ -15,12 +16,12 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
-from rolling_dynamics.simulation import Trajectory
 from rolling_dynamics.simulation.guards import joined
-from rolling_dynamics.simulation.mode_view import margin, margin_names
+from rolling_dynamics.simulation.mode_view import margin_names
 from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at
+from rolling_robotics.sweep.together import Came, outputs_of, together
 
 Row = dict[str, Any]
 Array = NDArray[np.float64]
@@ -43,22 +44,29 @@ def run_points(
         Number of a point -> what is varied there.
 
     """
-    return [_row(document, follows, number, values) for number, values in points.items()]
+    rows: dict[int, Row] = {}
+    scenarios: dict[int, Scenario] = {}
+    for number, values in points.items():
+        with _told(number, rows):
+            scenarios[number] = load_plain(document_at(document, follows, values))
+    for number, came in together(scenarios).items():
+        with _told(number, rows):
+            rows[number] = {'point': number, **row_of(scenarios.pop(number), came)}
+    for number, scenario in scenarios.items():
+        with _told(number, rows):
+            rows[number] = {'point': number, **outcome(scenario)}
+    return [rows[number] for number in points]
 
 
-def _row(
-    document: Mapping[str, Any],
-    follows: Mapping[str, Any],
-    number: int,
-    values: Mapping[str, Any],
-) -> Row:
+@contextmanager
+def _told(number: int, rows: dict[int, Row]) -> Iterator[None]:
+    """Have what goes wrong at a point told in its row."""
     try:
-        scenario = load_plain(document_at(document, follows, values))
-        return {'point': number, **outcome(scenario)}
+        yield
     except RollingError as e:
-        return failure(number, str(e))
+        rows[number] = failure(number, str(e))
     except Exception as e:  # noqa: BLE001  (one point, whatever ails it, is not the sweep)
-        return failure(number, f'{type(e).__name__}: {e}')
+        rows[number] = failure(number, f'{type(e).__name__}: {e}')
 
 
 def failure(number: int, error: str) -> Row:
@@ -67,8 +75,27 @@ def failure(number: int, error: str) -> Row:
 
 
 def outcome(scenario: Scenario) -> Row:
+    """Return what a scenario comes to, see :func:`row_of`."""
+    trajectory = simulate_scenario(scenario)
+    hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
+    guards = margin_names(scenario.system)
+    of_system = partial(_outputs, guards, compile_it=len(scenario.system.modes) == 1)
+    came = Came(
+        times=trajectory.times,
+        states=trajectory.states,
+        values=trajectory.evaluate(of_system) if trajectory.times.size else np.zeros((0, 0)),
+        end=float(trajectory.segments[-1].end),
+        steps=trajectory.steps,
+        stopped=hit is not None,
+        event=None if first is None else first.name,
+        event_time=None if first is None else float(first.time),
+    )
+    return row_of(scenario, came)
+
+
+def row_of(scenario: Scenario, came: Came) -> Row:
     """
-    Return what a scenario comes to.
+    Return the row of a scenario.
 
     Returns
     -------
@@ -79,30 +106,25 @@ def outcome(scenario: Scenario) -> Row:
         ``final_...`` of each number of the state. Extremes are those at the output times.
 
     """
-    trajectory = simulate_scenario(scenario)
-    hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
     row: Row = {
-        'status': 'done' if hit is None else 'stopped',
+        'status': 'stopped' if came.stopped else 'done',
         'error': None,
-        'end': float(trajectory.segments[-1].end),
-        'steps': trajectory.steps,
-        'event': None if first is None else first.name,
-        'event_time': None if first is None else float(first.time),
+        'end': came.end,
+        'steps': came.steps,
+        'event': came.event,
+        'event_time': came.event_time,
     }
-    row |= _extremes(scenario, trajectory)
-    if scenario.system.state.size and trajectory.times.size:
+    if not came.times.size:
+        return row
+    row |= _extremes(scenario, came.values, came.times)
+    if scenario.system.state.size:
         names = (f'final_{name}' for name in scenario.system.state.names)
-        row |= dict(zip(names, trajectory.states[-1].tolist(), strict=True))
+        row |= dict(zip(names, came.states[-1].tolist(), strict=True))
     return row
 
 
-def _extremes(scenario: Scenario, trajectory: Trajectory) -> Row:
-    if not trajectory.times.size:
-        return {}
+def _extremes(scenario: Scenario, values: Array, times: Array) -> Row:
     mode, guards = next(iter(scenario.system.modes.values())), margin_names(scenario.system)
-    of_system = partial(_outputs, guards, compile_it=len(scenario.system.modes) == 1)
-    values = trajectory.evaluate(of_system)
-    times = trajectory.times
     row: Row = {}
     for k, name in enumerate(guards):
         row |= _least(name, values[:, k], times)
@@ -132,13 +154,7 @@ def _outputs(guards: list[str], system: RollingSystem, *, compile_it: bool) -> c
     """Return margins, energy and contact force of a system as one function."""
     if system in _functions:
         return _functions[system]
-    mode = next(iter(system.modes.values()))
-    parts = [margin(name, system) for name in guards]
-    if 'energy' in system.invariants:
-        parts.append(system.invariants['energy'])
-    if mode.wrench is not None:
-        parts.append(mode.wrench)
-    function = joined('sweep_outputs', system, parts)
+    function = joined('sweep_outputs', system, outputs_of(system, guards))
     if compile_it:
         (function,) = compiled(function)
         _functions[system] = function

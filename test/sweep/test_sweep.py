@@ -9,12 +9,15 @@ import numpy as np
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from rolling_dynamics.compiled import compiler
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
+from rolling_dynamics.scenario.registry import load_plain
 from rolling_robotics.cli import main
 from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.sweep import outcome, together
 from rolling_robotics.sweep.outcome import run_points
-from rolling_robotics.sweep.points import read_sweep
+from rolling_robotics.sweep.points import document_at, read_sweep
 from rolling_robotics.sweep.run import cluster, parts_of
 from rolling_robotics.sweep.storage import Store
 
@@ -172,3 +175,58 @@ def test_bad_commands(tmp_path, capsys, monkeypatch, options, message):
     out = str(tmp_path / 'x.parquet')
     assert main(['sweep', scenario_file(tmp_path), '--out', out, *options]) == 2
     assert message in capsys.readouterr().err
+
+
+DRIVEN = DISK | {
+    'masses': [
+        {
+            'mass': 1,
+            'rail': {'kind': 'circle', 'radius': 0.2},
+            'theta': -1.5,
+            'drive': {'times': [0, 0.1, 0.2, 0.5], 'values': [0, 8, 8, 0]},
+        }
+    ],
+    'sweep': {
+        'vary': {'friction.mu': {'from': 0.01, 'to': 1, 'count': 20}, 'disk.mass': [0.1, 1]}
+    },
+}
+
+
+@pytest.mark.skipif(compiler() is None, reason='no C compiler')
+def test_points_that_are_lanes_of_a_batch_give_the_same_rows(monkeypatch):
+    """Whether they run through, are stopped, or slip on the way: those are no lanes."""
+    monkeypatch.setenv('ROLLING_COMPILE', 'now')
+    sweep = read_sweep(DRIVEN | {'name': 'disk', 'events': {'friction': 'stop'}})
+    recorded = read_sweep(DRIVEN | {'name': 'disk'})
+    for these, slipping in ((sweep, 0), (recorded, 6)):
+        points = {k: these.values(k) for k in range(len(these))}
+        given = these.document, these.follows, points
+        lanes = run_points(*given)
+        with monkeypatch.context() as alone:
+            alone.setattr(outcome, 'together', lambda _: {})
+            rows = run_points(*given)
+        assert len(rows) == 40
+        on_the_way = sum(row['event'] is not None for row in rows if row['status'] == 'done')
+        assert on_the_way == slipping
+        scenarios = {k: load_plain(document_at(*given[:2], v)) for k, v in points.items()}
+        assert len(together.together(scenarios)) == 40 - slipping
+        for lane, row in zip(lanes, rows, strict=True):
+            assert lane.keys() == row.keys()
+            for key, value in row.items():
+                exact = not isinstance(value, float)
+                assert lane[key] == (value if exact else pytest.approx(value, rel=1e-9, abs=1e-9))
+
+
+def test_what_lanes_have_in_common_decides_who_goes_together(monkeypatch):
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
+    assert together.together({}) == {}
+    sweep = read_sweep(DRIVEN | {'name': 'disk'})
+    scenarios = [
+        load_plain(document_at(sweep.document, sweep.follows, sweep.values(k))) for k in range(3)
+    ]
+    kinds = {together._kind(s) for s in scenarios}
+    assert len(kinds) == 1
+    assert None not in kinds
+    formula = read_sweep(DISK | {'name': 'disk'})
+    other = load_plain(document_at(formula.document, formula.follows, formula.values(8)))
+    assert together._kind(other) is None
