@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rolling_dynamics.contract.rigid_body import RigidBody
     from rolling_dynamics.contract.rolling_system import RollingSystem
     from rolling_dynamics.contract.tangent_space import difference, retraction, tangent_layout
+    from rolling_dynamics.contract.written_system import WrittenSystem
 
 _PLACES = {
     'capabilities': (
@@ -63,6 +64,7 @@ _PLACES = {
     'rigid_body': ('RigidBody',),
     'rolling_system': ('RollingSystem',),
     'tangent_space': ('difference', 'retraction', 'tangent_layout'),
+    'written_system': ('WrittenSystem',),
 }
 __all__ = [
     'Atlas',
@@ -89,6 +91,7 @@ __all__ = [
     'StartMode',
     'StateBounds',
     'StateCheck',
+    'WrittenSystem',
     'default_weights',
     'difference',
     'envelope',
