@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.control_affine import affine_fields, AffineFields
-from rolling_dynamics.controllability import divergence, lie_algebra, LieAlgebra
+from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket, LieAlgebra
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.singular_sets import singular_sets
 
+Array = NDArray[np.float64]
+VANISHES = 1e-9  # a determinant below this at a general state vanishes
 ANGLES = ('v_o', 'psi', 'theta', 'phi', 'G_f')  # in which singular sets are sought
 
 
@@ -51,7 +55,8 @@ def controllability_report(scenario: Scenario, depth: int = 5) -> dict[str, Any]
             name: max(lie_algebra(fields.without(name), depth=depth).generic_growth)
             for name in fields.fields
         },
-        'singular_sets': _sets(scenario, fields, algebra, held),
+        'singular_sets': _sets_of_algebra(scenario, fields, algebra, held),
+        'singular_sets_of_determinant': _sets_of_determinant(scenario, fields, held),
     }
     if fields.drift is not None:
         value = fields.function(divergence(fields.drift, fields.x))
@@ -59,28 +64,74 @@ def controllability_report(scenario: Scenario, depth: int = 5) -> dict[str, Any]
     return report
 
 
-def _sets(
-    scenario: Scenario, fields: AffineFields, algebra: LieAlgebra, held: NDArray[np.float64]
+def _sets_of_algebra(
+    scenario: Scenario, fields: AffineFields, algebra: LieAlgebra, held: Array
 ) -> list[str]:
     """Return the sets of angles on which the whole algebra loses rank or grows without bound."""
+    if max(algebra.generic_growth) < fields.dimension:
+        return []
+
+    def weakest(x: Array, h: Array) -> float:
+        return algebra.weakest(x, h) if np.all(np.isfinite(algebra.values(x, h))) else 1e300
+
+    return _sets(scenario, fields, held, weakest)
+
+
+def _sets_of_determinant(
+    scenario: Scenario, fields: AffineFields, held: Array
+) -> dict[str, list[str]]:
+    """
+    Return singular sets of the determinant of the inputs with ad_f g, ad_f^2 g, ... of one input.
+
+    By name of the first input for which it does not vanish everywhere; Tafrishi et al., (33), is
+    that of alpha_s. Where it vanishes the whole algebra need not lose rank.
+    """
+    f, n = fields.drift, fields.dimension
+    if f is None or fields.x.numel() != n:  # more numbers than dimensions: no determinant
+        return {}
+    for name, g in fields.fields.items():
+        columns, bracket = list(fields.fields.values()), g
+        while len(columns) < n:
+            bracket = lie_bracket(f, bracket, fields.x)
+            columns.append(bracket)
+        determinant = fields.function(ca.det(ca.horzcat(*columns[:n])))
+
+        def value(x: Array, h: Array, function: ca.Function = determinant) -> float:
+            return float(function(x, h))
+
+        if abs(value(_general(scenario), held)) > VANISHES:
+            return {name: _sets(scenario, fields, held, value)}
+    return {}
+
+
+def _general(scenario: Scenario) -> Array:
+    """Return a state off every symmetry."""
+    return np.asarray(scenario.x0 + np.random.default_rng(0).uniform(0.2, 0.9, scenario.x0.size))
+
+
+def _sets(
+    scenario: Scenario,
+    fields: AffineFields,
+    held: Array,
+    value: Callable[[Array, Array], float],
+) -> list[str]:
+    """Return the sets of angles on which a function of state and held inputs is singular."""
     state = fields.layout.names
     names = [n for n in ANGLES if n in state or n in fields.held_names]
+    if not names:
+        return []
 
-    def weakest(angles: NDArray[np.float64]) -> float:
+    def at(angles: Array) -> float:
         x, h = np.array(scenario.x0), held.copy()
         for name, angle in zip(names, angles, strict=True):
             if name in state:
                 x[state.index(name)] = angle
             else:
                 h[fields.held_names.index(name)] = angle
-        values = algebra.values(x, h)
-        if not np.all(np.isfinite(values)):
-            return 1e300
-        return algebra.weakest(x, h)
+        found = value(x, h)
+        return found if np.isfinite(found) else 1e300
 
-    if not names or max(algebra.generic_growth) < fields.dimension:
-        return []
-    return [str(s) for s in singular_sets(weakest, names, trials=3)]
+    return [str(s) for s in singular_sets(at, names, trials=3)]
 
 
 def report_text(report: dict[str, Any]) -> str:
@@ -104,6 +155,9 @@ def report_text(report: dict[str, Any]) -> str:
         lines.append(f'  divergence of drift   {value:.6g} at the start')
     sets = report['singular_sets'] or ['none found in the angles']
     lines += [f'  singular set          {s}' for s in sets]
+    for name, own in report['singular_sets_of_determinant'].items():
+        lines.append(f'  determinant of the inputs and ad_f^k {name}, singular where')
+        lines += [f'                        {s}' for s in own or ['nowhere in the angles']]
     verdict = (
         'controllable by rank'
         if report['rank_at_start'] == report['dimension']

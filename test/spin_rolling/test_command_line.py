@@ -98,6 +98,11 @@ def test_controllability_command(tmp_path, capsys):
     report = json.loads(file.read_text())
     assert report['growth_at_general_state'] == [3, 5, 5]
     assert report['rank_without'] == {'alpha_s': 5, 'beta_s': 4, 'gamma_s': 5}
+    whole = set(report['singular_sets'])
+    determinant = set(report['singular_sets_of_determinant']['alpha_s'])  # (33)
+    assert whole < determinant
+    assert {'v_o = 0 pi (zero)', 'phi = 0.5 pi (zero)'} <= determinant - whole
+    assert 'determinant of the inputs and ad_f^k alpha_s, singular where' in text
     assert main(['controllability', str(SCENARIOS / 'spin_rolling_ball.yaml')]) == 0
     assert 'the algebra is complete' in capsys.readouterr().out
 
