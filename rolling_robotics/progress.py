@@ -1,4 +1,9 @@
-"""A line on stderr that tells how work goes on, once it takes longer than two seconds."""
+"""
+A line on stderr that tells how work goes on, once it takes longer than two seconds.
+
+On a terminal it is renewed, with a bar where the length of the work is known; elsewhere it comes
+once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PATIENCE = 2.0  # s without a word
-PERIOD = {True: 0.2, False: 5.0}  # s between lines, on a terminal and elsewhere
+PERIOD = 0.2  # s between two lines on a terminal
+BAR = 20  # characters
 
 
 class Progress:
@@ -48,7 +54,7 @@ class Progress:
         """Remove the line."""
         self._done.set()
         self._thread.join()
-        if self._shown and self._terminal:
+        if self._shown:
             print('\r\x1b[K', end='', file=sys.stderr, flush=True)
 
     def say(self, text: str, share: float | None = None) -> None:
@@ -68,11 +74,13 @@ class Progress:
     def _show(self) -> None:
         if self._done.wait(PATIENCE):
             return
+        if not self._terminal:
+            print(self._line(), file=sys.stderr, flush=True)
+            return
+        self._shown = True
         while True:
-            self._shown = True
-            head, tail = ('\r\x1b[K', '') if self._terminal else ('', '\n')
-            print(f'{head}{self._line()}', end=tail, file=sys.stderr, flush=True)
-            if self._done.wait(PERIOD[self._terminal]):
+            print(f'\r\x1b[K{self._line()}', end='', file=sys.stderr, flush=True)
+            if self._done.wait(PERIOD):
                 return
 
     def _line(self) -> str:
@@ -80,7 +88,9 @@ class Progress:
         parts = [f'{self._title}: {elapsed:.0f} s']
         if self._share:
             left = elapsed / self._share - elapsed
-            parts.append(f'{100 * self._share:.0f} %, about {left:.0f} s left')
+            full = round(BAR * min(self._share, 1.0))
+            bar = f'[{"#" * full}{"." * (BAR - full)}] ' if self._terminal else ''
+            parts.append(f'{bar}{100 * self._share:.0f} %, about {left:.0f} s left')
         if self._text:
             parts.append(self._text)
         return ', '.join(parts)

@@ -53,11 +53,13 @@ def run(args: Namespace) -> int:
     if 'plan' in scenario.raw:
         with Progress(f'planning {scenario.name}'):
             planner_of(scenario.system.name).plan(scenario, lambda _: True)
+    total = max(len(pending()), 1)
     with Progress(f'compiling {scenario.name}') as progress:
 
         def show() -> bool:
             names = pending()
-            progress.say(f'{len(names)} to go: {", ".join(names)}')
+            left = len(names)
+            progress.say(f'{left} to go: {", ".join(names)}', max(0.0, 1 - left / total))
             return False
 
         done = wait(LONGEST, show)

@@ -26,7 +26,6 @@ EXAMPLE = """\
       --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
   rolling sweep spinning_plate --out plate.parquet \\
       --vary friction.mu=0.1:1 --samples 200 --scheduler tcp://127.0.0.1:8786"""
-BAR = 20  # characters
 INTERRUPTED = 130
 
 
@@ -132,9 +131,7 @@ def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
     with Progress(f'sweeping {sweep.document["name"]}') as progress:
 
         def report(done: int, failed: int) -> None:
-            full = BAR * done // count
-            bar = '#' * full + '.' * (BAR - full)
-            progress.say(f'[{bar}] {done} of {count} points, {failed} failed', done / count)
+            progress.say(f'{done} of {count} points, {failed} failed', done / count)
 
         try:
             with cluster(args.scheduler, args.workers) as client:

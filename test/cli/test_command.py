@@ -190,7 +190,7 @@ def test_demo_without_ros_says_so(rolling, monkeypatch):
 
 
 LONG = {
-    'simulate': ('spinning_plate', {'duration': 500000, 'output': {'rate': 1}}, r't = '),
+    'simulate': ('spinning_plate', {'duration': 500000, 'output': {'rate': 1}}, 'simulating '),
     'plan': (
         'ball_on_plate_hard',
         {
@@ -200,7 +200,7 @@ LONG = {
                 'inertia': 'solid',
             }
         },
-        'iteration ',
+        'planning ',
     ),
 }
 

@@ -1,0 +1,69 @@
+"""How work that takes long is shown: a bar on a terminal, one line elsewhere."""
+
+import io
+import re
+import threading
+import time
+
+import pytest
+from rolling_robotics import progress
+from rolling_robotics.progress import Progress
+
+
+class Terminal(io.StringIO):
+    """Says that it is one, and when something was written."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = threading.Event()
+
+    def isatty(self):
+        return True
+
+    def flush(self):
+        self.written.set()
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(progress, 'PATIENCE', 0.0)
+
+
+def test_on_a_terminal_there_is_a_bar_that_is_taken_away(monkeypatch):
+    monkeypatch.setattr(progress, 'PERIOD', 0.01)
+    terminal = Terminal()
+    monkeypatch.setattr('sys.stderr', terminal)
+    shown = Progress('planning a ball')
+    shown.say('iteration 3', 0.25)
+    with shown:
+        assert terminal.written.wait(30)
+        first = terminal.getvalue()
+        assert '[#####...............] 25 %, about ' in first
+        assert first.endswith(', iteration 3')
+        assert '\n' not in first
+        shown.say('iteration 4', 1.0)
+        end = time.monotonic() + 30
+        while '[####################] 100 %' not in terminal.getvalue():
+            assert time.monotonic() < end
+            terminal.written.clear()
+            assert terminal.written.wait(30)
+    assert terminal.getvalue().endswith('\r\x1b[K')
+
+
+def test_elsewhere_there_is_one_line(capsys):
+    shown = Progress('planning a ball')
+    shown.say('iteration 3', 0.5)
+    with shown:
+        shown._thread.join(30)
+        assert not shown._thread.is_alive()
+        shown.say('iteration 4', 0.6)
+    said = capsys.readouterr().err
+    line = r'planning a ball: \d+ s, 50 %, about \d+ s left, iteration 3\n'
+    assert re.fullmatch(line, said)
+
+
+def test_short_work_is_not_spoken_of(monkeypatch, capsys):
+    monkeypatch.setattr(progress, 'PATIENCE', 3600)
+    with Progress('planning a ball') as shown:
+        shown.say('iteration 3', 0.5)
+    assert capsys.readouterr().err == ''
