@@ -12,6 +12,7 @@ GROUPS = {
     'plans': 'benchmarks.plans:rows',
     'scaling': 'benchmarks.scaling:rows',
     'control': 'benchmarks.control:rows',
+    'predictive': 'benchmarks.predictive:rows',
     'memory': 'benchmarks.memory:rows',
     'internal_masses': 'benchmarks.internal_masses:rows',
     'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',

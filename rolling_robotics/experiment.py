@@ -58,6 +58,8 @@ class Experiment:
     hardware
         Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
         ``nodes`` are its nodes.
+    laws
+        Laws of the controller that one may choose from by its parameter ``law``, the usual first.
     demo
         ``module:attribute`` of what `rolling demo` does with it, a
         :class:`rolling_robotics.demo.demo.Demo` or one of the laboratory.
@@ -72,6 +74,7 @@ class Experiment:
     rviz_file: str
     recorded: tuple[str, ...]
     hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
+    laws: tuple[str, ...] = ()
     demo: str = ''
 
     def load_demo(self) -> Any:  # noqa: ANN401  of either kind

@@ -10,10 +10,12 @@ from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.hand import Hand
+from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.process import run_node
+from rolling_node_kit.suite_node import Health
 from rolling_planner.plan import Plan
 
 
@@ -23,6 +25,7 @@ class ControllerNode(ExecutionNode):
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
         super().__init__('controller', TABLE)
+        self._prediction = Prediction(self)
 
     def equip(self) -> Equipped:
         """Load the scenario and create the topics of the hand."""
@@ -31,6 +34,9 @@ class ControllerNode(ExecutionNode):
         contact_h = model.start[model.system.state.slice('contact_h')]
         source = StateSource(model.system, model.params, contact_h)
         hand = Hand(self, self.values, source, model.system.state, model.control_limits)
+        self._hand = hand
+        self._prediction.create(model.system, model.params)
+        self.at_cleanup(self._prediction.destroy)
         return Equipped(model, hand, uncounted=('p_WH',))
 
     def warm_up(self) -> None:
@@ -44,7 +50,22 @@ class ControllerNode(ExecutionNode):
             if self.values['open_loop']
             else {entry.name: self.values[entry.name] for entry in WEIGHTS}
         )
-        return design_law(self._model, plan, weights, interrupted)
+        following = design_law(
+            self._model,
+            plan,
+            weights,
+            interrupted,
+            law=self.values['law'],
+            beside=not self.get_parameter('use_sim_time').value,
+            safe=self._hand.safe,
+        )
+        self._prediction.show(following.law)
+        return following
+
+    def health(self) -> Health:
+        """Return progress, and how predictions come along."""
+        level, text, values = super().health()
+        return level, text, values | self._prediction.health()
 
 
 def main() -> int:

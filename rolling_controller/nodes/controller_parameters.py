@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolling_controller.nodes.design import WEIGHTS
+from rolling_controller.nodes.design import LAWS, LQR, WEIGHTS
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter
 
@@ -137,6 +137,13 @@ EXECUTION = (
 
 TABLE = (
     *EXECUTION,
+    Parameter(
+        name='law',
+        default=LQR,
+        choices=LAWS,
+        text='feedback along a plan: a linear regulator, or predictive control within the limits '
+        'of controls and contact, which needs daqp; from the next goal on',
+    ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *WEIGHTS,
 )

@@ -11,12 +11,18 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.lqr_options import limits_by_name, read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.option import Option
+from rolling_controller.predictive.beside import PredictingBeside
+from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario_model import Model
 from rolling_node_kit.parameters import Parameter
 from rolling_planner.plan import Plan
+
+LQR, PREDICTIVE = LAWS = 'lqr', 'predictive'
+PERIOD = 4e-3  # between two predictions beside a loop [s]
+SLEW = 20.0  # of their commands over the range of the controls [1/s]
 
 
 def option_parameter(option: Option, group: str = '') -> Parameter:
@@ -41,6 +47,10 @@ def design_law(
     plan: Plan,
     weights: Mapping[str, Any] | None,
     interrupted: Callable[[], bool] = lambda: False,
+    *,
+    law: str = LQR,
+    beside: bool = True,
+    safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
 ) -> Following:
     """
     Return the feedback along a plan.
@@ -55,11 +65,17 @@ def design_law(
         Values of :data:`WEIGHTS` by name; None for the planned controls without feedback.
     interrupted
         Asked now and then whether to give up.
+    law
+        One of :data:`LAWS`.
+    beside
+        Whether predictions are made in a thread of their own, or in the loop.
+    safe
+        What a predictive law commands where its predictions fail.
 
     Returns
     -------
     Following
-        The regulator and the motion that the planned controls cause.
+        The law and the motion that the planned controls cause.
 
     Raises
     ------
@@ -73,15 +89,18 @@ def design_law(
     """
     if weights is None:
         return open_loop(model.system, model.params, plan, interrupted)
-    law = TimeVaryingLqr(
-        model.system,
-        model.params,
-        plan,
-        read_weights(weights, model.system),
-        control_limits=limits_by_name(model.system.control.names, model.control_limits),
-        interrupted=interrupted,
-    )
-    return Following(law, law.times, law.states, law.warning)
+    given = model.system, model.params, plan, read_weights(weights, model.system)
+    limits = limits_by_name(model.system.control.names, model.control_limits)
+    if law == PREDICTIVE:
+        horizon = Horizon(period=PERIOD, slew=SLEW)
+        predictive = PredictiveLaw(
+            *given, control_limits=limits, horizon=horizon, safe=safe, interrupted=interrupted
+        )
+        r = predictive.reference
+        used = PredictingBeside(predictive) if beside else predictive
+        return Following(used, r.times, r.states, holds=True)
+    lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
+    return Following(lqr, lqr.times, lqr.states, lqr.warning)
 
 
 def open_loop(

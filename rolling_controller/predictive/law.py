@@ -111,6 +111,10 @@ class PredictiveLaw:
         What the predictions came to.
     policy
         The newest prediction, None before the first.
+    difference
+        ``(x, y) -> d`` with dense output, as policies take it.
+    safe
+        ``x -> u``: what is commanded when predictions go on failing.
 
     """
 
@@ -139,7 +143,7 @@ class PredictiveLaw:
         weights
             Weights of deviations; the system's default weights where None.
         active_controls
-            Controls that may be used; those that the plan uses if None.
+            Controls that may be used; those that the plan uses if None, all if it uses none.
         control_limits
             Least and greatest value by scalar name, or one number for all.
         horizon
@@ -166,12 +170,14 @@ class PredictiveLaw:
         names = [system.control.names[k] for k in active]
         self.used = Used(moving_directions(system, names, plan.states[0]), active)
         self.limits = limit_arrays(system.control, control_limits)
-        self._safe = safe or (lambda _: np.zeros(system.control.size))
+        self.safe = safe or (lambda _: np.zeros(system.control.size))
         least = _least_margins(system, self.horizon)
         self._least = np.array(list(least.values()))
         count = self.horizon.stages + 1
         self._stage = StageFunction(system, *self.used, tuple(least), count)
-        self._move, self._apart, self._rate = (FastFunction(f) for f in _moves(system, count))
+        functions = _moves(system, count)
+        self.difference = functions[1]
+        self._move, self._apart, self._rate = (FastFunction(f) for f in functions)
         self._step = FastFunction(step_functions(system)[0])
         self._bounds = _bounds(system, self.p, self.used.moving)
         self._effort = self.weights.control_diagonal(system.control)[active]
@@ -221,7 +227,7 @@ class PredictiveLaw:
             self._due = t + self.horizon.period
             self.predict(t, x)
         if self.policy is None or self.record.failed_in_turn >= self.horizon.patience:
-            return self._safe(x)
+            return self.safe(x)
         u = self.policy.command(t, x, self._apart)
         self._given = t, u[self.used.active]
         return u
@@ -370,7 +376,8 @@ class PredictiveLaw:
     def _active(self, plan: Plan, names: Sequence[str] | None) -> NDArray[np.int_]:
         known = self.system.control.names
         if names is None:
-            return np.flatnonzero(np.any(plan.controls != 0, axis=0))
+            used = np.any(plan.controls != 0, axis=0)
+            return np.flatnonzero(used if used.any() else np.ones(len(known), dtype=bool))
         check_names(names, known, 'active_controls: no control')
         return np.array([known.index(n) for n in names])
 

@@ -149,10 +149,8 @@ class Pursuit:
             return True
         if t < self._quiet_until:
             return False
-        if t < end:  # late enough, the next plan begins where this one ends
-            late = t >= end - self._options.lead
-            allowed = self._options.tolerance if late else self._options.deviation
-            return self.law.expected_miss(t, x) > allowed
+        if t < end:
+            return self.law.expected_miss(t, x) > self._options.deviation
         settled = t >= end + self._options.settle
         return settled and self.error(mean) > self._options.tolerance
 

@@ -55,6 +55,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         'fewer than 4 processors)',
     )
     parser.add_argument(
+        '--law',
+        choices=('lqr', 'predictive'),
+        default='',
+        help='ball_on_plate only: feedback by the linear regulator or by predictive control '
+        '(default: lqr)',
+    )
+    parser.add_argument(
         '--simulated-time',
         action=BooleanOptionalAction,
         default=None,
@@ -79,7 +86,9 @@ def run(args: Namespace) -> int:
                 f'--hardware, --trials and --rate go with {", ".join(LABORATORY)}, '
                 f'got {args.name!r}'
             )
-        return int(run_demo(args.name, args.out, use_sim_time=sim))
+        return int(run_demo(args.name, args.out, use_sim_time=sim, law=args.law))
+    if args.law:
+        raise ParameterError(f'--law goes with ball_on_plate, got {args.name!r}')
     if args.trials < 0:
         raise ParameterError(f'--trials must be positive, got {args.trials}')
     if args.rate and not LEAST_RATE <= args.rate <= GREATEST_RATE:

@@ -37,6 +37,8 @@ class Demo:
         Simulated seconds in a second at most, in simulated time.
     draw
         Writes the figure, a PNG file.
+    law
+        Law by which the controller follows the plan; empty for its usual one.
 
     """
 
@@ -50,6 +52,7 @@ class Demo:
     watched: Mapping[str, str]
     pace: float = 1.0
     draw: Callable[[Record, Path], None]
+    law: str = ''
 
     def perturbation_text(self) -> str:
         """Return how the executions begin, in words."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.text import printable
 from rolling_robotics.bringup import (
@@ -40,7 +41,9 @@ IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
 RUNS = {'open loop': True, 'closed loop': False}
 
 
-def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None) -> int:
+def run_demo(
+    name: str, out_dir: str | Path, *, use_sim_time: bool | None = None, law: str = ''
+) -> int:
     """
     Run the demonstration of an experiment.
 
@@ -54,6 +57,8 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
         True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where
         real-time priority is permitted, and once more in simulated time if the machine turns out
         not to keep up.
+    law
+        One of the laws of the experiment's controller; empty for its usual one.
 
     Returns
     -------
@@ -67,7 +72,11 @@ def run_demo(name: str, out_dir: str | Path, *, use_sim_time: bool | None = None
         There is no such demonstration, or a node did not do its part.
 
     """
-    demo = find_experiment(name).load_demo()
+    experiment = find_experiment(name)
+    if law and law not in experiment.laws:
+        known = ', '.join(experiment.laws) or 'no choice of laws'
+        raise ParameterError(f'law: {name} has {known}, got {law!r}')
+    demo = replace(experiment.load_demo(), law=law)
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     need_nodes()
@@ -171,6 +180,8 @@ def _overrides(demo: Demo, *, use_sim_time: bool) -> dict[str, dict[str, object]
         controller['state_timeout'] = STATE_TIMEOUT
     else:
         simulator['diagnostics_period'] = controller['diagnostics_period'] = HEALTH_PERIOD
+    if demo.law:
+        controller['law'] = demo.law
     return {'simulator': simulator, 'controller': controller}
 
 

@@ -22,6 +22,7 @@ from launch import LaunchContext, LaunchDescription
 def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
     return [
         *_hardware(experiment),
+        *_law(experiment),
         DeclareLaunchArgument(
             'namespace', default_value='', description='namespace of every node'
         ),
@@ -65,6 +66,20 @@ def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
             choices=kinds,
             description='what stands behind the topics: a simulated hand, arm, motors and camera '
             'emulated, or real ones; nothing else is changed',
+        )
+    ]
+
+
+def _law(experiment: Experiment) -> list[DeclareLaunchArgument]:
+    """Return the choice of the controller's law, where there is one."""
+    if not experiment.laws:
+        return []
+    return [
+        DeclareLaunchArgument(
+            'law',
+            default_value=experiment.laws[0],
+            choices=list(experiment.laws),
+            description='law by which the controller follows a plan',
         )
     ]
 
@@ -158,7 +173,11 @@ def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | Regist
     entries = experiment.nodes_on(chosen)
     prefix = _prefix(context)
     named = [{'frame_prefix': ParameterValue(prefix, value_type=str)}] if prefix else []
-    nodes = [_node(experiment, entry, named) for entry in entries]
+    law = [{'law': LaunchConfiguration('law')}] if experiment.laws else []
+    nodes = [
+        _node(experiment, entry, [*named, *(law if entry.name == 'controller' else ())])
+        for entry in entries
+    ]
     ends = [
         RegisterEventHandler(
             OnProcessExit(

@@ -1,6 +1,8 @@
 """Predictive control: its quadratic program, its stages, and the loop that it closes."""
 
 from itertools import pairwise
+import threading
+import time
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -8,6 +10,7 @@ import pytest
 from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_controller.linearization import step_functions
 from rolling_controller.predictive import law as law_module
+from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.program import Costs, Rows, solve, UnsolvedError
 from rolling_controller.predictive.stage import StageFunction, Stages
@@ -227,3 +230,43 @@ def test_new_plan_takes_over_by_the_slew(hard):
     steps = [np.abs(b - a).max() for a, b in pairwise(given[2:])]
     assert max(steps) <= slew * 2 * LIMIT * 1e-3 + 1e-9
     assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
+
+
+def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
+    """Another thread predicts, the loop evaluates what it has; the thread ends with the law."""
+    problem, plan = hard
+    before = set(threading.enumerate())
+    law = PredictingBeside(
+        PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    )
+    (thread,) = set(threading.enumerate()) - before
+    x = plan.state_at(0.4)
+    end = time.monotonic() + 60.0
+    while law.age != 0.0 or law.law.record.solved < 2:
+        u = law.command(0.4, x).copy()
+        assert time.monotonic() < end
+        time.sleep(1e-3)  # the loop's own period
+    assert np.abs(u).max() <= LIMIT
+    assert_allclose(law.predicted()[0], x)
+    assert law.health()['predictions failed'] == 0
+    del law
+    thread.join(60.0)
+    assert not thread.is_alive()
+
+
+def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
+    problem, plan = hard
+    braking = np.full(problem.system.control.size, -1.0)
+    law = PredictingBeside(
+        PredictiveLaw(
+            problem.system,
+            problem.p,
+            plan,
+            control_limits=LIMIT,
+            horizon=COARSE,
+            safe=lambda _: braking,
+        )
+    )
+    x = plan.states[0]
+    assert np.abs(law.command(0.0, x) - plan.controls[0]).max() < 1.0
+    assert_allclose(law.command(STALE + 0.3, x), braking)

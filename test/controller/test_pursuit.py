@@ -104,18 +104,16 @@ def test_strong_push_is_answered_on_the_way(started, hard):
     assert len(planners.asked) == 1
 
 
-def test_end_that_will_be_missed_is_planned_anew_before_it_comes(started, hard):
+def test_missed_goal_is_planned_for_at_rest(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(plan)
-    t = pursuit.law.reference.end - 0.9 * OPTIONS.lead
-    at = pursuit.law.reference.at
-    x = at(t)[0]
-    pursuit.command(t, x)
-    pursuit.command(t + 0.01, at(t + 0.01)[0])
+    end = pursuit.law.reference.end
+    x = pursuit.law.reference.states[-1].copy()
+    x[pursuit.law.system.state.slice('contact_h')] += 0.1
+    pursuit.command(end + 0.5 * OPTIONS.settle, x)
     assert planners.asked == []
-    x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 0.0, 0.2]
-    pursuit.command(t + 0.02, x)
-    pursuit.command(t + 0.03, x)
+    for t in (end + 1.1 * OPTIONS.settle, end + 1.2 * OPTIONS.settle):
+        pursuit.command(t, x)
     assert len(planners.asked) == 1
 
 

@@ -167,14 +167,16 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simul
     off = {'perturbation_position': [2e-3, 0.0], 'perturbation_rotation': [0.0, 0.03, 0.0]}
     change(peer, 'simulator', **off)
     errors = {}
-    for open_loop in (True, False):
+    for law, open_loop in (('none', True), ('lqr', False), ('predictive', False)):
         change(peer, 'controller', open_loop=open_loop, goal_tolerance=10.0)
+        change(peer, 'controller', law='lqr' if open_loop else law)
         assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
         result = execute(peer, client, plan)
         assert (result.error_code, result.error_string) == (CODES.NONE, '')
-        errors[open_loop] = result.final_error
-    assert errors[False] < errors[True] / 20
-    change(peer, 'controller', open_loop=True, goal_tolerance=0.05)
+        errors[law] = result.final_error
+    assert errors['lqr'] < errors['none'] / 20
+    assert errors['predictive'] < errors['none'] / 5
+    change(peer, 'controller', open_loop=True, goal_tolerance=0.05, law='lqr')
     change(peer, 'simulator', **{name: [0.0] * len(value) for name, value in off.items()})
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 

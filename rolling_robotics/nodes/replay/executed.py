@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.design import design_law, WEIGHTS
+from rolling_controller.nodes.design import design_law, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
@@ -66,6 +66,11 @@ class HandSource:
 
     def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
         """Return the feedback along a plan."""
+        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
+            raise ParameterError(
+                'the commands of predictive control cannot be computed again: they depend on when '
+                'each prediction was ready'
+            )
         weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
         return design_law(self._model, plan, None if settings['open_loop'] else weights)
 

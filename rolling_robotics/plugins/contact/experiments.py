@@ -106,6 +106,7 @@ EXPERIMENTS = (
             '/tf',
             '/diagnostics',
         ),
+        laws=('lqr', 'predictive'),
         demo='rolling_robotics.plugins.contact.demo:DEMO',
     ),
     _in_laboratory(

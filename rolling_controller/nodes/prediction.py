@@ -1,0 +1,61 @@
+"""What a predictive law shows of itself: the motion that it predicts, and how it comes along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nav_msgs.msg import Path
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.law import Law
+from rolling_controller.predictive.beside import PredictingBeside
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_node_kit.qos import EVENT
+from rolling_node_kit.suite_node import SuiteNode
+from rolling_planner.nodes.conversions import path_message
+
+PATH, PERIOD = 'predicted_path', 0.1  # s
+WORLD = 'world'
+
+
+class Prediction:
+    """Publishes the predicted path of the object ten times a second, while there is one."""
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Note who publishes; the topic comes with :meth:`create`."""
+        self._node = node
+        self._law: PredictingBeside | None = None
+        self._timer: Any = None
+        self._path: Any = None
+
+    def create(self, system: RollingSystem, params: NDArray[np.float64]) -> None:
+        """Create the topic."""
+        self._pose, self._params = system.pose, params
+        self._object = system.pose.name_out().index('object')
+        self._path = self._node.create_publisher(Path, PATH, EVENT)
+        self._timer = self._node.create_timer(PERIOD, self._publish)
+
+    def destroy(self) -> None:
+        """Remove the topic; callable twice."""
+        self._law = None
+        if self._path is not None:
+            self._node.destroy_timer(self._timer)
+            self._node.destroy_publisher(self._path)
+            self._path = None
+
+    def show(self, law: Law) -> None:
+        """Show the predictions of a law from now on, if it makes any beside the loop."""
+        self._law = law if isinstance(law, PredictingBeside) else None
+
+    def health(self) -> dict[str, Any]:
+        """Return what diagnostics tell of predictions; nothing where there are none."""
+        law = self._law
+        return {} if law is None else law.health()
+
+    def _publish(self) -> None:
+        law = self._law
+        if law is None or self._path is None:
+            return
+        poses = [np.array(self._pose(x, self._params)[self._object]) for x in law.predicted()]
+        stamp = self._node.get_clock().now().to_msg()
+        self._path.publish(path_message(poses, stamp, WORLD))

@@ -1,0 +1,98 @@
+"""Prediction in a thread of its own, beside a loop that only evaluates its newest policy."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+from weakref import ref, ReferenceType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_controller.predictive.law import PredictiveLaw
+from rolling_dynamics.compiled import compiled, FastFunction
+
+Array = NDArray[np.float64]
+LOOK = 0.5  # between two looks whether the loop is still there [s]
+STALE = 0.2  # age of a policy from which on the safe command is given [s]
+
+
+class PredictingBeside:
+    """
+    A predictive law whose programs are solved beside the loop that it commands.
+
+    The thread ends some time after nobody holds the law any more.
+
+    Attributes
+    ----------
+    law
+        The law; it belongs to the thread.
+    age
+        Age of the policy at the last command [s].
+
+    """
+
+    def __init__(self, law: PredictiveLaw) -> None:
+        """Predict once from the start of the plan, and start the thread."""
+        self.law, self.age = law, 0.0
+        reference = law.reference
+        self._policy = law.predict(reference.origin, reference.states[0])
+        self._apart = FastFunction(compiled(law.difference)[0])
+        self._newest: tuple[float, Array] | None = None
+        self._came = threading.Condition()
+        threading.Thread(
+            target=_predict, args=(ref(self),), name='prediction', daemon=True
+        ).start()
+
+    def command(self, t: float, x: ArrayLike) -> Array:
+        """Return the control by the newest policy, and have the next one made from here."""
+        x = np.array(x, dtype=float)
+        with self._came:
+            self._newest, policy = (t, x), self._policy
+            self._came.notify()
+        self.age = np.inf if policy is None else t - float(policy.times[0])
+        if policy is None or self.age > STALE:
+            return self.law.safe(x)
+        return policy.command(t, x, self._apart)
+
+    def predicted(self) -> Array:
+        """Return the states that are predicted, shape (k, n); none before there is a policy."""
+        policy = self._policy
+        return np.zeros((0, self.law.system.state.size)) if policy is None else policy.states
+
+    def health(self) -> dict[str, Any]:
+        """Return what diagnostics tell of predictions."""
+        record = self.law.record
+        told: dict[str, Any] = {
+            'predictions': record.solved,
+            'predictions failed': record.failed,
+            'prediction time [s]': record.seconds,
+            'prediction iterations': record.iterations,
+            'prediction slack': record.slack,
+            'prediction age [s]': self.age,
+        }
+        return told | ({'prediction trouble': record.trouble} if record.trouble else {})
+
+    def _turn(self) -> None:
+        """Predict from the newest state, if one came."""
+        with self._came:
+            if self._newest is None:
+                self._came.wait(LOOK)
+            newest, self._newest = self._newest, None
+        if newest is None:
+            return
+        started = time.monotonic()
+        policy = self.law.predict(*newest)
+        with self._came:
+            self._policy = policy
+        time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))
+
+
+def _predict(law: ReferenceType[PredictingBeside]) -> None:
+    """Predict as long as somebody holds the law."""
+    while True:
+        held = law()
+        if held is None:
+            return
+        held._turn()  # noqa: SLF001  its other half
+        del held
