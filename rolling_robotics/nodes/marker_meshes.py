@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
+from rolling_robotics.scene.meshes import cylinder_mesh, moved_mesh, sphere_mesh
 from rolling_robotics.scene.scene import Colour, Line, Mesh, rotation_matrices, Values
 
 SPHERE, CYLINDER, LINE_STRIP, TRIANGLE_LIST = 2, 3, 4, 11  # of visualization_msgs/Marker
@@ -24,10 +25,10 @@ def marker_shapes(marker: Any) -> tuple[tuple[Mesh, ...], tuple[Line, ...]]:
     opacity = float(rgba[3])
     if marker.type == SPHERE:
         ball = sphere_mesh(0.5, (colour, colour), opacity=opacity, cells=ROUND)
-        return (_placed(_scaled(ball, scale), marker),), ()
+        return (_placed(replace(ball, vertices=ball.vertices * scale), marker),), ()
     if marker.type == CYLINDER:
         tin = cylinder_mesh(0.5, 0.5, (colour, colour), opacity=opacity)
-        return (_placed(_scaled(tin, scale), marker),), ()
+        return (_placed(replace(tin, vertices=tin.vertices * scale), marker),), ()
     return (), ()
 
 
@@ -52,23 +53,8 @@ def _triangles(marker: Any) -> Mesh:
     )
 
 
-def _scaled(mesh: Mesh, scale: Values) -> Mesh:
-    return Mesh(
-        vertices=mesh.vertices * scale,
-        faces=mesh.faces,
-        colours=mesh.colours,
-        opacity=mesh.opacity,
-    )
-
-
 def _placed(mesh: Mesh, marker: Any) -> Mesh:
     """Return a mesh at the pose of its marker."""
     p, q = marker.pose.position, marker.pose.orientation
     R = rotation_matrices(np.array([[q.w, q.x, q.y, q.z]]))[0]
-    return Mesh(
-        vertices=mesh.vertices @ R.T + np.array([p.x, p.y, p.z]),
-        faces=mesh.faces,
-        colours=mesh.colours,
-        opacity=mesh.opacity,
-        closed=mesh.closed,
-    )
+    return moved_mesh(mesh, R, np.array([p.x, p.y, p.z]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 
 import numpy as np
@@ -120,17 +121,9 @@ def floor_mesh(low: Values, high: Values, cell: float) -> Mesh:
     mesh = grid_mesh(points, HAND, closed=False)
     i, j = np.meshgrid(np.arange(a[0], b[0]), np.arange(a[1], b[1]), indexing='ij')
     which = (i + j).ravel().astype(int) % 2
-    return Mesh(
-        vertices=mesh.vertices, faces=mesh.faces, colours=np.asarray(HAND)[which], closed=False
-    )
+    return replace(mesh, colours=np.asarray(HAND)[which])
 
 
 def moved_mesh(mesh: Mesh, rotation: Values, shift: Values) -> Mesh:
     """Return a mesh turned and shifted in its body."""
-    return Mesh(
-        vertices=mesh.vertices @ rotation.T + shift,
-        faces=mesh.faces,
-        colours=mesh.colours,
-        opacity=mesh.opacity,
-        closed=mesh.closed,
-    )
+    return replace(mesh, vertices=mesh.vertices @ rotation.T + shift)
