@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -66,15 +66,7 @@ class AffineFields:
             if name not in self.fields:
                 raise ParameterError(f'no input {name!r}; there are: {", ".join(self.fields)}')
         kept = {n: g for n, g in self.fields.items() if n not in names}
-        return AffineFields(
-            x=self.x,
-            held=self.held,
-            held_names=self.held_names,
-            drift=self.drift,
-            fields=kept,
-            layout=self.layout,
-            dimension=self.dimension,
-        )
+        return replace(self, fields=kept)
 
 
 def affine_fields(system: RollingSystem) -> AffineFields:

@@ -200,10 +200,7 @@ class ContactFile(ScenarioFile):
         """Return x0."""
         w_HO = relative_velocity(self.initial.relative_velocity, system, hand, placement)
         values = {
-            'q_WH': hand.q_WH,
-            'p_WH': hand.p_WH,
-            'w_WH_H': hand.w_WH_H,
-            'v_WH_H': hand.v_WH_H,
+            **vars(hand),
             'q_HO': placement.q_HO,
             'contact_h': placement.contact_h,
             'w_HO_H': w_HO.in_H,

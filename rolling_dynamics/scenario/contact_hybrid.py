@@ -119,12 +119,9 @@ def free_state(
     carried = -hand.v_WH_H - np.cross(hand.w_WH_H, p_HO)  # v_HO_H of what rests in the world
     v_WO = np.zeros(3) if pose.velocity is None else R_WH.T @ pose.velocity
     x = system.state.pack(
-        q_WH=hand.q_WH,
-        p_WH=hand.p_WH,
+        **vars(hand),
         q_HO=q_HO,
         p_HO_H=p_HO,
-        w_WH_H=hand.w_WH_H,
-        v_WH_H=hand.v_WH_H,
         w_HO_H=relative_velocity(initial.relative_velocity, model, hand, at).in_H,
         v_HO_H=v_WO + carried,
         **({'contact_h': foot} if system.placement.curved else {}),

@@ -333,13 +333,8 @@ class Run:
         return Trajectory(
             system=self._given,
             parameters=self._start_p,
-            times=recorded.times,
-            states=recorded.states,
             controls=controls,
             control=self._control,
             events=tuple(self._events),
-            drift=recorded.drift,
-            segments=recorded.segments,
-            steps=recorded.steps,
-            followed=recorded.followed,
+            **recorded._asdict(),
         )
