@@ -24,6 +24,7 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'point_mass_disk.png': ('simulate', 'point_mass_disk', f'{SMALL} --at 12 --elevation 15'),
     'pendulum_sphere.png': ('plan', 'pendulum_course', f'{SMALL} --at 9 --elevation 40'),
     'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
+    'ball_balancer.png': ('simulate', 'ball_balancer', f'{SMALL} --at 3.5'),
     'point_mass_hop.png': (
         'simulate',
         'point_mass_hop',
