@@ -75,14 +75,15 @@ def test_recharting_is_exact(name):
         for o in range(len(system.object_surface.charts))
         for h in range(len(system.hand_surface.charts))
     ]
+    on = [
+        system.with_representation('coordinates', object_chart=o, hand_chart=h) for o, h in charts
+    ]
     for _ in range(3):
         x = random_state(system, p, rng)
-        for o, h in charts:
+        for (o, h), there in zip(charts, on, strict=True):
             y = to_coordinates(system, p, x, object_chart=o, hand_chart=h)
-            there = system.with_representation('coordinates', object_chart=o, hand_chart=h)
             assert apart((system, p, x), (there, p, y)) < 1e-13
-            for o2, h2 in charts:
-                other = system.with_representation('coordinates', object_chart=o2, hand_chart=h2)
+            for other in on:
                 z = convert_state(there, other, p, y)
                 assert apart((system, p, x), (other, p, z)) < 1e-13
 
