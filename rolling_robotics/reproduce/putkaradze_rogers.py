@@ -23,6 +23,7 @@ from rolling_dynamics.internal_masses.required_friction import (
     RequiredFriction,
 )
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.reproduce import integrators
 from rolling_robotics.reproduce.row import Row
 from scipy.optimize import fsolve
 
@@ -114,6 +115,7 @@ def rows() -> list[Row]:
         _row('ball: pairs of materials that hold', 6, 0, ball_pairs),
         _row('ball: initial angle theta_2', 2.0369, 5e-5, angles[0], 'rad'),
         _row('ball: initial angle theta_3', 0.7044, 5e-5, angles[1], 'rad'),
+        *integrators.rows(),
         *_detachment(),
     ]
 

@@ -34,7 +34,7 @@ def test_every_number_has_a_tolerance_and_a_verdict(name, rolling, tmp_path):
     for row in rows.values():
         assert {'printed', 'computed', 'tolerance', 'verdict'} <= set(row)
         right = row['printed'] if row['expected'] is None else row['expected']
-        if row['relation'] == 'equal':
+        if row['relation'] == 'equal' and right is not None:
             assert abs(row['computed'] - right) <= row['tolerance']
         assert row['verdict'] in ('met', 'refuted')
         if row['verdict'] == 'refuted' and row['relation'] == 'equal':
