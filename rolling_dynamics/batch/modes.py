@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 import math
-from threading import Lock
+from threading import RLock
 
 import casadi as ca
 import numpy as np
@@ -84,7 +84,7 @@ class Modes:
         self.system, self.options, self.names = system, options, tuple(system.modes)
         self.stops = ['', NOT_STARTED]
         self._machines: dict[int, Machine] = {}
-        self._turn = Lock()  # transitions evaluate by buffers of their own
+        self._turn = RLock()  # transitions evaluate by buffers of their own
         known = [equations(system, name).names for name in self.names]
         self.most_guards = max(len(guards) for guards in known)
         check_names(
@@ -93,21 +93,21 @@ class Modes:
 
     def machine(self, number: int) -> Machine:
         """Return what steps lanes in a mode; the compiler is waited for."""
-        if number not in self._machines:
-            mode, o = self.names[number], self.options
-            these = equations(self.system, mode)
-            real = 'double' if o.dtype == 'float64' else 'float'
-            k = kernel_of(self.system, mode, real, o.method)
-            adaptive = o.method == ADAPTIVE
-            steps = (
-                AdaptiveSteps(k, o.tolerance, o.max_step)
-                if adaptive
-                else FixedSteps(k, o.max_step)
-            )
-            self._machines[number] = Machine(
-                mode=self.system.modes[mode], equations=these, kernel=k, steps=steps
-            )
-        return self._machines[number]
+        with self._turn:
+            if number not in self._machines:
+                self._machines[number] = self._made(number)
+            return self._machines[number]
+
+    def _made(self, number: int) -> Machine:
+        mode, o = self.names[number], self.options
+        these = equations(self.system, mode)
+        real = 'double' if o.dtype == 'float64' else 'float'
+        k = kernel_of(self.system, mode, real, o.method)
+        adaptive = o.method == ADAPTIVE
+        steps = (
+            AdaptiveSteps(k, o.tolerance, o.max_step) if adaptive else FixedSteps(k, o.max_step)
+        )
+        return Machine(mode=self.system.modes[mode], equations=these, kernel=k, steps=steps)
 
     def enter(self, lanes: Lanes, index: Index, number: int) -> None:
         """Have lanes go on in a mode: what its guards fall through, and no step length yet."""

@@ -66,7 +66,9 @@ def test_fixed_steps_come_to_simulate_with_order_4(name):
 
 @needs_compiler
 @pytest.mark.parametrize('name', SYSTEMS)
-@pytest.mark.parametrize('kind', ['RK4', 'RK4 float32', 'DOP853'])
+@pytest.mark.parametrize(
+    'kind', ['RK4', pytest.param('RK4 float32', marks=pytest.mark.slow), 'DOP853']
+)
 def test_same_bits_whatever_the_size_the_place_and_the_threads(name, kind):
     system, x, p, u = random_lanes(name, 3 * LANES)
     kind = dict(zip(('method', 'dtype'), kind.split(), strict=False))
