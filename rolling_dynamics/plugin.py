@@ -58,7 +58,8 @@ class SystemPlugin:
         ``(scenario) -> dict`` by name of functions that return a
         :class:`rolling_controller.step_law.StepLaw`: what `rolling export` writes.
     identification
-        Module with ``identify(log, scenario) -> Identified``, for `rolling identify`.
+        Module with ``identify(path)``, ``emulate(scenario, path, seed)``, and ``lines``,
+        ``complete`` and ``to_dict`` of what was found, for `rolling identify`.
     planner
         :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
         planner node alike; None stands for collocation.

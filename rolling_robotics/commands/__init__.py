@@ -49,6 +49,7 @@ NAMES = (
     'replay',
     'reproduce',
     'export',
+    'identify',
     'controllability',
     'calibrate',
     'completion',

@@ -8,5 +8,6 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:laws_of',
+    identification='rolling_controller.ball_balancer.identification.command',
     example='ball_balancer',
 )

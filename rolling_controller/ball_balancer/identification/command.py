@@ -1,0 +1,59 @@
+"""What `rolling identify` asks of a ball balancer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+import math
+from pathlib import Path
+from typing import Any
+
+from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.identification import identify as likelihood
+from rolling_controller.ball_balancer.identification.identify import Identified
+from rolling_controller.ball_balancer.identification.log import log_of, read_log, write_log
+from rolling_controller.ball_balancer.laws import pid_law
+from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.faults import check
+
+DURATION = 120.0  # s, of an emulated log
+
+
+def identify(path: Path) -> Identified:
+    """Return the numbers of the rig that wrote a log."""
+    return likelihood.identify(read_log(path))
+
+
+def emulate(scenario: Scenario, path: Path, seed: int, duration: float = DURATION) -> None:
+    """Write the log of jumps of the set point on the rig of a scenario."""
+    file = check(BallBalancerFile, scenario.raw, '')
+    run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, duration, seed=seed)
+    write_log(path, log_of(run, file.camera.delay))
+
+
+def lines(found: Identified) -> Iterator[str]:
+    """Yield what is printed."""
+    for name, n in found.numbers.items():
+        if n.half_width is None:
+            yield f'{name:20} not told by this log: {n.text}'
+        else:
+            told = f'{n.value:12.6g} +- {n.half_width:<9.2g} {n.unit:14} {n.text}'
+            yield f'{name:20} {told}'.rstrip()
+    yield f'{"noise of a place":20} {found.noise[0]:12.3g} m'
+    yield f'{"explained":20} {100 * found.fit:12.2f} % of {found.rolling} second differences'
+
+
+def complete(found: Identified) -> bool:
+    """Tell whether the log told every number."""
+    return all(n.half_width is not None for n in found.numbers.values())
+
+
+def to_dict(found: Identified) -> dict[str, Any]:
+    """Return plain values."""
+    numbers = {name: asdict(n) for name, n in found.numbers.items()}
+    for n in numbers.values():
+        n['value'] = n['value'] if math.isfinite(n['value']) else None
+    return {'numbers': numbers, 'noise': found.noise[0], 'explained': found.fit}

@@ -1,0 +1,138 @@
+"""Second differences of the places in a log: what they integrate, and the noise that they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer.identification.log import Log
+from scipy import sparse
+from scipy.linalg import cholesky_banded, solve_banded
+
+Array = NDArray[np.float64]
+NODES = 6  # of the integral, in each of both intervals
+SLOWEST = 0.015  # m/s: slower, the direction of rolling resistance is not certain
+UNEVEN = 1.5  # longest interval over the usual one
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Differences:
+    """
+    Second differences of a ball that rolls.
+
+    Attributes
+    ----------
+    second
+        ``y[i+1] - y[i] - (h2/h1)(y[i] - y[i-1])`` [m], shape (k, 2).
+    corners, coefficients
+        Times of the three places and what they are multiplied with, shape (k, 3).
+    nodes, weights
+        Times [s] and weights [s^2] of the integral of the acceleration that it is, (k, n).
+    whole
+        Their sum [s^2], shape (k,).
+    direction
+        Unit vector of the motion, shape (k, 2).
+    bumps
+        Slopes of the bumps of the plate at the place, shape (k, 2, bumps).
+    bands
+        Of the covariance that places of unit variance give, and of accelerations of unit
+        variance: lower bands, shape (3, k) and (k,).
+
+    """
+
+    second: Array
+    corners: Array
+    coefficients: Array
+    nodes: Array
+    weights: Array
+    whole: Array
+    direction: Array
+    bumps: Array
+    bands: tuple[Array, Array]
+    middles: Array
+    width: float
+
+    def slope_at(self, place: Array) -> Array:
+        """Return the slopes of the bumps at places (k, 2), shape (k, 2, bumps)."""
+        away = place[:, None, :] - self.middles
+        size = np.exp(-(away**2).sum(axis=-1) / (2 * self.width**2))
+        return np.moveaxis(away / self.width * size[..., None], 1, 2)
+
+    def factor(self, noise: tuple[float, float]) -> Array:
+        """Return the banded Cholesky factor of the covariance."""
+        bands = noise[0] ** 2 * self.bands[0]
+        bands[0] += noise[1] ** 2 * self.bands[1]
+        return np.asarray(cholesky_banded(bands, lower=True))
+
+    def whitened(self, columns: Array, noise: tuple[float, float]) -> Array:
+        """Return columns that have noise of unit variance."""
+        return np.asarray(solve_banded((2, 0), self.factor(noise), columns))
+
+    def negative_log_likelihood(self, r: Array, noise: tuple[float, float]) -> float:
+        """Return it for residuals (k, 2), less a constant."""
+        white = self.whitened(r, noise)
+        return float((white**2).sum() / 2 + 2 * np.log(self.factor(noise)[0]).sum())
+
+
+def differences(log: Log, bumps: int) -> Differences:
+    """
+    Return the second differences of the frames in which the ball rolls.
+
+    Parameters
+    ----------
+    log
+        The log.
+    bumps
+        How many stand along each side of the square that the ball visits.
+
+    """
+    t, y = log.times, log.ball
+    h = np.diff(t)
+    usual = np.median(h)
+    h1, h2 = h[:-1], h[1:]
+    rate = (y[2:] - y[:-2]) / (h1 + h2)[:, None]
+    speed = np.hypot(*rate.T)
+    steps = np.hypot(*(np.diff(y, axis=0) / h[:, None]).T)
+    rolls = np.minimum(np.minimum(steps[:-1], steps[1:]), speed) > SLOWEST
+    i = np.flatnonzero(rolls & (np.maximum(h1, h2) < UNEVEN * usual))
+    ratio = (h2 / h1)[i]
+    second = y[i + 2] - y[i + 1] - ratio[:, None] * (y[i + 1] - y[i])
+    share = (np.arange(NODES) + 0.5) / NODES
+    nodes = np.hstack(
+        [t[i][:, None] + share * h1[i][:, None], t[i + 1][:, None] + share * h2[i][:, None]]
+    )
+    rising, falling = share * h2[i][:, None], (1 - share) * h2[i][:, None]
+    weights = np.hstack([rising * h1[i][:, None], falling * h2[i][:, None]]) / NODES
+    low, high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
+    lines = [np.linspace(a, b, bumps) for a, b in zip(low, high, strict=True)]
+    middles = np.array(np.meshgrid(*lines)).reshape(2, -1).T
+    whole = weights.sum(axis=1)
+    out = Differences(
+        second=second,
+        corners=np.column_stack([t[i], t[i + 1], t[i + 2]]),
+        coefficients=np.column_stack([ratio, -1 - ratio, np.ones(i.size)]),
+        nodes=nodes,
+        weights=weights,
+        whole=whole,
+        direction=rate[i] / speed[i][:, None],
+        bumps=np.zeros((i.size, 2, 0)),
+        bands=_bands(i, ratio, t.size, whole),
+        middles=middles,
+        width=float(max(high - low)) / (bumps - 1),
+    )
+    object.__setattr__(out, 'bumps', out.slope_at(y[i + 1]))
+    return out
+
+
+def _bands(i: NDArray[np.intp], ratio: Array, rows: int, whole: Array) -> tuple[Array, Array]:
+    """Return the lower bands of D D^T, and the squares of the weights."""
+    k = np.arange(i.size)
+    columns = np.concatenate([i, i + 1, i + 2])
+    values = np.concatenate([ratio, -1 - ratio, np.ones(i.size)])
+    D = sparse.csr_matrix((values, (np.tile(k, 3), columns)), shape=(i.size, rows))
+    C = (D @ D.T).todia()
+    bands = np.zeros((3, i.size))
+    for j in range(3):
+        bands[j, : i.size - j] = C.diagonal(-j)
+    return bands, whole**2

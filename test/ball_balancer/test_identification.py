@@ -1,0 +1,118 @@
+"""Identification from logs: exact derivatives, what emulated logs tell, what is refused."""
+
+import numpy as np
+import pytest
+from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.identification import identify as of
+from rolling_controller.ball_balancer.identification.differences import differences
+from rolling_controller.ball_balancer.identification.log import Log, log_of, read_log, write_log
+from rolling_controller.ball_balancer.laws import pid_law
+from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario.faults import check
+
+BREAKAWAY, KINETIC = 18.0, 9.0  # counts
+
+
+def emulated(duration, seed):
+    """Return rig and log of jumps on an uneven plate of one breakaway tilt."""
+    raw = dict(load_scenario('ball_balancer').raw)
+    raw['resistance'] = {'breakaway': [BREAKAWAY, BREAKAWAY], 'kinetic_share': 0.5}
+    file = check(BallBalancerFile, raw, '')
+    rig = RigModel.of(file)
+    run = run_rig(file, pid_law(rig), protocol.jumps, duration, seed=seed)
+    return rig, log_of(run, file.camera.delay)
+
+
+@pytest.fixture(scope='module')
+def short():
+    return emulated(9.0, 1)
+
+
+def truth(rig):
+    values = np.zeros(len(of.NAMES))
+    values[:6] = [rig.latency, rig.acceleration, rig.speed, 3.0, rig.gain, rig.lever]
+    values[8] = KINETIC
+    return values
+
+
+def test_derivatives_are_exact(short):
+    rig, log = short
+    likelihood = of._Likelihood(log, differences(log, of.BUMPS))
+    values = np.zeros(likelihood.size)
+    values[: len(of.NAMES)] = truth(rig)
+    _, J = likelihood.raw(values)
+    for k in range(len(of.NAMES) + 2):
+        up, down, h = values.copy(), values.copy(), 1e-4 * max(abs(values[k]), 1e-4)
+        up[k] += h
+        down[k] -= h
+        slope = (likelihood.raw(up)[0] - likelihood.raw(down)[0]) / (2 * h)
+        off = np.linalg.norm(slope - J[..., k]) / np.linalg.norm(J[..., k])
+        name = of.NAMES[min(k, 8)]
+        assert off < (0.1 if name == 'dead_band' else 1e-2), name  # a servo rests at a kink
+
+
+def test_the_true_numbers_leave_the_noise_of_the_camera(short):
+    """And a second difference of places is the integral that it is said to be."""
+    rig, log = short
+    d = differences(log, of.BUMPS)
+    likelihood = of._Likelihood(log, d)
+    values = np.zeros(likelihood.size)
+    values[: len(of.NAMES)] = truth(rig)
+    r, _ = likelihood.raw(values)
+    noise = rig.noise * np.sqrt(6)
+    assert r.std() < 1.35 * noise
+    assert d.second.std() > 4 * noise
+    values[of.LEVER] = 0
+    assert likelihood.raw(values)[0].std() > 1.7 * noise
+
+
+@pytest.mark.slow
+def test_a_log_of_two_minutes_tells_the_numbers():
+    rig, log = emulated(120.0, 2)
+    found = of.identify(log)
+    expected = dict(zip(of.NAMES, truth(rig), strict=True))
+    for name in ('delay', 'servo_acceleration', 'servo_speed', 'gain', 'lever', 'kinetic'):
+        n = found.numbers[name]
+        assert abs(n.value - expected[name]) < 3 * n.half_width, name
+    assert found.numbers['delay'].half_width < 3e-3
+    assert found.numbers['gain'].half_width < 0.03 * rig.gain
+    assert found.noise[0] == pytest.approx(rig.noise, rel=0.15)
+
+
+def test_a_log_without_motion_is_refused():
+    t = np.arange(300) / 30
+    still = Log(times=t, ball=1e-5 * np.ones((300, 2)), tilt=np.zeros((300, 2)))
+    with pytest.raises(ParameterError, match=r'rolls in 0 frames .* jumps of the set point'):
+        of.identify(still)
+
+
+def test_a_log_is_read_as_it_was_written(tmp_path, short):
+    _, log = short
+    log.ball[5] = np.nan
+    write_log(tmp_path / 'log.csv', log)
+    again = read_log(tmp_path / 'log.csv')
+    assert again.times == pytest.approx(log.times, abs=1e-6)
+    assert np.isnan(again.ball[5]).all()
+    assert again.tilt == pytest.approx(log.tilt)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('time,ball_x\n1,2\n', "'ball_y' is missing"),
+        (
+            'time,ball_x,ball_y,tilt_x,tilt_y\n0,0,0,0,left\n',
+            r"line 2: tilt_y .*'left'",
+        ),
+        ('time,ball_x,ball_y,tilt_x,tilt_y\n0,,,0,0\n', 'at least 100 rows are needed, got 1'),
+        ('time,ball_x,ball_y,tilt_x,tilt_y\n' + 120 * '1,0,0,0,0\n', 'time must increase'),
+    ],
+)
+def test_a_log_that_cannot_be_read_says_why(tmp_path, text, message):
+    (tmp_path / 'log.csv').write_text(text)
+    with pytest.raises(ParameterError, match=message):
+        read_log(tmp_path / 'log.csv')
