@@ -22,6 +22,7 @@ FINE = 5  # steps of the simulation between two gains
 NEGLIGIBLE = 1e-6  # singular values, over the greatest
 REST_STEPS = 3  # to the rest that a plan ends near
 NEAR = 0.05  # of the end of a plan: rest that is further is another one
+STILL = 1e-9  # rate that is none
 WEAK = 1e-9  # share of the greatest eigenvalue of the Gramian: below it, nothing is moved
 
 
@@ -101,10 +102,10 @@ class Reference:
         motion = NominalTrajectory(*(values[::FINE] for values in fine))
         self._knot = float(motion.times[1] - motion.times[0])
         more = SUBSTEPS * int(np.ceil(tail / step))
-        rest, held = _at_rest(
-            system, p, motion.states[-1], plan.control_at(plan.times[-1]), used, self._knot
+        after, held = _held(
+            system, p, motion.states[-1], plan.control_at(plan.times[-1]), used, self._knot, more
         )
-        states = np.vstack([motion.states, np.tile(rest, (more, 1))])
+        states = np.vstack([motion.states, after])
         controls = np.vstack([motion.controls, np.tile(held, (more, 1))])
         times = np.array(self._knot * np.arange(len(states)), dtype=float)
         self.origin, self.end = origin, origin + float(motion.times[-1] - motion.times[0])
@@ -211,15 +212,15 @@ def _regulated(
     return gains, factors, rest_root, transitions
 
 
-def _at_rest(
-    system: RollingSystem, p: Array, x: Array, u: Array, used: Used, h: float
+def _held(
+    system: RollingSystem, p: Array, x: Array, u: Array, used: Used, h: float, count: int
 ) -> tuple[Array, Array]:
     """
-    Return the state and control nearby under which nothing moves, or those that are given.
+    Return what follows a plan, shape (count, n), and under which control: rest, or motion on.
 
     A plan ends at rest within its tolerance, and what is left of tilt and speed is no state that
-    could be held. By Gauss-Newton steps of least norm; given back as it is where they do not
-    help, as at the end of a plan that ends in motion.
+    could be held: rest nearby is found by Gauss-Newton steps of least norm. Where there is none,
+    the plan ends in motion, and that goes on under its last control.
     """
     linearization, step = Linearization(system), step_functions(system)[0]
     times = np.array([0.0, h])
@@ -229,15 +230,20 @@ def _at_rest(
         return np.array(system.difference(end, x)).ravel()[used.moving] / h
 
     rest, held = x, u.copy()
+    kept = np.concatenate([used.moving, system.tangent.size + used.active])
     for _ in range(REST_STEPS):
         ramps = held[None], held[None]
         A, B = linearization.along(p, times, np.array([rest, rest]), ramps)
         J = np.hstack([A[0] - np.eye(len(A[0])), B[0]])[used.moving] / h
-        kept = np.concatenate([used.moving, system.tangent.size + used.active])
         change = np.zeros(J.shape[1])
         change[kept] = -np.linalg.lstsq(J[:, kept], drift(rest, held), rcond=NEGLIGIBLE)[0]
         rest = np.array(system.retract(rest, change[: system.tangent.size])).ravel()
         held = held + change[system.tangent.size :]
-    better = np.linalg.norm(drift(rest, held)) < 0.1 * np.linalg.norm(drift(x, u))
+    left = np.linalg.norm(drift(rest, held))
     near = np.linalg.norm(np.array(system.difference(rest, x))) < NEAR
-    return (rest, held) if better and near else (x, u)
+    if near and left <= STILL + 0.1 * np.linalg.norm(drift(x, u)):
+        return np.tile(rest, (count, 1)), held
+    after = np.empty((count, len(x)))
+    for k in range(count):
+        x = after[k] = np.array(step(x, u, u, 0.0, h, p)).ravel()
+    return after, u

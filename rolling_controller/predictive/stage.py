@@ -119,17 +119,19 @@ class StageFunction:
         n, m, c = self._sizes
         widths = np.cumsum([n * n, n * m, n * m, n, n, n * n, c, c * n])
         out = np.split(self._fast.evaluate().reshape(len(x), -1), widths, axis=1)
-        rows = (n, n, n, 0, 0, n, 0, c, c)
-        return Stages(*(_matrices(v, r) if r else v for v, r in zip(out, rows, strict=True)))
+        shapes = ((n, n), (n, m), (n, m), None, None, (n, n), None, (c, n), (c, m))
+        return Stages(
+            *(v if s is None else _matrices(v, *s) for v, s in zip(out, shapes, strict=True))
+        )
 
     def renew(self) -> None:
         """Go over to machine code if it is there by now."""
         self._fast.renew()
 
 
-def _matrices(columns: Array, rows: int) -> Array:
-    """Return matrices of so many rows that lie there column by column."""
-    return columns.reshape(len(columns), -1, rows).transpose(0, 2, 1)
+def _matrices(columns: Array, rows: int, width: int) -> Array:
+    """Return matrices that lie there column by column."""
+    return columns.reshape(len(columns), width, rows).transpose(0, 2, 1)
 
 
 def _written_out(

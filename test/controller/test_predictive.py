@@ -14,6 +14,9 @@ from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.program import Costs, Rows, solve, UnsolvedError
 from rolling_controller.predictive.stage import StageFunction, Stages
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner import Plan
 from rolling_planner.problem.goal import goal_error
 from scipy.optimize import lsq_linear
 
@@ -270,3 +273,26 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
     x = plan.states[0]
     assert np.abs(law.command(0.0, x) - plan.controls[0]).max() < 1.0
     assert_allclose(law.command(STALE + 0.3, x), braking)
+
+
+def test_kinematic_system_without_envelope_is_held():
+    """No contact force, no envelope, and a plan that moves nothing."""
+    scenario = load_scenario(find_config('spin_rolling_ball.yaml'))
+    system, p, x = scenario.system, scenario.p, np.array(scenario.x0)
+    plan = Plan(
+        system=system.name,
+        model_hash=system.model_hash,
+        state_names=tuple(system.state.names),
+        control_names=tuple(system.control.names),
+        times=np.linspace(0.0, 0.5, 11),
+        states=np.tile(x, (11, 1)),
+        controls=np.zeros((11, system.control.size)),
+    )
+    law = PredictiveLaw(system, p, plan, control_limits=20.0, horizon=COARSE)
+    off = x.copy()
+    off[system.state.slice('q_SO')] = [np.cos(0.05), 0.0, 0.0, np.sin(0.05)]  # spin alone
+    run = run_lockstep(system, p, off, law.command, 1.5, rate=200.0)
+    miss = np.array(system.difference(run.states[-1], x)).ravel()
+    assert np.abs(miss).max() < 0.01
+    assert np.abs(run.controls).max() > 0.05
+    assert law.record.failed == 0
