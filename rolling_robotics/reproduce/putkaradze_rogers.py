@@ -173,6 +173,8 @@ def stated(rows: list[Row]) -> list[str]:
     """Return what the paper leaves unsaid, and what comes of its detachment."""
     end, friction, slip = rows[-3:]
     return [
+        'of the other paper (dynamics) the text at hand holds abstract and appendices A to D, no',
+        '  simulation: none of its figures can be laid beside ours',
         'rails of the ball, unsaid in the paper: zeta = r (n cos theta - b1 sin theta), b1 of',
         '  Frisvad',
         f'detachment at {end.printed:g} does not follow from the printed parameters: N vanishes',
