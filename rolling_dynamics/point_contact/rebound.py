@@ -1,10 +1,10 @@
 """
 The impulse of an impact that gives back a share of its energy, with Coulomb friction.
 
-Energetic restitution, W. J. Stronge, Rigid body problems with slip, Proc. R. Soc. A 431 (1990):
-the normal force does the work W_c < 0 while the normal velocity comes to zero, and gives back
--share W_c afterwards. Unlike Newton's and Poisson's, this coefficient adds no energy where slip
-turns or stops within the impact. Slip obeys Coulomb's law at every instant of it.
+Energetic restitution (W. J. Stronge, Rigid body collisions with friction, 1990): the normal force
+does the work W_c < 0 while the normal velocity comes to zero, and gives back -share W_c after it.
+Unlike Newton's and Poisson's, this coefficient adds no energy where slip turns or stops within the
+impact. Slip obeys Coulomb's law at every instant of it.
 """
 
 from __future__ import annotations
