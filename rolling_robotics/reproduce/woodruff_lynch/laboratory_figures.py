@@ -38,6 +38,7 @@ def flip_up_band() -> Figure:
         xlabel='time [s]',
         ylabel='turn from upright [rad]',
         title='flip-up: mean and two standard deviations',
+        ylim=(-2.0, 2.0),  # what falls over is not followed
     )
     axes.legend(loc='lower right')
     return figure
