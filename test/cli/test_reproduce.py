@@ -11,7 +11,7 @@ PAPERS = (
     'ivanova-pivovarova',
     'putkaradze-rogers',
     'tafrishi',
-    pytest.param('woodruff-lynch', marks=pytest.mark.slow),
+    pytest.param('woodruff-lynch', marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
 )
 LONG = ('woodruff-lynch',)  # of which --fast leaves something out
 DETACHMENT = 'modified ball: normal force vanishes'

@@ -98,6 +98,7 @@ def test_figures_of_the_plate_are_drawn(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # seventy seconds of one processor
 def test_fast_reproduction_draws_all_but_the_twelve_flip_ups(tmp_path):
     assert laboratory.rows(fast=True)[0].verdict == 'met'
     files = [Path(f).stem for f in woodruff_lynch.figures(tmp_path, fast=True)]
