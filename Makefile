@@ -89,17 +89,18 @@ $(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
 	@touch $@
 
 # Nodes wait more than they work: the tests of three modules run at a time, each on a domain of its
-# own. Files are named, since each worker would read all of them.
+# own, the longest first (test/conftest.py). Files are named, since each worker would read them all.
 ROS_TESTS := test/ros test/launch
+ROS_PYTEST := pytest -n 3 --dist loadfile --no-loadscope-reorder
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros' \
 	    $(addprefix --ignore=,$(ROS_TESTS))
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'not slow and ros' \
+	$(BIN)/python -m $(ROS_PYTEST) -m 'not slow and ros' \
 	    $(ROS_TESTS) test/damaged test/test_packaging.py
 
 test-all: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m ros
+	$(BIN)/python -m $(ROS_PYTEST) -m ros
 
 demo: setup
 	$(BIN)/rolling demo ball_on_plate

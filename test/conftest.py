@@ -42,11 +42,22 @@ def _compiled_for_nodes(request):
         os.environ['ROLLING_COMPILE'] = 'never'
 
 
+# Modules with nodes that take longest: begun first, the workers end together.
+LONGEST = (
+    *('test_demo_nodes', 'test_demo_data', 'test_execute_command', 'test_controller_faults'),
+    *('test_robot_controller_node', 'test_overruns', 'test_controller_node'),
+    *('test_planner_systems', 'test_recordings', 'test_robot_simulator_commands'),
+    *('test_simulator_node', 'test_laboratory_nodes', 'test_compiling', 'test_security_policies'),
+)
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what starts nodes, by its folder."""
+    """Mark what starts nodes, by its folder; put the longest modules first."""
     for item in items:
         if any(folder in item.path.parents for folder in _WITH_NODES):
             item.add_marker(pytest.mark.ros)
+    turn = {name: k for k, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turn.get(item.path.stem, len(turn)))
 
 
 @pytest.fixture(scope='session')

@@ -487,3 +487,24 @@ def test_make_refuses_another_distribution_by_name(distribution):
     assert result.returncode != 0
     assert f'"{distribution}"' in result.stderr
     assert 'ROS_DISTRO=jazzy' in result.stderr
+
+
+def test_every_test_with_nodes_is_in_the_files_that_make_names():
+    """Those of README's demonstrations are slow: `make test-all` reads all files."""
+    text = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    folders = re.search(r'^ROS_TESTS := (.*)$', text, re.MULTILINE)[1]
+    (more,) = re.findall(r'^\t +\$\(ROS_TESTS\) (.*)$', text, re.MULTILINE)
+    named = [ROOT / name for name in f'{folders} {more}'.split()]
+    marked = {p for p in (ROOT / 'test').rglob('test_*.py') if 'mark.ros' in p.read_text()}
+    inside = {p for p in marked for name in named if p == name or name in p.parents}
+    assert marked - inside == {ROOT / 'test' / 'test_readme.py'}
+
+
+def test_longest_modules_are_there():
+    conftest = ast.parse((ROOT / 'test' / 'conftest.py').read_text(encoding='utf-8'))
+    (names,) = (
+        [c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant)]
+        for node in conftest.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == 'LONGEST'
+    )
+    assert set(names) <= {path.stem for path in (ROOT / 'test').rglob('test_*.py')}
