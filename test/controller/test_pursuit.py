@@ -1,20 +1,14 @@
 """Pursuit of a goal: when plans are made anew, and how they take over."""
 
-from dataclasses import replace
-
-import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller import run_lockstep
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Pursuit, Replanning
 from rolling_dynamics.errors import ParameterError
-from rolling_planner import plan_rolling
 from rolling_planner.errors import InfeasibleError
 
 COARSE = Horizon(period=0.01, slew=10.0)
 OPTIONS = Replanning(lead=0.2, settle=0.1, tolerance=0.05)
-HALF_TURN = [0.0, 1.0, 0.0, 0.0]
 
 
 class Planners:
@@ -115,35 +109,3 @@ def test_missed_goal_is_planned_for_at_rest(started, hard):
     for t in (end + 1.1 * OPTIONS.settle, end + 1.2 * OPTIONS.settle):
         pursuit.command(t, x)
     assert len(planners.asked) == 1
-
-
-@pytest.mark.slow
-def test_ball_that_is_heavier_than_planned_comes_to_a_moved_goal(hard):
-    problem, _ = hard
-    system = problem.system
-    quiet = replace(problem, quiet_ends=True, goal_tolerance=5e-4)
-    law = PredictiveLaw(
-        system,
-        problem.p,
-        plan_rolling(quiet),
-        control_limits=50.0,
-        horizon=Horizon(period=5e-3, slew=10.0),
-    )
-
-    def planned(asked):
-        plan = plan_rolling(asked)
-        return lambda: plan
-
-    pursuit = Pursuit(law, quiet, planned, Replanning())
-    p = problem.p.copy()
-    p[system.parameters.slice('mass')] *= 1.1
-
-    def command(t, x):
-        if t == 1.0:
-            pursuit.pursue({'contact_h': [0.05, 0.03], 'q_HO': HALF_TURN})
-        return pursuit.command(t, x)
-
-    run = run_lockstep(system, p, problem.x_start, command, 8.0)
-    assert pursuit.error(run.states[-1]) < 0.01
-    assert np.abs(run.controls).max() <= 50.0
-    assert pursuit.failures == 0
