@@ -22,7 +22,7 @@ from scipy.linalg import solve_discrete_are
 
 Array = NDArray[np.float64]
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
-LQR_SCALES = (0.03, 0.3, 200.0)  # m, m/s, counts
+LQR_SCALES = (0.015, 0.3, 200.0)  # m, m/s, counts
 PID_SCALES = (0.04, 0.3, 0.05)  # m, m/s, m s
 TILT = 100.0  # counts of command
 NEAR = 0.08  # m from its goal within which a PID integrates

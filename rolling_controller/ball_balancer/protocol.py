@@ -63,11 +63,11 @@ class Jump:
 
 
 def judged(run: RigRun) -> list[Jump]:
-    """Return what came of each jump; of a ball that was lost, nothing after it."""
+    """Return what came of each whole jump of a run."""
     points, out = targets(), []
     for k in range(JUMPS):
         start = BEGIN + k * LAST
-        if run.lost is not None and run.lost < start + LAST:
+        if run.fine_times[-1] < start + LAST - run.times[1]:  # lost, or not run for so long
             break
         inside = (run.fine_times >= start) & (run.fine_times < start + LAST)
         t, ball = run.fine_times[inside] - start, run.ball[inside]
