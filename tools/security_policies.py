@@ -157,7 +157,7 @@ def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rig
                 _listen(node)
             return _own_rights(node, namespace)
         finally:
-            node.cleanup()
+            node.release()
             node.destroy_node()
             for thread in set(threading.enumerate()) - others:
                 thread.join()  # it gets ready for a first plan

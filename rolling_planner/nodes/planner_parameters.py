@@ -79,9 +79,9 @@ TABLE = (
     ),
     Parameter(
         name='state_timeout',
-        default=1.0,
+        default=5.0,  # a new subscription finds its writers in a second or two on a busy machine
         low=0.05,
-        high=10.0,
+        high=60.0,
         unit='s',
         text='maximum wait for a state if a goal has no start',
     ),
