@@ -245,7 +245,11 @@ def test_readme_shows_every_system_and_a_moving_picture():
     assert text.index('.gif') < text.index('```')
 
 
-def test_every_picture_of_the_docs_is_made_by_the_tool_or_the_demonstration():
+def test_every_picture_of_the_docs_is_made_by_a_tool_or_the_demonstration():
     source = (ROOT / 'tools' / 'pictures.py').read_text()
+    frames = re.findall(
+        r"^    '(\w+)': \(", (ROOT / 'tools' / 'frames.py').read_text(), re.MULTILINE
+    )
+    made = {*EXPERIMENTS, *(f'frames_{name}' for name in frames)}
     for path in (ROOT / 'docs' / 'images').iterdir():
-        assert f"'{path.name}'" in source or path.stem in EXPERIMENTS
+        assert f"'{path.name}'" in source or path.stem in made
