@@ -14,11 +14,7 @@ from rolling_node_kit.cdr import (
     POSE,
     StampedEncoder,
 )
-from rolling_node_kit.conversions import (
-    accel_command,
-    accel_to_control,
-    nanoseconds_to_time,
-)
+from rolling_node_kit.conversions import accel_to_control, nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import FIELDS, JointReader, JointStateEncoder
 from sensor_msgs.msg import JointState
 
@@ -38,7 +34,10 @@ def joints_to_message(names, **fields):
 def test_accelerations(frame):
     u = RNG.normal(size=6).tolist()
     data = StampedEncoder(frame, ACCEL).encode(STAMP, accel_values(u))
-    written = accel_command(u, nanoseconds_to_time(STAMP), frame)
+    written = AccelStamped()
+    written.header.stamp, written.header.frame_id = nanoseconds_to_time(STAMP), frame
+    turning, linear = written.accel.angular, written.accel.linear
+    turning.x, turning.y, turning.z, linear.x, linear.y, linear.z = u
     assert deserialize_message(data, AccelStamped) == written
     stamp, name, values = decode_stamped(bytes(serialize_message(written)), ACCEL)
     assert (stamp, name) == (STAMP, frame)
