@@ -42,7 +42,8 @@ def test_of_many_goals_at_once_each_is_answered(peer, node, clients):
     """They are, though a client's queue holds but ten answers: those to all clients."""
     made = [ActionClient(peer.node, PlanRolling, 'plan_rolling') for _ in range(clients)]
     assert all(client.wait_for_server(timeout_sec=10.0) for client in made)
-    peer.result(peer.send_goal(made[-1], goal()))  # the answers find their way
+    for client in made:  # the answers find their way to each
+        peer.result(peer.send_goal(client, goal()))
     answers, results = queue.Queue(), queue.Queue()
 
     def answered(future):
