@@ -19,8 +19,10 @@ with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import rosidl_generator_py  # noqa: F401  its parser uses a deprecated module
 
+from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rolling_robotics.bringup import free_domain  # noqa: E402
 
 InvalidHandle = rclpy_implementation.InvalidHandle
@@ -133,6 +135,18 @@ class Peer:
             return self.wait(client.call_async(request), timeout)
         finally:
             self.node.destroy_client(client)
+
+    def ask_parameters(self, node, **values):
+        """Ask a node to take parameters; return what became of each."""
+        request = SetParameters.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        return self.call(SetParameters, f'{node}/set_parameters', request).results
+
+    def set_parameters(self, node, **values):
+        """Set parameters of a node."""
+        results = self.ask_parameters(node, **values)
+        assert all(r.successful for r in results), results
 
     def collect(self, kind, topic, qos, count=1, timeout=PATIENCE, accept=lambda _: True):
         """Return the next messages that are accepted."""

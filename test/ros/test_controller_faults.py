@@ -10,9 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import AccelStamped, TwistStamped
 from nav_msgs.msg import Odometry
 import pytest
-from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
-from rclpy.parameter import Parameter
 from rolling_dynamics.scenario_model import load_robot
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
@@ -155,14 +153,6 @@ def followed(request, peer, run_process):
         made.close()
 
 
-def set_parameters(peer, node='controller', **values):
-    request = SetParameters.Request(
-        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
-    )
-    answer = peer.call(SetParameters, f'{node}/set_parameters', request, LONG)
-    assert all(r.successful for r in answer.results), answer
-
-
 def stand_still(process):
     """Stop a process as a debugger or a loaded machine would, and let it go on."""
     process.popen.send_signal(signal.SIGSTOP)
@@ -220,11 +210,11 @@ def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, f
 
 
 def test_too_many_missed_deadlines_end_the_execution(followed):
-    set_parameters(followed.peer, **LATE)
+    followed.peer.set_parameters('controller', **LATE)
     handle = followed.follow()
     stand_still(followed.process)
     result = followed.result(handle)
-    set_parameters(followed.peer, overrun_abort=1.0, state_timeout=TIMEOUT)
+    followed.peer.set_parameters('controller', overrun_abort=1.0, state_timeout=TIMEOUT)
     assert result.error_code == CODES.INTERNAL
     assert 'overrun_abort is 30%' in result.error_string
 
@@ -278,7 +268,7 @@ def test_run_of_the_laboratory_ends_too(peer, run_process):
             assert ended.error_code == CODES.STALE_STATE
             assert 'the newest state is' in ended.error_string, fault
             peer.collect(Odometry, 'object/odometry', STREAM_READER, 5)
-        set_parameters(peer, 'laboratory', **LATE)
+        peer.set_parameters('laboratory', **LATE)
         handle = runner.begin()
         stand_still(process)
         assert 'overrun_abort is 30%' in runner.result(handle).error_string

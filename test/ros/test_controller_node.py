@@ -9,9 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
-from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
-from rclpy.parameter import Parameter
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_model
@@ -60,15 +58,6 @@ def simulator(run_process, peer, client, model):
     while execute(peer, client, rest_plan(model)).error_code == CODES.STALE_STATE:
         assert time.monotonic() < end, 'the controller never saw the plant'
     return process
-
-
-def change(peer, node, **values):
-    """Set parameters of a node."""
-    request = SetParameters.Request(
-        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
-    )
-    answer = peer.call(SetParameters, f'{node}/set_parameters', request)
-    assert all(r.successful for r in answer.results), answer
 
 
 def rest_plan(model, duration=0.3, **changes):
@@ -165,19 +154,19 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simul
     scenario = load_scenario(find_config(SCENARIO['scenario_file']))
     plan = plan_to_message(plan_rolling(read_problem(scenario)), Time(), 'world')
     off = {'perturbation_position': [2e-3, 0.0], 'perturbation_rotation': [0.0, 0.03, 0.0]}
-    change(peer, 'simulator', **off)
+    peer.set_parameters('simulator', **off)
     errors = {}
     for law, open_loop in (('none', True), ('lqr', False), ('predictive', False)):
-        change(peer, 'controller', open_loop=open_loop, goal_tolerance=10.0)
-        change(peer, 'controller', law='lqr' if open_loop else law)
+        peer.set_parameters('controller', open_loop=open_loop, goal_tolerance=10.0)
+        peer.set_parameters('controller', law='lqr' if open_loop else law)
         assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
         result = execute(peer, client, plan)
         assert (result.error_code, result.error_string) == (CODES.NONE, '')
         errors[law] = result.final_error
     assert errors['lqr'] < errors['none'] / 20
     assert errors['predictive'] < errors['none'] / 5
-    change(peer, 'controller', open_loop=True, goal_tolerance=0.05, law='lqr')
-    change(peer, 'simulator', **{name: [0.0] * len(value) for name, value in off.items()})
+    peer.set_parameters('controller', open_loop=True, goal_tolerance=0.05, law='lqr')
+    peer.set_parameters('simulator', **{name: [0.0] * len(value) for name, value in off.items()})
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
 
@@ -202,9 +191,9 @@ def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
 def test_plan_of_two_points_over_a_million_seconds_is_refused(peer, client, model, simulator):
     """Whatever the parameters allow: feedback itself is bounded."""
     ends = {'times': [0.0, 1e6], 'states': [model.start] * 2, 'controls': np.ones((2, 6))}
-    change(peer, 'controller', open_loop=False, max_plan_duration=1e6)
+    peer.set_parameters('controller', open_loop=False, max_plan_duration=1e6)
     result = execute(peer, client, rest_plan(model, **ends))
-    change(peer, 'controller', open_loop=True, max_plan_duration=200.0)
+    peer.set_parameters('controller', open_loop=True, max_plan_duration=200.0)
     assert result.error_code == CODES.INVALID_GOAL
     assert 'the plan lasts 1e+06 s; feedback keeps at most 100000 knots' in result.error_string
 
@@ -233,7 +222,7 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
     given_up = 'the design of the feedback was interrupted'
     plan = rest_plan(model, 199.0)
     plan.controls = [1e-6] * len(plan.controls)
-    change(peer, 'controller', open_loop=False)
+    peer.set_parameters('controller', open_loop=False)
     before = controller.text.count(given_up)
     handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan))
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=designing)
@@ -242,7 +231,7 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
     while controller.text.count(given_up) == before:
         assert time.monotonic() < begin + 5.0, controller.text
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: not designing(m))
-    change(peer, 'controller', open_loop=True)
+    peer.set_parameters('controller', open_loop=True)
 
 
 def test_newer_plan_supersedes(peer, client, model, simulator):

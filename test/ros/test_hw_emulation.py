@@ -8,8 +8,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import pytest
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from std_srvs.srv import SetBool, Trigger
 
@@ -79,12 +77,7 @@ def health(peer, node, text, timeout=LONG):
 
 
 def inject(peer, node, kind, **others):
-    values = {'fault': kind, **others}
-    request = SetParameters.Request(
-        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
-    )
-    results = peer.call(SetParameters, f'{node}/set_parameters', request, timeout=LONG).results
-    assert all(r.successful for r in results), results
+    peer.set_parameters(node, fault=kind, **others)
 
 
 def enable(peer, node='motor_bridge'):

@@ -10,8 +10,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import pytest
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
@@ -54,13 +52,6 @@ def ready(peer, nodes):
 @pytest.fixture
 def runner(peer, ready):
     return Runner(peer)
-
-
-def set_parameters(peer, node, **values):
-    request = SetParameters.Request(
-        parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
-    )
-    return peer.call(SetParameters, f'{node}/set_parameters', request, timeout=LONG).results
 
 
 def trigger(peer, name):
@@ -176,7 +167,7 @@ def test_a_newer_goal_takes_over(peer, runner):
 
 
 def test_services_of_the_version_before_still_work(peer, runner):
-    set_parameters(peer, 'controller', duration=0.0, law='open_loop')
+    peer.ask_parameters('controller', duration=0.0, law='open_loop')
     assert trigger(peer, 'controller/start').success
     busy = lambda m: any(v.key == 'running' and v.value == 'True' for v in m.status[0].values)  # noqa: E731
     ours = lambda m: m.status[0].name == 'controller' and busy(m)  # noqa: E731
@@ -184,7 +175,7 @@ def test_services_of_the_version_before_still_work(peer, runner):
     again = trigger(peer, 'controller/start')
     assert (again.success, again.message) == (False, 'a run goes on; ~/stop ends it')
     assert trigger(peer, 'controller/stop').success
-    set_parameters(peer, 'controller', law='closed_loop')
+    peer.ask_parameters('controller', law='closed_loop')
 
 
 @pytest.mark.parametrize(
@@ -203,10 +194,10 @@ def test_what_makes_no_sense_is_refused_with_the_reason(runner, goal, text):
 
 
 def test_bad_parameters_are_refused_with_the_reason(peer, ready):
-    (result,) = set_parameters(peer, 'controller', law='by_hand')
+    (result,) = peer.ask_parameters('controller', law='by_hand')
     assert not result.successful
     assert 'must be one of closed_loop' in result.reason
-    (result,) = set_parameters(peer, 'simulator', inertia_factor=0.0)
+    (result,) = peer.ask_parameters('simulator', inertia_factor=0.0)
     assert not result.successful
     assert 'inertia_factor' in result.reason
 
@@ -232,7 +223,7 @@ def test_an_experiment_without_a_name_and_another_body_are_refused_in_words(run_
 
 
 def test_a_stopped_plant_ends_the_run_and_everything_stops_cleanly(peer, ready, runner):
-    set_parameters(peer, 'controller', state_timeout=0.5)
+    peer.ask_parameters('controller', state_timeout=0.5)
     handle = runner.begin()
     assert ready['simulator'].stop() == 0
     ended = runner.result(handle)

@@ -5,8 +5,6 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import pytest
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rolling_node_kit.qos import EVENT
 from std_srvs.srv import SetBool
 
@@ -82,10 +80,7 @@ def test_too_many_missed_deadlines_end_the_work(peer, run_process, tmp_path, nod
     name = f'{node}_ended'
     process = start(run_process, name, node, tmp_path)
     status_of(peer, name, punctual)  # only then: a start on a busy machine misses some, too
-    limit = Parameter('overrun_abort', value=0.4).to_parameter_msg()
-    request = SetParameters.Request(parameters=[limit])
-    (result,) = peer.call(SetParameters, f'{name}/set_parameters', request).results
-    assert result.successful, result.reason
+    peer.set_parameters(name, overrun_abort=0.4)
     stand_still(process)
     process.wait_for('until ~/enable: ')
     status = status_of(peer, name, lambda s: 'overrun_abort is 40%' in s.message)

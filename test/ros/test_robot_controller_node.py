@@ -14,9 +14,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
-from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
-from rclpy.parameter import Parameter
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import COMMAND, EVENT
@@ -96,11 +94,7 @@ class Robot:
         assert self.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
     def set(self, **values):
-        request = SetParameters.Request(
-            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
-        )
-        answer = self.peer.call(SetParameters, 'controller/set_parameters', request)
-        assert all(r.successful for r in answer.results), answer
+        self.peer.set_parameters('controller', **values)
 
     def change(self, number):
         request = ChangeState.Request(transition=Transition(id=number))

@@ -8,8 +8,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import Stepper
@@ -35,7 +33,9 @@ def node(run_process):
 
 @pytest.fixture
 def at_start(peer, node):
-    set_parameters(peer, perturbation_position=[0.0, 0.0], perturbation_rotation=[0.0] * 3)
+    peer.ask_parameters(
+        'simulator', perturbation_position=[0.0, 0.0], perturbation_rotation=[0.0] * 3
+    )
     assert peer.call(SetBool, 'simulator/enable', SetBool.Request(data=True)).success
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
@@ -45,15 +45,6 @@ def commands(peer):
     publisher = peer.node.create_publisher(JointState, 'robot/control', COMMAND)
     yield publisher
     peer.node.destroy_publisher(publisher)
-
-
-def set_parameters(peer, **values):
-    request = SetParameters.Request(
-        parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
-        ]
-    )
-    return peer.call(SetParameters, 'simulator/set_parameters', request).results
 
 
 def rate_of_the_mass(message):
@@ -133,7 +124,9 @@ def test_stop_brakes_and_enable_takes_commands_again(peer, at_start, commands):
 
 
 def test_reset_shifts_and_turns(peer, at_start):
-    set_parameters(peer, perturbation_position=[0.3, -0.2], perturbation_rotation=[0.0, 0.1, 0.0])
+    peer.ask_parameters(
+        'simulator', perturbation_position=[0.3, -0.2], perturbation_rotation=[0.0, 0.1, 0.0]
+    )
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
     state = next_state(peer)
     x = dict(zip(state.name, state.position, strict=True))
@@ -234,10 +227,7 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
 def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process):
     """At the pace of the start, the seconds waited for would take minutes."""
     node = in_namespace(run_process, 'pace', use_sim_time=True, rate_factor=0.01)
-    request = SetParameters.Request(
-        parameters=[Parameter('rate_factor', value=50.0).to_parameter_msg()]
-    )
-    assert peer.call(SetParameters, 'pace/simulator/set_parameters', request).results[0].successful
+    peer.set_parameters('pace/simulator', rate_factor=50.0)
     late = peer.collect(
         JointState, 'pace/robot/state', STREAM_READER, 1, 30.0, lambda m: m.header.stamp.sec >= 3
     )

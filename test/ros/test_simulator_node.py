@@ -8,8 +8,6 @@ import time
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import pytest
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, STREAM_READER
 from sensor_msgs.msg import JointState
@@ -30,18 +28,11 @@ def node(run_process):
 
 @pytest.fixture
 def at_start(peer, node):
-    set_parameters(peer, perturbation_position=[0.0, 0.0], perturbation_rotation=[0.0] * 3)
+    peer.ask_parameters(
+        'simulator', perturbation_position=[0.0, 0.0], perturbation_rotation=[0.0] * 3
+    )
     assert peer.call(SetBool, 'simulator/enable', SetBool.Request(data=True)).success
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
-
-
-def set_parameters(peer, **values):
-    request = SetParameters.Request(
-        parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
-        ]
-    )
-    return peer.call(SetParameters, 'simulator/set_parameters', request).results
 
 
 def rate(messages):
@@ -90,8 +81,8 @@ def test_surfaces_are_there_for_who_comes_late(peer, at_start):
 
 
 def test_reset_shifts_and_turns(peer, at_start):
-    set_parameters(
-        peer, perturbation_position=[0.003, 0.0], perturbation_rotation=[0.05, 0.0, 0.0]
+    peer.set_parameters(
+        'simulator', perturbation_position=[0.003, 0.0], perturbation_rotation=[0.05, 0.0, 0.0]
     )
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
     pose = peer.collect(Odometry, 'object/odometry', STREAM_READER)[0].pose.pose
@@ -102,7 +93,7 @@ def test_reset_shifts_and_turns(peer, at_start):
 
 
 def test_reset_off_the_plate_is_refused_with_the_reason(peer, at_start):
-    set_parameters(peer, perturbation_position=[5.0, 0.0])
+    peer.ask_parameters('simulator', perturbation_position=[5.0, 0.0])
     answer = peer.call(Trigger, 'simulator/reset', Trigger.Request())
     assert not answer.success
     assert 'edge' in answer.message
@@ -118,7 +109,7 @@ def test_reset_off_the_plate_is_refused_with_the_reason(peer, at_start):
     ],
 )
 def test_bad_parameter_is_refused_with_the_reason(peer, node, name, value, text):
-    result = set_parameters(peer, **{name: value})[0]
+    result = peer.ask_parameters('simulator', **{name: value})[0]
     assert not result.successful
     assert text in result.reason.lower()
 
