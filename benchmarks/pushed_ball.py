@@ -106,39 +106,58 @@ class Observer:
         return np.array(self._x)
 
 
-def trial(seed: int, law: str) -> End:
-    """Return how a law ends: ``pursuit``, ``lqr`` or ``open``."""
-    rng = np.random.default_rng(seed)
+class Drawn(NamedTuple):
+    """What chance decides before a trial begins."""
+
+    problem: PlanProblem
+    plant: Array  # its true parameters
+    start: Array  # its true state
+    delay: int  # of the states [ms]
+    pushed_at: float  # s
+    push: Array  # added to the angular velocity at each step [rad/s]
+
+
+def _drawn(rng: np.random.Generator) -> Drawn:
     q = rng.normal(size=4)
     goal = {'q_HO': q / np.linalg.norm(q), 'contact_h': rng.uniform(-0.25, 0.25, 2)}
     inertia = 0.4 * MASS * RADIUS**2
     mass_off, inertia_off = 1 + 0.1 * rng.uniform(-1, 1), 1 + 0.1 * rng.uniform(-1, 1)
-    plant = _parameters(MASS * mass_off, inertia * inertia_off)
-    p, start = (
-        _parameters(MASS, inertia),
-        SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
-    )
+    start = SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3)
     x = _moved(start, _aside(rng, OFF, TURNED))
     delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
-    share = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
-    push = (
-        np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * share / RADIUS * STEP / PUSHED
-    )
-    inside = dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN))
+    share = 1 / (1 + inertia * inertia_off / (MASS * mass_off * RADIUS**2))
     problem = PlanProblem(
         system=SYSTEM,
-        p=p,
+        p=_parameters(MASS, inertia),
         x_start=start,
         goal=goal,
         horizon=2.5,
         active_controls=('alpha_WH_H_x', 'alpha_WH_H_y'),
         control_limits=LIMIT,
-        state_limits=inside,
+        state_limits=dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN)),
         quiet_ends=True,
     )
+    return Drawn(
+        problem=problem,
+        plant=_parameters(MASS * mass_off, inertia * inertia_off),
+        start=x,
+        delay=delay,
+        pushed_at=pushed_at,
+        push=np.array([-np.sin(heading), np.cos(heading), 0.0])
+        * (PUSH * share / RADIUS * STEP / PUSHED),
+    )
+
+
+def trial(seed: int, law: str) -> End:
+    """Return how a law ends: ``pursuit``, ``lqr`` or ``open``."""
+    rng = np.random.default_rng(seed)
+    problem, plant, x, delay, pushed_at, push = _drawn(rng)
     command = _law(problem, law)
-    predictor, observer = Predictor(SYSTEM, p, delay=0.0, horizon=0.05), Observer(p)
+    predictor, observer = (
+        Predictor(SYSTEM, problem.p, delay=0.0, horizon=0.05),
+        Observer(problem.p),
+    )
     step, wanted = Stepper(SYSTEM, plant, max_step=STEP), problem.goal_state[0]
     states: list[Array] = [x]
     controls: list[Array] = []

@@ -414,6 +414,51 @@ def test_each_family_of_modules_is_there():
             assert any(name.startswith(prefix) for name in MODULES), prefix
 
 
+# A function fits on a screen, or says why it does not.
+
+LONGEST = 60  # lines, without the docstring
+SCRIPTS = [
+    p for f in ('benchmarks', 'examples', 'tools', 'launch') for p in (ROOT / f).rglob('*.py')
+]
+
+
+def too_long(tree, lines):
+    """Return the functions over the limit without a comment `# long...` above their first line."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        length = node.end_lineno - first + 1
+        if ast.get_docstring(node) is not None:
+            length -= node.body[0].end_lineno - node.body[0].lineno + 1
+        reason = lines[first - 2].strip() if first > 1 else ''
+        if length > LONGEST and not reason.startswith('# long'):
+            found.append(f'{node.name}: {length} lines')
+    return found
+
+
+def test_a_long_function_says_why():
+    def found(path):
+        return too_long(parsed(path), path.read_text(encoding='utf-8').splitlines())
+
+    assert found_in([*FILES, *SCRIPTS], found) == {}
+
+
+@pytest.mark.parametrize(
+    ('head', 'found'),
+    [
+        ('def f():', ['f: 62 lines']),
+        ('# long, since it is a test\ndef f():', []),
+        ('# a comment\n@g\nasync def f():', ['f: 63 lines']),
+        ('# long, since it is a test\n@g\ndef f():', []),
+    ],
+)
+def test_long_function_is_found(head, found):
+    source = f'{head}\n' + '    """\n    Wait.\n    """\n' + '    x = 1\n' * 61
+    assert too_long(ast.parse(source), source.splitlines()) == found
+
+
 # The rules themselves, on sources that break them.
 
 

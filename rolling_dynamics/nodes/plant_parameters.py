@@ -29,7 +29,7 @@ ROLLING_RESISTANCE = Parameter(
 )
 
 
-# a table
+# long: a table
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
     """Return the parameters of every simulator; ``body`` is what a command moves."""
     return (

@@ -16,14 +16,12 @@ from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.run import Run, Settings
-from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.simulation.trajectory import Trajectory
 from rolling_dynamics.suggestion import check_names
 
 ACTIONS = ('stop', 'record', 'ignore')
 
 
-# long, since it checks each of its arguments before anything begins
 def simulate(
     system: RollingSystem,
     p: ArrayLike,
@@ -113,11 +111,6 @@ def simulate(
     duration, start = _number('duration', duration), _number('start', start)
     if not duration > 0:
         raise ParameterError(f'duration must be positive and finite [s], got {duration!r}')
-    for name, value in (('rtol', rtol), ('atol', atol), ('max_step', max_step)):
-        if not value > 0:
-            raise ParameterError(f'{name} must be positive, got {value!r}')
-    if method not in METHODS:
-        raise ParameterError(f'method must be one of {METHODS}, got {method!r}')
     mode = mode if mode is None or mode in system.modes else mode_name(mode)
     if mode is not None and mode not in system.modes:
         raise ParameterError(f'mode must be one of {tuple(system.modes)}, got {mode!r}')

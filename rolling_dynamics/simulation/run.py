@@ -13,7 +13,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, SimulationError
+from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear, Timed
 from rolling_dynamics.simulation.events import GuardWatch
@@ -23,7 +23,7 @@ from rolling_dynamics.simulation.guards import atlas_of, off_pole
 from rolling_dynamics.simulation.machine import Machine, machine_of
 from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.recorder import Recorder
-from rolling_dynamics.simulation.scipy_solver import ScipySolver
+from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
 from rolling_dynamics.simulation.trajectory import Trajectory
 
 KEEP = 0.7  # a chart is left where it has become worse than this share of its quality at first
@@ -49,6 +49,14 @@ class Settings:
     extra: Mapping[str, ca.Function] = field(default_factory=dict)
     follower: Follower | None = None
     on_progress: Callable[[float], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no solver takes."""
+        for name in ('rtol', 'atol', 'max_step'):
+            if not getattr(self, name) > 0:
+                raise ParameterError(f'{name} must be positive, got {getattr(self, name)!r}')
+        if self.method not in METHODS:
+            raise ParameterError(f'method must be one of {METHODS}, got {self.method!r}')
 
 
 class Run:

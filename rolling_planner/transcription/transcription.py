@@ -55,7 +55,7 @@ class Transcription:
         return len(self.node_times)
 
 
-# long, since cost, constraints and their derivatives are made of the same stack of nodes
+# long, since cost, constraints and their derivatives come from the same stack of nodes
 def transcribe(
     nodes: NodeFunctions,
     n_data: int,
