@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots import robot_view, RobotView
 from rolling_dynamics.scenario import load_scenario, Scenario
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact import ContactSystem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.simulation import simulate, Trajectory
@@ -19,6 +19,9 @@ from rolling_planner.arrays import Array
 from rolling_planner.hand_trajectory import hand_trajectory
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_plan_fits
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact import ContactSystem
 
 POINTS = 20  # between two samples of the hand, at which margins are judged
 RTOL, ATOL = 1e-9, 1e-11

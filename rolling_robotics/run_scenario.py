@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast, TYPE_CHECKING
-
-from rolling_dynamics.contract.capabilities import CarriedObject, offers
+from rolling_dynamics.contract.capabilities import FollowedQuantities, offers
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_dynamics.simulation.follower import Follower
 from rolling_robotics.progress import Progress
-
-if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
-    from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 
 
 def simulate_scenario(
@@ -40,10 +35,7 @@ def simulate_scenario(
     )
 
 
-def follower_of(scenario: Scenario) -> ContactCoordinates | None:
-    """Return what follows the contact coordinates of a scenario; None where it has none."""
-    if offers(scenario.system, CarriedObject) is None:
-        return None
-    from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
-
-    return ContactCoordinates(cast('ContactSystem', scenario.system), scenario.p)
+def follower_of(scenario: Scenario) -> Follower | None:
+    """Return what follows quantities along the steps; None where the system has none."""
+    followed = offers(scenario.system, FollowedQuantities)
+    return None if followed is None else followed.follower(scenario.p)

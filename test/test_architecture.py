@@ -256,6 +256,7 @@ def test_interfaces_hold_no_python_package():
 SYSTEMS = {
     'ContactSystem',
     'HybridContactSystem',
+    'BallBalancer',
     'MassDrivenSystem',
     'PendulumSphere',
     'PlanarRolling',
@@ -369,9 +370,15 @@ def test_name_of_a_system_is_found(source):
     assert systems_named(ast.parse(source))
 
 
-# A system's modules: one folder or file for each package, and its plug-in.
+# A system's modules: one folder or file for each package, and its plug-in. An object on a hand is
+# a family of systems with hardware of its own.
 
 OF_SYSTEM = {
+    'ball balancer': (
+        'rolling_dynamics.ball_balancer',
+        'rolling_controller.ball_balancer',
+        'rolling_robotics.plugins.ball_balancer',
+    ),
     'masses inside': (
         'rolling_dynamics.internal_masses',
         'rolling_dynamics.scenario.point_mass',
@@ -380,6 +387,20 @@ OF_SYSTEM = {
         'rolling_controller.mass_driven_velocity',
         'rolling_controller.robot_laws.point_mass',
         'rolling_robotics.plugins.point_mass',
+    ),
+    'object on a hand': (
+        'rolling_dynamics.contact.',
+        'rolling_dynamics.hybrid_contact',
+        'rolling_dynamics.scenario.contact',
+        'rolling_dynamics.scenario.placement',
+        'rolling_planner.laboratory',
+        'rolling_planner.seeds.contact_seeds',
+        'rolling_planner.seeds.kinematic_seed',
+        'rolling_planner.seeds.rolling_path',
+        'rolling_planner.seeds.tilt_seed',
+        'rolling_controller.balance',
+        'rolling_controller.laboratory',
+        'rolling_robotics.plugins.contact',
     ),
     'pendulum': (
         'rolling_dynamics.pendulum_sphere',
@@ -397,21 +418,49 @@ OF_SYSTEM = {
         'rolling_robotics.plugins.spin_rolling_sphere',
     ),
 }
+# What speaks the topics of a hand, moves it, and looks at the object, and tries the whole of it.
+HAND = (
+    'rolling_dynamics.nodes.hybrid_simulator_node',
+    'rolling_dynamics.nodes.hybrid_topics',
+    'rolling_dynamics.nodes.measurements',
+    'rolling_dynamics.nodes.plant_topics',
+    'rolling_dynamics.nodes.simulator_node',
+    'rolling_planner.nodes.present_state',
+    'rolling_controller.nodes.controller_node',
+    'rolling_controller.nodes.design',
+    'rolling_controller.nodes.hand',
+    'rolling_controller.nodes.laboratory_controller_node',
+    'rolling_controller.nodes.trial',
+    'rolling_hw_interface.',
+    'rolling_robotics.calibration_report',
+    'rolling_robotics.demo.laboratory',
+    'rolling_robotics.nodes.replay.hand_source',
+    'rolling_robotics.nodes.replay.runs',
+    'rolling_robotics.trials',
+)
 EVIDENCE = 'rolling_robotics.reproduce.'  # by paper
 
 
-@pytest.mark.parametrize('modules', OF_SYSTEM.values(), ids=OF_SYSTEM)
-def test_no_module_outside_a_system_imports_it(modules):
-    others = [p for p in FILES if not module_name(p).startswith((*modules, EVIDENCE))]
-    found = found_in(others, lambda path: {n for n in imports_of(path) if n.startswith(modules)})
+@pytest.mark.parametrize('system', OF_SYSTEM)
+def test_no_module_outside_a_system_imports_it(system):
+    modules = OF_SYSTEM[system]
+    own = (*modules, EVIDENCE, *(HAND if system == 'object on a hand' else ()))
+    others = [p for p in FILES if not f'{module_name(p)}.'.startswith(own)]
+    found = found_in(
+        others, lambda path: {n for n in imports_of(path) if f'{n}.'.startswith(modules)}
+    )
     assert found == {}
+
+
+def test_every_plugin_belongs_to_a_family():
+    watched = tuple(m for modules in OF_SYSTEM.values() for m in modules)
+    assert all(f'rolling_robotics.plugins.{name}'.startswith(watched) for name in NAMES)
 
 
 def test_each_family_of_modules_is_there():
     """A folder that was moved would be watched no more."""
-    for modules in OF_SYSTEM.values():
-        for prefix in modules:
-            assert any(name.startswith(prefix) for name in MODULES), prefix
+    for prefix in (*HAND, *(prefix for modules in OF_SYSTEM.values() for prefix in modules)):
+        assert any(f'{name}.'.startswith(prefix) for name in MODULES), prefix
 
 
 # A function fits on a screen, or says why it does not.

@@ -11,9 +11,9 @@ from rolling_dynamics.contact.conversions import (
     to_attitude,
     to_coordinates,
 )
-from rolling_dynamics.contact.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.contact.paper_view import PAPER_VIEW, paper_view, state_from_paper_view
 from rolling_dynamics.contact.second_order_kinematics import second_order_kinematics
+from rolling_dynamics.inertia import solid_ellipsoid_inertia
 
 __all__ = [
     'PAPER_VIEW',

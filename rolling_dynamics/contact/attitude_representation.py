@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import casadi as ca
-from rolling_dynamics.contact.first_order_kinematics import E1, inverse_2x2
+from rolling_dynamics.contact.first_order_kinematics import E1
 from rolling_dynamics.contact.representation import ContactState
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.rotations import rate_space, rotation_matrix
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces.surface import Surface
 
 

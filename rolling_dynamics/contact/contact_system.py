@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -20,7 +20,6 @@ from rolling_dynamics.contact.equations import (
     energy_expression,
 )
 from rolling_dynamics.contact.feasibility import check_contact
-from rolling_dynamics.contact.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.contact.layouts import (
     chart_view_layout,
     CONTROL,
@@ -40,8 +39,12 @@ from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
+
+if TYPE_CHECKING:
+    from rolling_dynamics.simulation.follower import Follower
 
 
 class ContactSystem(WrittenSystem):
@@ -369,6 +372,12 @@ class ContactSystem(WrittenSystem):
     def atlas(self) -> ContactAtlas:
         """What watches and changes the charts that the state stands on."""
         return ContactAtlas(self)
+
+    def follower(self, p: NDArray[np.float64]) -> Follower:
+        """Return what follows the contact coordinates, on the first charts."""
+        from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
+
+        return ContactCoordinates(self, p)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Raise ParameterError or SurfaceError where no rolling can start from a state."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
-from rolling_dynamics.contact.inertia import inertia_matrix
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
 from rolling_dynamics.contract.symbols import Symbols
 from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import casadi as ca
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces.surface import LocalGeometry
 
 E1 = ca.DM([[0, -1], [1, 0]])
@@ -72,9 +73,3 @@ def first_order_kinematics(
         blocks.append(ca.vertcat(K_o, K_h, object_.connection @ K_o + hand.connection @ K_h))
     spin = ca.vertcat(ca.SX(4, 1), -1)
     return RollingKinematics(ca.horzcat(blocks[0], spin), blocks[1])
-
-
-def inverse_2x2(m: ca.SX) -> ca.SX:
-    """Return the inverse of a 2x2 matrix in closed form."""
-    det = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
-    return ca.vertcat(ca.horzcat(m[1, 1], -m[0, 1]), ca.horzcat(-m[1, 0], m[0, 0])) / det

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 import inspect
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -14,6 +14,9 @@ from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.rolling_system import RollingSystem
+
+if TYPE_CHECKING:
+    from rolling_dynamics.simulation.follower import Follower
 
 Array = NDArray[np.float64]
 Capability = TypeVar('Capability')
@@ -145,6 +148,14 @@ class CarriedObject(Protocol):
         ``w_WO`` the angular velocity [rad/s], each with the frame in which it is expressed, W, H
         or O; ``v_HO_H`` the velocity of the centre as seen from the hand.
         """
+        ...
+
+
+class FollowedQuantities(Protocol):
+    """Has quantities that output times alone do not tell, such as angles over whole turns."""
+
+    def follower(self, p: Array) -> Follower:
+        """Return what follows them along the steps of a simulation with parameters p."""
         ...
 
 

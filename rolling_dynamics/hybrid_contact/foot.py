@@ -17,10 +17,10 @@ from rolling_dynamics.contact.attitude_representation import (
     AttitudeRepresentation,
     support_point,
 )
-from rolling_dynamics.contact.first_order_kinematics import inverse_2x2
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.hybrid_contact.placement import BodyVectors
 from rolling_dynamics.rotations import rate_space, rotation_matrix
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
 

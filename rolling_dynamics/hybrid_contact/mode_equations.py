@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 from rolling_dynamics.contact.friction import contact_margins
-from rolling_dynamics.contact.inertia import inertia_matrix
 from rolling_dynamics.contact.rolling_dynamics import HandMotion
 from rolling_dynamics.contract.symbols import Symbols
 from rolling_dynamics.hybrid_contact.equations import (
@@ -21,6 +20,7 @@ from rolling_dynamics.hybrid_contact.equations import (
 )
 from rolling_dynamics.hybrid_contact.foot import Surfaces
 from rolling_dynamics.hybrid_contact.placement import Placement
+from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface

@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.inertia import inertia_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.surfaces.surface import Surface
 
 Array = NDArray[np.float64]

@@ -14,7 +14,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
-from rolling_dynamics.contact.inertia import checked_mass
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
@@ -27,6 +26,7 @@ from rolling_dynamics.hybrid_contact.placement import (
     spread,
     turn,
 )
+from rolling_dynamics.inertia import checked_mass
 from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
 

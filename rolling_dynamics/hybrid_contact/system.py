@@ -8,7 +8,6 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode, MotionState
@@ -45,6 +44,7 @@ from rolling_dynamics.hybrid_contact.placement import (
     PlanarPlacement,
     SpatialPlacement,
 )
+from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.point_contact import inelastic_impact, rebound
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import Transitions

@@ -8,9 +8,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.internal_masses.ball_equations import (
     BallState,
     bias,

@@ -11,7 +11,6 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact.inertia import inertia_of
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode, mode_name, Modes
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
@@ -19,6 +18,7 @@ from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
     Mass,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.first_order_kinematics import inverse_2x2
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.surface import LocalGeometry
 

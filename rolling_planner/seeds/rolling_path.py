@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.first_order_kinematics import E1, inverse_2x2
+from rolling_dynamics.contact.first_order_kinematics import E1
 from rolling_dynamics.simulation.runge_kutta import step_of_order_4
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_planner.arrays import Array
 
 KEPT = 12

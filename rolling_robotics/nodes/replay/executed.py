@@ -9,70 +9,25 @@ from typing import Any
 import numpy as np
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.design import design_law, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.robot_laws import robot_kind
-from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.scenario_model import load_model, load_robot
+from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_states_fit
 from rolling_robotics.figures.beside import Group, Motion
 from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.hand_source import HandSource
 from rolling_robotics.nodes.replay.replayed import Array, recorded_values, Timed
 
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
-
-
-class HandSource:
-    """
-    The object on a hand: two streams of odometry, accelerations of the hand.
-
-    Attributes
-    ----------
-    commands
-        Topic of the commands.
-    system
-        The system.
-    limits
-        Greatest magnitude of each control; None for no limit.
-
-    """
-
-    commands = 'hand/accel_command'
-
-    def __init__(self, scenario_file: str) -> None:
-        """Load the model."""
-        self._model = model = load_model(scenario_file)
-        self.system, self.limits = model.system, model.control_limits
-        contact_h = model.start[model.system.state.slice('contact_h')]
-        self._measured = Measurements(StateSource(model.system, model.params, contact_h))
-
-    def states(self, recorded: Recorded) -> Iterator[Timed]:
-        """Yield the states as the controller read them."""
-        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
-            if self._measured.take(data, is_hand=topic == 'hand/odometry'):
-                found = self._measured.state()
-                if found is not None:
-                    yield found
-
-    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
-        """Return the feedback along a plan."""
-        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
-            raise ParameterError(
-                'the commands of predictive control cannot be computed again: they depend on when '
-                'each prediction was ready'
-            )
-        weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
-        return design_law(self._model, plan, None if settings['open_loop'] else weights)
 
 
 class RobotSource:

@@ -1,0 +1,59 @@
+"""What the controller of a hand read and commanded, from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rolling_controller.law import Following
+from rolling_controller.nodes.design import design_law, PREDICTIVE, WEIGHTS
+from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.scenario_model import load_model
+from rolling_planner.plan import Plan
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayed import Timed
+
+
+class HandSource:
+    """
+    The object on a hand: two streams of odometry, accelerations of the hand.
+
+    Attributes
+    ----------
+    commands
+        Topic of the commands.
+    system
+        The system.
+    limits
+        Greatest magnitude of each control; None for no limit.
+
+    """
+
+    commands = 'hand/accel_command'
+
+    def __init__(self, scenario_file: str) -> None:
+        """Load the model."""
+        self._model = model = load_model(scenario_file)
+        self.system, self.limits = model.system, model.control_limits
+        contact_h = model.start[model.system.state.slice('contact_h')]
+        self._measured = Measurements(StateSource(model.system, model.params, contact_h))
+
+    def states(self, recorded: Recorded) -> Iterator[Timed]:
+        """Yield the states as the controller read them."""
+        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
+            if self._measured.take(data, is_hand=topic == 'hand/odometry'):
+                found = self._measured.state()
+                if found is not None:
+                    yield found
+
+    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
+        """Return the feedback along a plan."""
+        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
+            raise ParameterError(
+                'the commands of predictive control cannot be computed again: they depend on when '
+                'each prediction was ready'
+            )
+        weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
+        return design_law(self._model, plan, None if settings['open_loop'] else weights)
