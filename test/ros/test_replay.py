@@ -1,20 +1,18 @@
 """Replay of a recording: every command again bit by bit, and what cannot be replayed is told."""
 
+from pathlib import Path
 import shutil
+import sys
 
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
-from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
-from rclpy.serialization import serialize_message
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
-from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import list_to_vector, nanoseconds_to_time
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import parameter_values
@@ -23,8 +21,11 @@ from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.executions import replay_executions
-from rolling_robotics.recordings.writer import Recording, Topic, typestore_with
-from rosbags.serde import SerdeError
+from rolling_robotics.recordings.writer import Recording, Topic
+
+sys.path.append(str(Path(__file__).parent))
+
+from bags import cdr, in_force
 
 pytestmark = pytest.mark.ros
 SCENARIO, STEP, START, STEPS = 'ball_on_plate_hard.yaml', 10_000_000, 5_000_000_000, 20
@@ -43,14 +44,6 @@ def settings(**changes):
         'use_sim_time': True,
         **changes,
     }
-
-
-def in_force(values):
-    """Return parameters as the controller publishes them."""
-    parameters = [
-        Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
-    ]
-    return ParameterEvent(new_parameters=parameters)
 
 
 def small_plan(model):
@@ -112,19 +105,6 @@ def write_recording(folder, values, change=lambda _k, u: u):
     recording.close()
     assert not recording.fault
     return folder
-
-
-def cdr(message):
-    assert isinstance(message, (RollingPlan, ParameterEvent, AccelStamped))
-    data, store = serialize_message(message), typestore_with(['rolling_interfaces'])
-    kind = f'{type(message).__module__.split(".")[0]}/msg/{type(message).__name__}'
-    while True:  # on a wire it has its true length; here it may be padded
-        try:
-            store.deserialize_cdr(data, kind)
-        except SerdeError:
-            data = data[:-1]
-        else:
-            return data
 
 
 @pytest.fixture(scope='module')

@@ -1,0 +1,30 @@
+"""What the tests of replay write into recordings."""
+
+from geometry_msgs.msg import AccelStamped
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from rolling_interfaces.msg import RollingPlan
+from rolling_robotics.recordings.writer import typestore_with
+from rosbags.serde import SerdeError
+
+
+def in_force(values):
+    """Return parameters as the controller publishes them."""
+    parameters = [
+        Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+    ]
+    return ParameterEvent(new_parameters=parameters)
+
+
+def cdr(message):
+    assert isinstance(message, (RollingPlan, ParameterEvent, AccelStamped))
+    data, store = serialize_message(message), typestore_with(['rolling_interfaces'])
+    kind = f'{type(message).__module__.split(".")[0]}/msg/{type(message).__name__}'
+    while True:  # on a wire it has its true length; here it may be padded
+        try:
+            store.deserialize_cdr(data, kind)
+        except SerdeError:
+            data = data[:-1]
+        else:
+            return data

@@ -1,0 +1,180 @@
+"""Executions by every kind of robot come out bit by bit, one that ended early among them."""
+
+from pathlib import Path
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rolling_controller.law import Following, OpenLoop
+from rolling_controller.nodes import execution as execution_module
+from rolling_controller.nodes.execution import CODES, Equipment, Execution, HELD
+from rolling_controller.nodes.robot_controller_node import Options
+from rolling_controller.nodes.robot_parameters import TABLE
+from rolling_controller.nodes.robot_states import RobotStates
+from rolling_controller.predictor import Predictor
+from rolling_controller.robot_laws import robot_kind
+from rolling_controller.tracker import Tracker
+from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.scenario_model import load_robot
+from rolling_dynamics.simulation import simulate, Stepper
+from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.joint_state_codec import JointStateEncoder
+from rolling_node_kit.periodic_loop import Punctuality
+from rolling_planner import Plan
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.executions import replay_executions
+from rolling_robotics.recordings.writer import Recording, Topic
+
+sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).resolve().parents[1] / 'controller'))
+
+from bags import cdr, in_force
+from robot_cases import CASES
+
+PERIOD = 20_000_000  # ns
+SETTLE = 0.2  # s, in which laws that can hold the end of a plan do so
+CUT = 21  # steps after which the first execution is ended
+TOPICS = {
+    'robot/state': 'sensor_msgs/msg/JointState',
+    'robot/control': 'sensor_msgs/msg/JointState',
+    'execution/plan': 'rolling_interfaces/msg/RollingPlan',
+    'execution/settings': 'rcl_interfaces/msg/ParameterEvent',
+}
+
+
+class StandingLoop:
+    """A loop that the test turns by hand."""
+
+    def __init__(self, *_args, **_options):
+        self.start = self.stop = lambda: None
+        self.read_punctuality = Punctuality
+
+
+class Machine:
+    """The robot of a controller; what it sends goes into the recording and to the plant."""
+
+    def __init__(self, model, put):
+        self.measured = RobotStates(model.system.state, 'robot/state')
+        self.poll = lambda: None
+        self.await_acknowledgement = lambda _: None
+        self.sent = np.zeros(model.system.control.size)
+        self._encode = JointStateEncoder(model.system.control.names, ('effort',)).encode
+        self._put = put
+
+    def send(self, u, stamp):
+        self.sent = np.array(u)
+        self._put('robot/control', self._encode(stamp, u.tolist()))
+
+    def safe(self, _):
+        return np.zeros(self.sent.size)
+
+
+class Rehearsal:
+    """Executions in this process, recorded as the nodes of a robot would be."""
+
+    def __init__(self, name, folder):
+        self.case = CASES[name]
+        scenario, self.path = self.case.load(folder)
+        self.model = model = load_robot(str(self.path))
+        self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
+        step = Stepper(model.system, model.params).step
+        self.plant = RobotPlant(model.view, model.params, model.start, step)
+        self.values = {e.name: e.default for e in TABLE} | {
+            'scenario_file': str(self.path),
+            'use_sim_time': True,
+            'settle_time': SETTLE,
+        }
+        self.recorded, self.values = self.values, self.values | {'state_timeout': 1e9}
+        self.recording = Recording(folder / 'bag', ('rolling_interfaces',), longest_queue=100_000)
+        for topic, kind in TOPICS.items():
+            self.recording.add(Topic(f'/{topic}', kind, latched=False))
+        self._arrivals, self.now = iter(range(1, 10**6)), 5 * 10**9
+        self.machine = Machine(model, self.put)
+        self.encode = JointStateEncoder(model.system.state.names, ('position',)).encode
+        kind = robot_kind(model.system.name)
+        self.robot = kind.make(model.scenario, Options(self.values, kind))
+        self.equipment = Equipment(
+            machine=self.machine,
+            tracker=Tracker(model.system, model.params, limits=model.control_limits, patience=1e9),
+            predictor=Predictor(model.system, model.params, delay=0.0, horizon=0.1),
+            start=model.start,
+            values=self.values,
+            sim_time=True,
+        )
+
+    def put(self, topic, data):
+        self.recording.put(f'/{topic}', next(self._arrivals), data)
+
+    def measure(self):
+        """Tell the state, each third one twice, as a plant does that waits for an answer."""
+        self.now += PERIOD
+        data = self.encode(self.now, self.plant.x.tolist())
+        for _ in range(2 if self.now // PERIOD % 3 == 0 else 1):
+            self.put('robot/state', data)
+            self.machine.measured.take(data)
+
+    def started(self, stamp):
+        message = plan_to_message(self.plan, nanoseconds_to_time(stamp), 'odom')
+        self.put('execution/plan', cdr(message))
+
+    def execute(self, steps, *, open_loop):
+        """Follow the plan to its end, or for some steps."""
+        self.plant.reset(position=self.case.position, rotation=self.case.rotation)
+        self.put('execution/settings', cdr(in_force({**self.recorded, 'open_loop': open_loop})))
+        following = (
+            Following(OpenLoop(self.plan), self.plan.times, self.plan.states)
+            if open_loop
+            else self.robot.follow(self.plan)
+        )
+        goal = SimpleNamespace(
+            request=SimpleNamespace(plan=RollingPlan()),
+            handle=SimpleNamespace(publish_feedback=lambda _: None),
+        )
+        node = SimpleNamespace(executor=None)
+        execution = Execution(node, self.equipment, goal, self.plan, following, self.started)
+        for _ in range(steps):
+            self.measure()
+            if not execution._tick():
+                return following
+            self.plant.step(self.machine.sent, PERIOD * 1e-9)
+        execution.end(CODES.CONTACT_LOST, 'the contact was lost')
+        return following
+
+
+def small_plan(model):
+    """Return a motion that is no plan of a planner, but one."""
+    times = np.linspace(0.0, 0.6, 13)
+    u = 0.05 * np.random.default_rng(3).normal(size=(len(times), model.system.control.size))
+    rolled = simulate(model.system, model.params, model.start, (times, u), 0.6, t_eval=times)
+    return Plan(
+        system=model.system.name,
+        model_hash=model.system.model_hash,
+        state_names=model.system.state.names,
+        control_names=model.system.control.names,
+        times=times,
+        states=rolled.states,
+        controls=u,
+    )
+
+
+@pytest.mark.parametrize('name', ['ball', 'disk', 'pendulum', 'spin_rolling'])
+def test_every_command_is_found_bit_by_bit(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(execution_module, 'PeriodicLoop', StandingLoop)
+    rehearsal = Rehearsal(name, tmp_path)
+    duration = rehearsal.plan.duration
+    rehearsal.execute(CUT, open_loop=True)
+    rehearsal.execute(CUT, open_loop=False)
+    following = rehearsal.execute(10**6, open_loop=False)
+    rehearsal.recording.close()
+    assert not rehearsal.recording.fault
+    with Recorded(tmp_path / 'bag', rehearsal.path) as recorded:
+        runs = replay_executions(recorded)
+    whole = (duration + (SETTLE if following.holds else 0.0)) * 1e9 / PERIOD
+    lengths = [CUT - HELD, CUT - HELD, round(whole)]
+    assert [run.recorded for run in runs] == pytest.approx(lengths, abs=1)
+    assert [len(run.answers) for run in runs] == [run.equal for run in runs]
+    assert all(run.same for run in runs)
+    assert len({a.computed.tobytes() for a in runs[-1].answers}) > 10  # there was something to do
