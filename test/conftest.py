@@ -20,8 +20,8 @@ if _DYNAMICS not in sys.path:
     sys.path.insert(0, _DYNAMICS)
 
 # The virtual machine gives the same bits and needs no compiler; a test that compiles says so.
-_BY_DEFAULT = 'ROLLING_COMPILE' not in os.environ
-os.environ.setdefault('ROLLING_COMPILE', 'never')
+# What runs the tests side by side passes its environment on to its workers.
+_BY_DEFAULT = os.environ.setdefault('ROLLING_COMPILE', 'never') == 'never'
 
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.
@@ -29,17 +29,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
-
-
-@pytest.fixture(autouse=True, scope='module')
-def _compiled_for_nodes(request):
-    """Nodes keep time: what they evaluate is compiled before."""
-    nodes = any(folder in request.path.parents for folder in _WITH_NODES)
-    if nodes and _BY_DEFAULT:
-        os.environ['ROLLING_COMPILE'] = 'now'
-    yield
-    if _BY_DEFAULT:
-        os.environ['ROLLING_COMPILE'] = 'never'
 
 
 # Modules with nodes that take longest: begun first, the workers end together.
