@@ -165,8 +165,10 @@ def _check(
 ) -> HandCheck:
     """Simulate under a control given at times, and judge the guards at points between them."""
     begin, duration = float(times[0]), float(times[-1] - times[0])
-    at_start = _margins(system, p, x[None], controls_at(times[:1]), times[:1])
-    broken = [name for name, margin in at_start.items() if not margin > 0]
+    values = _values(system, p, x[None], controls_at(times[:1]), times[:1])
+    guards = next(iter(system.modes.values())).guards
+    at_start = dict(zip(guards, values[:, 0].tolist(), strict=True))
+    broken = _broken(at_start)
     if broken:
         return _failed(at_start, 0.0, broken[0], None)
     samples = (len(times) - 1) * POINTS + 1
@@ -192,28 +194,35 @@ def _check(
         )
     end = motion.segments[-1].end
     points = np.append(points[points < end], end)
-    margins = dict.fromkeys(at_start, math.inf)
+    rows = []
     for charted, times_there in groupby(points, motion.system_at):  # its charts may change
         group = np.array(list(times_there))
-        here = _margins(charted, p, motion.state_at(group), controls_at(group), group)
-        margins = {name: min(margins[name], here[name]) for name in margins}
+        rows.append(_values(charted, p, motion.state_at(group), controls_at(group), group))
+    along = dict(zip(at_start, np.concatenate(rows, axis=1), strict=True))
+    margins = {name: float(here.min()) for name, here in along.items()}
     event = motion.terminal_event
     if event is not None:
         return _failed(margins, event.time - begin, event.name, motion)
-    worst = min(margins, key=lambda name: margins[name], default='')
-    if worst and not margins[worst] > 0:
-        return _failed(margins, duration, worst, motion)
+    fails = {name: points[np.argmin(along[name] > 0)] for name in _broken(margins)}
+    if fails:  # without a change of sign: it only touches zero, or is not a number
+        first = min(fails, key=lambda name: fails[name])
+        return _failed(margins, float(fails[first]) - begin, first, motion)
     return HandCheck(
         ok=True, margins=margins, first_failure_time=math.nan, reason='', trajectory=motion
     )
 
 
-def _margins(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> dict[str, float]:
+def _values(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> Array:
+    """Return the guards at times, a row for each; none of a kinematic model."""
     guards = next(iter(system.modes.values())).guards
-    if not guards:  # a kinematic model
-        return {}
-    values = np.array(joined('margins', system, list(guards.values()))(x.T, u.T, t[None], p))
-    return dict(zip(guards, values.min(axis=1).tolist(), strict=True))
+    if not guards:
+        return np.zeros((0, len(t)))
+    return np.array(joined('margins', system, list(guards.values()))(x.T, u.T, t[None], p))
+
+
+def _broken(margins: dict[str, float]) -> list[str]:
+    """Return the names of the margins that are not positive; what is not a number is not."""
+    return [name for name, margin in margins.items() if not margin > 0]
 
 
 def _failed(

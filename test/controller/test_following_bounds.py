@@ -1,17 +1,13 @@
 """Feedback along a plan is bounded in memory, ends when asked to, and holds held controls."""
 
-import dataclasses
-import math
 import time
 import tracemalloc
 
 import numpy as np
 import pytest
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.design import open_loop
 from rolling_controller.nominal import MAX_KNOTS
-from rolling_controller.tracker import Tracker
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation import simulate
@@ -179,32 +175,3 @@ def test_design_ends_where_it_is_told(ball, calls):
     with pytest.raises(CancelledError):
         TimeVaryingLqr(system, p, plan, interrupted=interrupted)
     assert len(asked) == calls + 1
-
-
-# -- not a number -------------------------------------------------------------------------------
-
-
-class Broken(OpenLoop):
-    def command(self, t, x):  # noqa: ARG002
-        return np.full(6, math.nan)
-
-
-def test_law_without_a_finite_control_ends_the_tracking(ball):
-    system, p, x = ball
-    plan = plan_of(ball, [0.0, 1.0], [0.0, 0.0])
-    tracker = Tracker(system, p)
-    tracker.begin(plan, Following(Broken(plan), plan.times, plan.states))
-    with pytest.raises(SimulationError, match=r'no finite control at 0.250 s'):
-        tracker.step(0.25, x)
-
-
-def test_margin_that_is_not_a_number_is_a_lost_one(ball):
-    system, p, x = ball
-    plan = plan_of(ball, [0.0, 1.0], [0.0, 0.0])
-    tracker = Tracker(system, p, patience=0.02)
-    tracker.begin(plan, Following(OpenLoop(plan), plan.times, plan.states))
-    assert tracker._lost(0.0, {'normal_force': 1.0, 'friction': 2.0}) == ''
-    assert tracker._lost(0.1, {'normal_force': 1.0, 'friction': math.nan}) == ''
-    assert 'friction = nan' in tracker._lost(0.13, {'normal_force': 1.0, 'friction': math.nan})
-    assert tracker._lost(0.2, {'normal_force': 1.0, 'friction': 1.0}) == ''
-    assert math.isnan(tracker.start_error(dataclasses.replace(plan), x * math.nan))

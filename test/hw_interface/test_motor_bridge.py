@@ -10,7 +10,6 @@ from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
 DT = 1e-3
 START = PlanarArm(ArmModel()).joints_at(0.0, 0.0, 0.0)
@@ -174,24 +173,6 @@ def test_nothing_is_commanded_before_the_first_state():
     bridge = MotorBridge(PlanarArm(ArmModel()), MotorModel())
     bridge.take_command([0, 0, 0, 1, 0, 0], 0.0)
     assert bridge.step(0.0, DT) is None
-
-
-def test_watchdog_and_ramp():
-    dog = Watchdog(0.1)
-    assert dog.expired(0.0)
-    dog.feed(1.0)
-    dog.feed(0.5)
-    assert not dog.expired(1.05)
-    assert dog.expired(1.1501)
-    ramp = StopRamp(0.2)
-    ramp.start([2.0, -1.0], 1.0)
-    assert ramp.rate(1.1) == pytest.approx([1.0, -0.5])
-    assert not ramp.over(1.19)
-    assert ramp.over(1.2)
-    assert np.all(ramp.rate(5.0) == 0)
-    for bad in (0.0, -1.0, math.inf):
-        with pytest.raises(ParameterError):
-            Watchdog(bad)
 
 
 def test_settings_that_would_not_drive_are_refused():

@@ -4,30 +4,7 @@ import os
 import subprocess
 import sys
 
-import pytest
-from rolling_hw_interface.network_security import security_gap
-
 BRIDGE = 'rolling_hw_interface.nodes.motor_bridge_node'
-
-
-@pytest.mark.parametrize('given', [None, '', 'false', 'True', '1'])
-def test_security_that_is_not_on_is_named(given):
-    environment = {'ROS_SECURITY_STRATEGY': 'Enforce'}
-    if given is not None:
-        environment['ROS_SECURITY_ENABLE'] = given
-    assert security_gap(environment).startswith('security is off')
-
-
-@pytest.mark.parametrize('given', [None, '', 'Permissive', 'enforce'])
-def test_security_that_is_not_enforced_is_named(given):
-    environment = {'ROS_SECURITY_ENABLE': 'true'}
-    if given is not None:
-        environment['ROS_SECURITY_STRATEGY'] = given
-    assert security_gap(environment).startswith('security is not enforced')
-
-
-def test_nothing_is_said_of_security_that_is_enforced():
-    assert security_gap({'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Enforce'}) == ''
 
 
 def test_motor_bridge_says_once_that_security_is_off(run_process):

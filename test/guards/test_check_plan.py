@@ -1,0 +1,143 @@
+"""Whether a plan holds: each margin, at the start, in between, where it falls, and at the end."""
+
+import math
+
+from cart import Cart, P, plan_of
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_planner.check_plan import check_plan
+
+
+def edge(cart):
+    return cart.end - cart.s
+
+
+def grip(cart):
+    return 3 - ca.fabs(cart.u) - cart.v / 10
+
+
+def check(plan, x_start=None, p=P, on_progress=None, **guards):
+    return check_plan(Cart(**guards), p, plan, x_start, on_progress=on_progress)
+
+
+# from 0.5 m at 1 m/s against -2 m/s^2: it turns at 0.75 m, 0.5 s later, between two times
+TURNS = plan_of([2.0, 3.0], [-2.0, -2.0], (0.5, 1.0))
+
+
+def test_margins_are_the_least_between_the_times():
+    report = check(TURNS, edge=edge, grip=grip)
+    assert report.ok
+    assert report.reason == ''
+    assert math.isnan(report.first_failure_time)
+    assert report.margins == pytest.approx({'edge': 0.25, 'grip': 0.9}, abs=1e-8)
+    assert report.trajectory.state_at(2.5) == pytest.approx([0.75, 0.0], abs=1e-8)
+
+
+def test_a_margin_that_falls_between_the_times_is_found_and_dated_from_the_start():
+    report = check(TURNS, p=np.array([0.69]), edge=edge, grip=grip)
+    assert not report.ok
+    # 0.5 + t - t^2 = 0.69
+    when = (1 - math.sqrt(1 - 4 * 0.19)) / 2
+    assert report.first_failure_time == pytest.approx(when, abs=1e-6)
+    assert report.reason == (
+        f'the contact reaches the edge of the hand {when:.4g} s after the start'
+    )
+    assert report.margins['edge'] == pytest.approx(0.0, abs=1e-6)
+    assert report.margins['grip'] == pytest.approx(0.9, abs=1e-8)  # at the start
+    assert report.trajectory.end == pytest.approx(2 + when, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('start', 'broken'), [((1.5, 0.0), 'edge'), ((1.0, 0.0), 'edge'), ((0.0, 30.0), 'grip')]
+)
+def test_a_margin_that_is_not_positive_at_the_start_fails_there(start, broken):
+    report = check(plan_of([1.0, 2.0], [0.0, 0.0]), start, edge=edge, grip=grip)
+    assert not report.ok
+    assert report.first_failure_time == 0.0
+    assert report.trajectory is None
+    assert report.margins[broken] <= 0
+    words = {'edge': 'the contact reaches the edge of the hand', 'grip': 'grip falls through zero'}
+    assert report.reason == f'{words[broken]} 0 s after the start'
+
+
+def test_the_control_at_the_first_time_counts_at_the_start():
+    report = check(plan_of([4.0, 5.0], [3.5, 0.0]), grip=grip)
+    assert (report.ok, report.first_failure_time) == (False, 0.0)
+    assert report.margins == pytest.approx({'grip': -0.5})
+
+
+def not_a_number(cart):
+    return 1 + ca.acos(ca.if_else(cart.t < 0.5, 0.5, 2.0))
+
+
+def test_a_margin_that_is_not_a_number_fails():
+    at_start = check(plan_of([0.0, 1.0], [0.0, 0.0]), root=lambda cart: ca.sqrt(cart.s - 1))
+    assert not at_start.ok
+    later = check(plan_of([0.0, 1.0], [0.0, 0.0]), late=not_a_number)
+    assert not later.ok
+    assert math.isnan(later.margins['late'])
+    assert later.first_failure_time == pytest.approx(0.5)
+    assert later.reason == 'late falls through zero 0.5 s after the start'
+
+
+def test_a_margin_that_only_touches_zero_fails():
+    """No sign changes, so that no event ends the motion; the points in between tell."""
+    plan = plan_of(np.linspace(1.0, 2.0, 5), np.zeros(5))
+    report = check(plan, edge=edge, touch=lambda cart: ca.fabs(cart.t - 1.4))
+    assert not report.ok
+    assert report.margins == pytest.approx({'touch': 0.0, 'edge': 1.0}, abs=1e-12)
+    assert report.first_failure_time == pytest.approx(0.4)
+    assert report.reason == 'touch falls through zero 0.4 s after the start'
+
+
+def test_the_last_point_counts():
+    """A margin that is positive but at the very end."""
+    plan = plan_of([0.0, 0.5, 1.0], [0.0, 0.0, 0.0])
+    report = check(plan, late=lambda cart: ca.if_else(cart.t >= 1.0, 1e-3, 1.0))
+    assert report.ok
+    assert report.margins == pytest.approx({'late': 1e-3})
+
+
+def test_states_of_a_plan_are_its_start_unless_another_is_given():
+    plan = plan_of([0.0, 1.0], [0.0, 0.0], (0.25, 0.0))
+    assert check(plan, edge=edge).margins == pytest.approx({'edge': 0.75})
+    assert check(plan, [0.5, 0.0], edge=edge).margins == pytest.approx({'edge': 0.5})
+
+
+def test_held_controls_are_held():
+    plan = plan_of([0.0, 1.0, 2.0], [1.0, -1.0, 0.0], interpolation='hold')
+    report = check(plan, edge=edge)  # 0.5 m and 1 m/s after 1 s, at rest at 1 m after 2 s
+    assert report.margins['edge'] == pytest.approx(0.0, abs=1e-8)
+    assert report.trajectory.state_at(1.0) == pytest.approx([0.5, 1.0], abs=1e-8)
+
+
+def test_a_motion_without_margins_holds():
+    report = check(plan_of([0.0, 1.0], [1.0, 1.0]))
+    assert report.ok
+    assert report.margins == {}
+    assert report.trajectory.states[-1] == pytest.approx([0.5, 1.0])
+
+
+def test_a_motion_that_cannot_be_simulated_fails_with_its_reason():
+    with np.errstate(all='ignore'):
+        report = check(plan_of([0.0, 1.0], [1e308, 1e308]), edge=edge, far=lambda *_: ca.SX(1))
+    assert not report.ok
+    assert report.first_failure_time == 0.0 or 'edge' in report.reason
+    assert report.reason
+
+
+def test_cancelling_is_no_failure_of_the_plan():
+    long = plan_of(np.linspace(2.0, 3.0, 600), np.zeros(600))  # a step for each, at least
+    with pytest.raises(CancelledError):
+        check(long, on_progress=lambda _: False, edge=edge)
+    told = []
+    assert check(long, on_progress=told.append, edge=edge).ok
+    assert told
+    assert all(2.0 <= t <= 3.0 for t in told)
+
+
+def test_a_plan_of_another_system_is_refused():
+    with pytest.raises(ParameterError, match=r"^plan\.system must be 'cart', got 'barrow'"):
+        check(plan_of([0.0, 1.0], [0.0, 0.0], system='barrow'), edge=edge)

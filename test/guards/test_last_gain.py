@@ -1,0 +1,60 @@
+"""The regulator at the end of a plan: the last gain holds there, and beyond."""
+
+from cart import Cart, P, plan_of
+import numpy as np
+import pytest
+from rolling_controller import LqrWeights, TimeVaryingLqr
+from rolling_controller.linearization import LinearSteps
+from rolling_controller.riccati import solve_riccati
+
+PLAN = plan_of([0.0, 0.5, 1.0], [0.5, 0.5, 0.5])
+
+
+@pytest.fixture(scope='module')
+def law():
+    return TimeVaryingLqr(Cart(), P, PLAN, knot=0.01)
+
+
+def by_hand(law, h):
+    """Return the gains of the discrete regulator of a cart, by the textbook's recursion."""
+    weights = LqrWeights().of(law.system)
+    Q = np.diag(weights.tracking_diagonal(law.system.tangent)) * h
+    R = np.diag(weights.control_diagonal(law.system.control)) * h
+    S = np.diag(weights.terminal_diagonal(law.system.tangent))
+    A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2], [h]])
+    gains = []
+    for _ in range(len(law.times) - 1):
+        K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+        S = Q + A.T @ S @ (A - B @ K)
+        gains.append(K)
+    return np.array(gains[::-1])
+
+
+def test_gains_are_those_of_the_textbook(law):
+    wanted = by_hand(law, law.times[1] - law.times[0])
+    assert law.gains[:-1] == pytest.approx(wanted, rel=1e-6)
+    assert law.gains[-1] == pytest.approx(wanted[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize('t', [0.9999, 1.0, 1.5])
+def test_an_error_at_the_end_is_answered_by_the_last_gain(law, t):
+    x, u = law.nominal(t)
+    error = np.array([0.01, -0.02])
+    wanted = u - law.gains[-2] @ error
+    assert law.command(t, x + error) == pytest.approx(wanted, rel=1e-5)
+    assert abs(wanted - u) > 1e-3
+
+
+def test_the_last_control_stays_within_its_limits():
+    law = TimeVaryingLqr(Cart(), P, PLAN, knot=0.01, control_limits=0.75)
+    x, far = law.nominal(1.0)[0], np.array([100.0, 0.0])
+    assert law.command(1.0, x + far).tolist() == [-0.75]
+    assert law.command(1.0, x - far).tolist() == [0.75]
+
+
+def test_the_recursion_has_a_gain_for_each_step():
+    A, B = np.array([[[1.0]], [[2.0]]]), np.array([[[1.0]], [[1.0]]])
+    found = solve_riccati(LinearSteps(A, B), np.eye(1), np.eye(1), np.eye(1))
+    # P2 = 1; K1 = 2/2, P1 = 1 + 4 - 2; K0 = 3/4, P0 = 1 + 3 - 9/4
+    assert found.gains.ravel() == pytest.approx([0.75, 1.0])
+    assert (found.factors.ravel() ** 2) == pytest.approx([1.75, 3.0, 1.0])
