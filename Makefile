@@ -31,12 +31,15 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test test-all demo bench docs lint lock clean check-distro
+MINUTES ?= 120
+.PHONY: help setup test test-all faults soak demo bench docs lint lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 3 to 4 minutes'
 	@echo 'make test      run the tests but the slow ones'
 	@echo 'make test-all  run every test'
+	@echo 'make faults    do what may go wrong on hardware, and write docs/faults.md; 20 minutes'
+	@echo 'make soak      plan, execute, cancel and kill at random for MINUTES=$(MINUTES)'
 	@echo 'make demo      plan and execute a ball on a plate, with the nodes as processes'
 	@echo 'make bench     measure, print a table and write build/bench.json'
 	@echo 'make docs      build the documentation as pages in build/docs'
@@ -101,6 +104,16 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
 	$(BIN)/python -m $(ROS_PYTEST) -m ros
+
+# One at a time: the times in the page are those of a node, not of how many run beside it.
+FAULTS := $(CURDIR)/build/faults.jsonl
+faults: setup
+	@mkdir -p build && rm -f $(FAULTS)
+	ROLLING_FAULTS=$(FAULTS) $(BIN)/python -m pytest -m 'fault and not slow' test
+	$(BIN)/python tools/fault_page.py $(FAULTS)
+
+soak: setup
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 demo: setup
 	$(BIN)/rolling demo ball_on_plate

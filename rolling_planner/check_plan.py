@@ -23,7 +23,8 @@ from rolling_planner.plan_fit import check_plan_fits
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem
 
-POINTS = 20  # between two samples of the hand, at which margins are judged
+POINTS, LEAST = 20, 4  # between two samples of the hand, at which margins are judged
+MANY = 10_000  # of these points in all, beyond which there are fewer between two samples
 RTOL, ATOL = 1e-9, 1e-11
 WORDS = {
     'normal_force': 'the normal force falls to zero: the object leaves the hand',
@@ -171,7 +172,8 @@ def _check(
     broken = _broken(at_start)
     if broken:
         return _failed(at_start, 0.0, broken[0], None)
-    samples = (len(times) - 1) * POINTS + 1
+    between = len(times) - 1
+    samples = between * max(LEAST, min(POINTS, MANY // between)) + 1
     points = np.interp(np.linspace(0, 1, samples), np.linspace(0, 1, len(times)), times)
     try:
         motion = simulate(

@@ -282,21 +282,25 @@ class Bringup:
 
     def start(self) -> None:
         """Start every process."""
-        for name, command in self.commands().items():
-            log: IO[bytes] | None = None
-            if self.log_folder is not None:
-                self.log_folder.mkdir(parents=True, exist_ok=True)
-                log = (self.log_folder / f'{name}.log').open('wb')
-                self._logs.append(log)
-            self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter
-                command,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT if log else None,
-                start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread runs yet
-            )
+        for name in self.commands():
+            self.start_node(name)
+
+    def start_node(self, name: str) -> None:
+        """Start the process of one node, again where it has ended; its log begins anew."""
+        log: IO[bytes] | None = None
+        if self.log_folder is not None:
+            self.log_folder.mkdir(parents=True, exist_ok=True)
+            log = (self.log_folder / f'{name}.log').open('wb')
+            self._logs.append(log)
+        self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter
+            self.commands()[name],
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT if log else None,
+            start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread runs yet
+        )
 
     def check(self) -> None:
         """Raise BringupError if a process has ended."""

@@ -1,8 +1,9 @@
 """
-What all tests share: where the independent derivations stand, SIGINT, the mark of nodes, and the
-system that the documentation shows.
+What all tests share: where the independent derivations stand, SIGINT, the mark of nodes, the rows
+of docs/faults.md, and the system that the documentation shows.
 """
 
+import json
 import os
 from pathlib import Path
 import re
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -41,12 +43,38 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what starts nodes, by its folder; put the longest modules first."""
+    """Mark what starts nodes, by its folder, and faults; put the longest modules first."""
     for item in items:
+        if 'fault_row' in getattr(item, 'fixturenames', ()):
+            item.add_marker(pytest.mark.fault)
         if any(folder in item.path.parents for folder in _WITH_NODES):
             item.add_marker(pytest.mark.ros)
     turn = {name: k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: turn.get(item.path.stem, len(turn)))
+
+
+@pytest.fixture
+def fault_row(request):
+    """
+    Return a function that begins a row of docs/faults.md: what was done to the system.
+
+    What it returns ends the row: what the system did, and after how long, if that is not the time
+    since then [s]. The file that ROLLING_FAULTS names gets the rows as lines of JSON.
+    """
+
+    def begin(done):
+        begun = time.monotonic()
+
+        def end(did, seconds=None):
+            took = time.monotonic() - begun if seconds is None else float(seconds)
+            row = {'test': request.node.nodeid, 'done': done, 'did': did, 'seconds': took}
+            if file := os.environ.get('ROLLING_FAULTS'):
+                with Path(file).open('a') as rows:
+                    rows.write(json.dumps(row) + '\n')
+
+        return end
+
+    return begin
 
 
 @pytest.fixture(scope='session')

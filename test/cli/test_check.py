@@ -52,8 +52,11 @@ VARIED = [
 
 
 @pytest.mark.parametrize(('vary', 'words'), VARIED)
-def test_axes_of_a_sweep_are_checked(vary, words, check):
-    assert refused(check('spinning_plate', sweep={'vary': vary}), words)
+def test_axes_of_a_sweep_are_checked(vary, words, check, fault_row):
+    told = fault_row(f'`rolling check` of a sweep over {str(vary)[1:-1]}')
+    ended = check('spinning_plate', sweep={'vary': vary})
+    assert refused(ended, words)
+    told(f'status 2: {ended.err.partition(": ")[2]}')
 
 
 @pytest.mark.parametrize('formula', ['((((+$x', '1/($x - 2)', '$x*y'])
@@ -103,10 +106,13 @@ def formula_in(name, document, formula):
     'formula', ['1/t', '1/0', 'log(-1)', '1/(t - 0.25)', '1e300*t', 'sqrt(1-4*t)']
 )
 @pytest.mark.parametrize('name', SYSTEMS)
-def test_a_formula_without_a_value_is_refused(name, formula, check, scenarios):
+def test_a_formula_without_a_value_is_refused(name, formula, check, scenarios, fault_row):
     document = yaml.safe_load((scenarios / f'{name}.yaml').read_text())
     entries, path = formula_in(name, document, formula)
-    assert refused(check(name, **entries, duration=0.5), f'{path}: is ', 'at t = ')
+    told = fault_row(f'`rolling check` of {path} = {formula}')
+    ended = check(name, **entries, duration=0.5)
+    assert refused(ended, f'{path}: is ', 'at t = ')
+    told(f'status 2: {ended.err.partition(": ")[2]}')
 
 
 def test_a_motion_without_acceleration_is_refused(check):
@@ -133,12 +139,14 @@ TINY = [
 
 @pytest.mark.parametrize(('name', 'entries', 'path'), TINY)
 def test_what_vanishes_is_refused_by_check_and_simulate(
-    name, entries, path, check, rolling, tmp_path
+    name, entries, path, check, rolling, tmp_path, fault_row
 ):
     if 'object' in entries:
         entries['object'] |= {'mass': 0.1, 'inertia': 'solid'}
+    told = fault_row(f'`rolling check` of {name} with {path} = 1e-300')
     ended = check(name, **entries)
     assert refused(ended, f'{path}: must be at least 1e-30')
+    told(f'status 2: {ended.err.partition(": ")[2]}')
     again = rolling('simulate', tmp_path / f'{name}.yaml', '--out', tmp_path / 'out.json')
     assert again == ended
 
@@ -170,8 +178,10 @@ PLACED = {'contact': {'u_h': 0, 'v_h': 0, 'attitude': {'rpy': [0.1, 0, 0]}}}
         ('nz/0', None),
     ],
 )
-def test_a_support_function_of_another_body_is_refused(support, distance, check):
+def test_a_support_function_of_another_body_is_refused(support, distance, check, fault_row):
+    told = fault_row(f'`rolling check` of an ellipsoid with the support function {support}')
     ended = check('spinning_plate', object=body(support), initial=PLACED)
+    told(f'status 2: {ended.err.partition(": ")[2]}')
     assert refused(ended, 'object.surface', 'support', '(u, v) = (', 'off by ')
     if distance is not None:
         assert off(ended) == pytest.approx(distance, rel=0.3)

@@ -46,7 +46,7 @@ def test_runtime_folder_of_the_user_is_preferred(temporary, monkeypatch):
 
 
 @pytest.mark.parametrize('kind', ['link', 'file', 'open to others'])
-def test_folder_that_somebody_else_laid_is_refused(temporary, kind):
+def test_folder_that_somebody_else_laid_is_refused(temporary, kind, fault_row):
     path = temporary / f'rolling_robotics-{os.geteuid()}'
     if kind == 'link':
         (temporary / 'theirs').mkdir(mode=0o700)
@@ -56,8 +56,10 @@ def test_folder_that_somebody_else_laid_is_refused(temporary, kind):
     else:
         path.mkdir()
         path.chmod(0o777)
+    told = fault_row(f'the folder of the locks in /tmp is a {kind} that somebody else laid')
     with pytest.raises(RollingError, match='XDG_RUNTIME_DIR'), free_domain():
         pass
+    told('refused; XDG_RUNTIME_DIR is asked for')
 
 
 def test_folder_of_another_user_is_refused(temporary, monkeypatch):
@@ -69,7 +71,7 @@ def test_folder_of_another_user_is_refused(temporary, monkeypatch):
         open_runtime_folder()
 
 
-def test_links_at_the_lock_files_are_not_followed(temporary, monkeypatch):
+def test_links_at_the_lock_files_are_not_followed(temporary, monkeypatch, fault_row):
     """As somebody would lay them who knows the names; the file at their ends stays as it is."""
     monkeypatch.setattr(bringup, '_is_free', lambda _domain: True)
     precious = temporary / 'precious'
@@ -81,9 +83,11 @@ def test_links_at_the_lock_files_are_not_followed(temporary, monkeypatch):
     ]
     for name in names:
         Path(temporary, name).symlink_to(precious)
+    told = fault_row('symbolic links lie at the lock files')
     with pytest.raises(bringup.BringupError, match='in use'), free_domain():
         pass
     assert precious.read_text() == NEVER
+    told('not followed: every domain counts as in use, and what they point to is as it was')
     Path(own, 'domain_7.lock').unlink()
     with free_domain() as domain:
         assert domain == 7

@@ -1,6 +1,7 @@
 """Of a damaged recording is read what is whole, or it is one clear error."""
 
 from array import array
+from collections import Counter
 import json
 import os
 from pathlib import Path
@@ -136,12 +137,19 @@ def check_damaged(data, whole, folder):
     path.write_bytes(data.draw(damaged_bytes(whole)))
     rows, _ = told_or_read(lambda: read_everything(path))
     assert rows is None or len(rows) <= 2 * (3 * COUNT + 5)
+    return 'refused' if rows is None else 'read'
 
 
-@given(data=st.data())
-@often(50)
-def test_damaged_recordings_are_told(data, whole, folder):
-    check_damaged(data, whole, folder)
+def test_damaged_recordings_are_told(whole, folder, fault_row):
+    ended, told = Counter(), fault_row('50 recordings damaged at random')
+
+    @given(data=st.data())
+    @often(50)
+    def check(data):
+        ended[check_damaged(data, whole, folder)] += 1
+
+    check()
+    told(f'of {ended["read"]} is read what is whole, {ended["refused"]} are refused in one line')
 
 
 @pytest.mark.slow
@@ -179,13 +187,17 @@ def test_whole_recordings_are_read_without_a_word(whole, folder):
 
 
 @pytest.mark.parametrize('lost', [1, 2, 3])
-def test_a_recording_without_its_end_is_read_up_to_its_last_whole_chunk(whole, folder, lost):
+def test_a_recording_without_its_end_is_read_up_to_its_last_whole_chunk(
+    whole, folder, lost, fault_row
+):
     """As a recorder leaves it that was killed as it wrote a chunk: no index, no metadata.yaml."""
     chunks = [end for kind, _, end in spans(whole) if kind == CHUNK]
     cut = chunks[-lost] - 7
     path = folder / 'killed.mcap'
     path.write_bytes(whole[:cut])
+    told = fault_row(f'a recording is cut in the chunk {lost} before its end')
     times, loss = times_of(path)
+    told(loss.partition(': ')[2] or loss)
     assert times == list(range(10, 10 + COUNT - 15 * lost))
     assert f'of {cut}' in loss
     assert 'was not closed' in loss
@@ -203,7 +215,7 @@ def test_a_damaged_chunk_is_left_out_and_the_rest_is_read(whole, folder):
     assert '1 damaged stretches' in loss
 
 
-def test_a_small_chunk_does_not_fill_the_memory(folder):
+def test_a_small_chunk_does_not_fill_the_memory(folder, fault_row):
     """A megabyte that says it is small and becomes 10 GB: no more than stated is made of it."""
     from backports import zstd
 
@@ -218,9 +230,11 @@ def test_a_small_chunk_does_not_fill_the_memory(folder):
     import resource
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    told = fault_row('a chunk of a megabyte that says it is small and becomes 1 GB')
     with pytest.raises(ParameterError, match='1 damaged stretches'):
         times_of(path)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+    told('left out; no more memory than stated')
 
 
 def test_messages_come_in_the_order_of_arrival_though_chunks_overlap(tmp_path):
@@ -251,7 +265,7 @@ def test_a_type_with_another_definition_is_told(tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['fifo', 'device', 'text', 'empty', 'sqlite', 'nothing'])
-def test_what_is_no_recording_is_told(tmp_path, kind, capsys):
+def test_what_is_no_recording_is_told(tmp_path, kind, capsys, fault_row):
     folder = tmp_path / 'bag'
     folder.mkdir()
     path = folder / 'bag.mcap'
@@ -265,15 +279,17 @@ def test_what_is_no_recording_is_told(tmp_path, kind, capsys):
         path.write_bytes(b'')
     elif kind == 'sqlite':
         (folder / 'bag.db3').write_bytes(b'SQLite format 3\0')
+    told = fault_row(f'`rolling replay`, `plot`, `animate` of a recording that is a {kind}')
     for command in (['replay'], ['plot'], ['animate', '--out', str(tmp_path / 'out.gif')]):
         assert main([command[0], str(folder), *command[1:]]) == 2
         said = capsys.readouterr().err.splitlines()
         assert len(said) == 1
         assert str(folder) in said[0]
+    told(f'status 2: {said[0].replace(str(tmp_path), "...")}')
 
 
 @pytest.mark.parametrize('named', ['pipe', '../pipe', '/etc/passwd', 'pipe\0', ''])
-def test_no_scenario_is_opened_that_a_recording_names(tmp_path, monkeypatch, named):
+def test_no_scenario_is_opened_that_a_recording_names(tmp_path, monkeypatch, named, fault_row):
     """Not even one in the folder at work; only what comes with the suite, or what is given."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo(tmp_path / 'pipe')
@@ -282,8 +298,10 @@ def test_no_scenario_is_opened_that_a_recording_names(tmp_path, monkeypatch, nam
     text = json.dumps(SETTINGS | {'scenario_file': named})
     recording.put('/controller/settings', 1, serialize_message(String(data=text)))
     recording.close()
+    told = fault_row(f'a recording names the scenario {named!r}, a FIFO or a foreign file')
     with Recorded(tmp_path / 'bag') as recorded, pytest.raises(ParameterError, match='--scenario'):
         recorded.settings('controller/settings', ())
+    told('not opened: --scenario is asked for')
     given_ = Path('given.yaml')
     with Recorded(tmp_path / 'bag', given_) as recorded:
         (values,) = recorded.settings('controller/settings', ())

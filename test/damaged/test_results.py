@@ -1,5 +1,6 @@
 """A damaged result is one clear error, and nothing is opened that it names."""
 
+from collections import Counter
 import json
 import os
 from pathlib import Path
@@ -50,7 +51,8 @@ def check_damaged(data, results, folder):
     kinds = damaged_document(document) if whole else damaged_bytes(json.dumps(document).encode())
     path = folder / 'damaged.json'
     path.write_bytes(data.draw(kinds))
-    told_or_read(lambda: use(path, data.draw(st.sampled_from(KINDS))))
+    _, told = told_or_read(lambda: use(path, data.draw(st.sampled_from(KINDS))))
+    return 'refused' if told else 'read'
 
 
 @pytest.fixture(scope='module')
@@ -58,10 +60,16 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp('damaged')
 
 
-@given(data=st.data())
-@often(50)
-def test_damaged_results_are_told(data, results, folder):
-    check_damaged(data, results, folder)
+def test_damaged_results_are_told(results, folder, fault_row):
+    ended, told = Counter(), fault_row('50 results damaged at random')
+
+    @given(data=st.data())
+    @often(50)
+    def check(data):
+        ended[check_damaged(data, results, folder)] += 1
+
+    check()
+    told(f'{ended["read"]} still make sense and are drawn, {ended["refused"]} refused in one line')
 
 
 @pytest.mark.slow
@@ -85,7 +93,7 @@ def opened(event, arguments, seen=[]):  # noqa: B006  (kept between calls)
 
 
 @pytest.mark.parametrize('entry', ['scenario', 'system', 'name', 'plan'])
-def test_nothing_is_opened_that_a_result_names(results, folder, entry, capsys):
+def test_nothing_is_opened_that_a_result_names(results, folder, entry, capsys, fault_row):
     """A FIFO would be waited at for ever, a device read without end."""
     named = folder / f'named_{entry}'
     os.mkfifo(named)
@@ -97,12 +105,14 @@ def test_nothing_is_opened_that_a_result_names(results, folder, entry, capsys):
     if not hook:
         sys.addaudithook(opened)
     hook[:] = [seen]
+    told = fault_row(f'a result gives the path of a FIFO as its {entry}')
     status = main(['animate', str(path), '--out', str(folder / 'out.png'), '--width', '100'])
     hook[:] = [[]]
     assert status == (0 if entry == 'name' else 2)
     assert str(path) in seen
     assert str(named) not in seen
     assert 'fault of the program' not in capsys.readouterr().err
+    told('not opened, ' + ('drawn all the same' if status == 0 else 'status 2 and one line'))
 
 
 @pytest.mark.parametrize(
@@ -119,19 +129,21 @@ def test_nothing_is_opened_that_a_result_names(results, folder, entry, capsys):
     ids=range(7),
 )
 @pytest.mark.parametrize('command', ['plot', 'animate'])
-def test_command_line_ends_with_one_line(tmp_path, capsys, command, text, words):
+def test_command_line_ends_with_one_line(tmp_path, capsys, command, text, words, fault_row):
     path = tmp_path / 'bad.json'
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     out = ['--out', str(tmp_path / 'out.gif')] if command == 'animate' else []
+    told = fault_row(f'`rolling {command}` of a result that holds {str(text)[:24]!r}')
     assert main([command, str(path), *out]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert words in said[0]
     assert str(path) in said[0]
+    told(f'status 2: {said[0].replace(str(tmp_path), "...")}')
 
 
 @pytest.mark.parametrize('kind', ['fifo', 'device', 'folder', 'large', 'missing'])
-def test_only_regular_files_of_bounded_size_are_read(tmp_path, monkeypatch, kind):
+def test_only_regular_files_of_bounded_size_are_read(tmp_path, kind, fault_row):
     path = tmp_path / 'given.json'
     if kind == 'fifo':
         os.mkfifo(path)
@@ -142,8 +154,10 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path, monkeypatch, kind
     elif kind == 'large':
         with path.open('wb') as file:
             file.truncate(2 * 10**9)  # holes, which take no place on the disk
-    with pytest.raises(ParameterError, match='cannot be read'):
+    told = fault_row(f'a result that is {kind}')
+    with pytest.raises(ParameterError, match='cannot be read') as failure:
         read_result(path)
+    told(str(failure.value).replace(str(tmp_path), '...'))
 
 
 def test_a_film_without_end_is_refused(results, tmp_path):

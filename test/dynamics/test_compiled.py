@@ -139,12 +139,12 @@ def test_the_cache_goes_by_content(cache, monkeypatch):
 
 
 DAMAGES = {
-    'truncated': lambda path: os.truncate(path, path.stat().st_size // 2),
-    'overwritten': lambda path: path.write_bytes(b'\0' * path.stat().st_size),
-    'one bit': lambda path: path.write_bytes(flipped(path.read_bytes())),
-    'empty': lambda path: path.write_bytes(b''),
-    'foreign': lambda path: path.write_text('no library'),
-    'missing': lambda path: path.unlink(),
+    'half of it': lambda path: os.truncate(path, path.stat().st_size // 2),
+    'zeros': lambda path: path.write_bytes(b'\0' * path.stat().st_size),
+    'one bit changed': lambda path: path.write_bytes(flipped(path.read_bytes())),
+    'an empty file': lambda path: path.write_bytes(b''),
+    'a foreign file': lambda path: path.write_text('no library'),
+    'nothing': lambda path: path.unlink(),
     'a folder': lambda path: (path.unlink(), path.mkdir())[0],
     'a link': lambda path: (path.unlink(), path.symlink_to('/dev/zero'))[0],
 }
@@ -158,12 +158,15 @@ def flipped(content):
 @needs_compiler
 @pytest.mark.parametrize('suffix', ['.so', '.json'])
 @pytest.mark.parametrize('damage', DAMAGES)
-def test_damaged_library_is_built_anew(cache, damage, suffix):
+def test_damaged_library_is_built_anew(cache, damage, suffix, fault_row):
     f = function()
     compiled(f)
     (path,) = cache.glob(f'*{suffix}')
     DAMAGES[damage](path)
+    kind = 'library' if suffix == '.so' else 'digest of a library'
+    told = fault_row(f'cache: {damage}, in place of a {kind}')
     (g,) = compiled(f)
+    told('built anew' if is_machine_code(g) else 'evaluated without machine code')
     if damage == 'a folder':  # cannot be replaced by a file: evaluated all the same
         assert not is_machine_code(g)
     else:
@@ -187,7 +190,7 @@ def test_library_that_lacks_a_function_is_built_anew(cache):
 
 @needs_compiler
 @pytest.mark.parametrize('what', ['folder', 'library', 'seal'])
-def test_what_others_may_write_is_refused(cache, caplog, what):
+def test_what_others_may_write_is_refused(cache, caplog, what, fault_row):
     f = function()
     compiled(f)
     paths = {
@@ -196,7 +199,9 @@ def test_what_others_may_write_is_refused(cache, caplog, what):
         'seal': next(cache.glob('*.json')),
     }
     paths[what].chmod(0o777)
+    told = fault_row(f'{"digest" if what == "seal" else what} of the cache: others may write it')
     (g,) = compiled(f)
+    told('not loaded, and told; ' + ('built anew' if is_machine_code(g) else 'no machine code'))
     assert 'chmod go-w' in caplog.text
     if what == 'folder':
         assert not is_machine_code(g)
@@ -206,11 +211,13 @@ def test_what_others_may_write_is_refused(cache, caplog, what):
 
 
 @needs_compiler
-def test_compiler_that_does_not_end_is_ended(cache, monkeypatch, tmp_path, caplog):
+def test_compiler_that_does_not_end_is_ended(cache, monkeypatch, tmp_path, caplog, fault_row):
     monkeypatch.setenv('CC', a_compiler(tmp_path, 'sleep 1000 & echo $! > "$0.pid"; wait'))
     monkeypatch.setattr(library, 'TIME_LIMIT', 0.3)
     f = function()
+    told = fault_row('a compiler that does not end; its time limit is set to 0.3 s')
     assert compiled(f) == (f,)
+    told('ended with its children; evaluated without machine code')
     assert 'had not ended after 0.3 s' in caplog.text
     child = int((tmp_path / 'compiler.pid').read_text())
     deadline = time.monotonic() + LONG
@@ -238,7 +245,7 @@ def test_compiler_that_fails_is_told(cache, monkeypatch, tmp_path, caplog):
 
 
 @needs_compiler
-def test_leftovers_of_killed_compilers_are_swept(cache):
+def test_leftovers_of_killed_compilers_are_swept(cache, fault_row):
     ended = subprocess.run(['true'], check=False)  # noqa: S607  a process that is no more
     assert ended.returncode == 0
     with subprocess.Popen(['true']) as process:  # noqa: S607
@@ -248,7 +255,9 @@ def test_leftovers_of_killed_compilers_are_swept(cache):
     for folder in (dead, alive):
         folder.mkdir()
         (folder / 'code.c').write_text('')
+    told = fault_row('the folder of a compiler that was killed lies in the cache')
     compiled(function(2.0))
+    told('swept with the next compilation')
     assert not dead.exists()
     assert alive.exists()
 
@@ -333,7 +342,7 @@ def test_one_compiler_at_a_time(behind, monkeypatch, tmp_path):
 
 
 @needs_compiler
-def test_job_of_a_killed_compiler_is_taken_up(behind, monkeypatch, tmp_path):
+def test_job_of_a_killed_compiler_is_taken_up(behind, monkeypatch, tmp_path, fault_row):
     gate = tmp_path / 'gate'
     script = f'while [ ! -e {gate} ]; do sleep 0.05; done; {compiler()} "$@"'
     monkeypatch.setenv('CC', a_compiler(tmp_path, script))
@@ -341,6 +350,7 @@ def test_job_of_a_killed_compiler_is_taken_up(behind, monkeypatch, tmp_path):
     compiled(f)
     folder = started('building_*')
     started('building_*/code.c')
+    told = fault_row('the process that compiles is killed')
     os.kill(int(folder.name.split('_')[1]), signal.SIGKILL)
     gate.touch()
     deadline = time.monotonic() + LONG
@@ -348,6 +358,7 @@ def test_job_of_a_killed_compiler_is_taken_up(behind, monkeypatch, tmp_path):
         assert time.monotonic() < deadline
         jobs.start()
         time.sleep(0.05)
+    told('the next process takes its job up')
 
 
 @needs_compiler

@@ -1,5 +1,7 @@
 """Every injected fault: told, borne or at rest in the stated time, and nothing else moves."""
 
+import math
+
 import pytest
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 
@@ -22,7 +24,8 @@ def test_each_kind_of_fault_is_tried():
 
 
 @pytest.mark.parametrize('fault', [case(fault) for fault in FAULTS[1:]])
-def test_fault_leads_to_what_is_stated(fault):
+def test_fault_leads_to_what_is_stated(fault, fault_row):
+    told = fault_row(f'the hand swings with the object; {fault.name}')
     row = inject_fault(fault)
     assert row.speed_before > 0.1, 'the hand did not swing'
     assert fault.told in row.reaction, row
@@ -31,8 +34,10 @@ def test_fault_leads_to_what_is_stated(fault):
     if fault.stops:
         assert row.rest < STATED, row
         assert row.drift < 1e-3, row
+        told(f'told: {row.reaction}; the hand rests', row.rest)
     else:
         assert row.way > 0.01, row
+        told('the work goes on', math.nan)
 
 
 def test_without_a_fault_nothing_is_told():

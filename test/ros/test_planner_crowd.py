@@ -38,7 +38,7 @@ def goal():
 
 
 @pytest.mark.parametrize('clients', [1, 20])
-def test_of_many_goals_at_once_each_is_answered(peer, node, clients):
+def test_of_many_goals_at_once_each_is_answered(peer, node, clients, fault_row):
     """They are, though a client's queue holds but ten answers: those to all clients."""
     made = [ActionClient(peer.node, PlanRolling, 'plan_rolling') for _ in range(clients)]
     assert all(client.wait_for_server(timeout_sec=10.0) for client in made)
@@ -56,11 +56,14 @@ def test_of_many_goals_at_once_each_is_answered(peer, node, clients):
         for k in range(GOALS):
             made[k % clients].send_goal_async(goal()).add_done_callback(answered)
 
+    told = fault_row(f'{GOALS} goals at once, from {clients} clients')
     peer.in_turn(send)
     accepted = sum(answers.get(timeout=60) for _ in range(GOALS))
     codes = [results.get(timeout=60).result().result.error_code for _ in range(accepted)]
     assert set(codes) <= {CODES.NONE, CODES.PREEMPTED}
     assert CODES.NONE in codes
+    ways = f'{codes.count(CODES.NONE)} planned, {codes.count(CODES.PREEMPTED)} superseded'
+    told(f'each is answered: {GOALS - accepted} refused, {ways}')
     peer.in_turn(lambda: [client.destroy() for client in made])
 
 

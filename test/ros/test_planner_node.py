@@ -70,8 +70,11 @@ def test_plan_comes_with_feedback(peer, client):
     ],
     ids=['infeasible', 'crash', 'fault'],
 )
-def test_failure_is_a_result_and_the_node_plans_on(peer, client, horizon, code, text):
+def test_failure_is_a_result_and_the_node_plans_on(peer, client, horizon, code, text, fault_row):
+    what = {3.0: 'finds no plan', 4.0: 'ends in the midst of a plan', 5.0: 'raises an exception'}
+    told = fault_row(f'the worker of the planner {what[horizon]}')
     result = run(peer, client, goal(horizon))
+    told(f'answered: {result.error_string}')
     assert result.error_code == code
     assert text in result.error_string
     assert run(peer, client, goal()).error_code == CODES.NONE
@@ -101,9 +104,12 @@ def test_bad_goal_is_answered_with_what_would_do(peer, client, request_, text):
 
 
 @pytest.mark.parametrize('horizon', [LONG, 6.0], ids=['polls', 'deaf'])
-def test_cancel_is_answered_at_once(peer, client, horizon):
+def test_cancel_is_answered_at_once(peer, client, horizon, fault_row):
     handle = peer.send_goal(client, goal(horizon))
+    hears = 'hears nothing' if horizon > LONG else 'polls'
+    told = fault_row(f'a goal is cancelled, the work on which {hears}')
     assert peer.cancel(handle).error_code == CODES.CANCELLED
+    told('answered: cancelled; the next goal is planned')
     assert run(peer, client, goal()).error_code == CODES.NONE
 
 
@@ -145,13 +151,15 @@ def stop_workers(node):
     return list(workers)
 
 
-def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node):
+def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node, fault_row):
     """The spare was stopped too; those that take their place do the next goal."""
     working = threading.Event()
     handle = peer.send_goal(client, goal(LONG, time_budget=0.5), lambda _: working.set())
     assert working.wait(60)
+    told = fault_row('SIGSTOP to both workers during a goal with a budget of 0.5 s')
     stopped = stop_workers(node)
     result = peer.result(handle, 20.0)
+    told(f'answered: {result.error_string}')
     assert result.error_code == CODES.TIMEOUT
     assert 'did not answer within 3.5 s and was killed' in result.error_string
     assert peer.result(peer.send_goal(client, goal()), 30.0).error_code == CODES.NONE
@@ -159,9 +167,11 @@ def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node):
         assert not Path(f'/proc/{pid}').exists()
 
 
-def test_workers_stopped_while_they_wait_are_replaced(peer, client, node):
+def test_workers_stopped_while_they_wait_are_replaced(peer, client, node, fault_row):
     stop_workers(node)
+    told = fault_row('SIGSTOP to both workers while they wait, then a goal')
     assert peer.result(peer.send_goal(client, goal()), 30.0).error_code == CODES.NONE
+    told('both are replaced, and the goal is planned')
 
 
 def test_check_plan_names_what_is_wrong(peer, node):
@@ -182,7 +192,9 @@ def test_goal_is_refused_while_inactive(peer, client):
     assert run(peer, client, goal()).error_code == CODES.NONE
 
 
-def test_stop_at_work_is_clean(peer, client, node):
+def test_stop_at_work_is_clean(peer, client, node, fault_row):
     peer.send_goal(client, goal(6.0))
+    told = fault_row('Ctrl-C twice during a goal, the work on which hears nothing')
     status = node.stop(signal.SIGINT, signal.SIGINT)
+    told(f'the planner ends with status {status}')
     assert (status, 'Traceback' in node.text) == (0, False), node.text

@@ -48,10 +48,12 @@ def test_a_type_of_the_index_is_found():
 
 
 @pytest.mark.parametrize('kind', HOSTILE)
-def test_other_names_import_nothing(kind):
+def test_other_names_import_nothing(kind, fault_row):
     before = set(sys.modules)
+    told = fault_row(f'a topic with the type {kind[:40]!r}')
     with pytest.raises(ParameterError, match='type ') as failure:
         message_class(kind)
+    told(f'nothing is imported: {failure.value}')
     assert set(sys.modules) == before
     assert len(str(failure.value)) < 300
     assert '\n' not in str(failure.value)
@@ -115,12 +117,13 @@ def recorder(domain, tmp_path):
     rclpy.shutdown()
 
 
-def test_one_bad_topic_does_not_stop_the_others(peer, recorder, tmp_path):
+def test_one_bad_topic_does_not_stop_the_others(peer, recorder, tmp_path, fault_row):
     odometry = peer.node.create_publisher(Odometry, '/hand/odometry', STREAM_WRITER)
     foreign = {f'/a{k}': [kind] for k, kind in enumerate(HOSTILE)}
     foreign['/hand/odometry'] = ['a_first/msg/X']  # somebody adds a type to a topic of ours
     recorder.foreign = foreign
     before = set(sys.modules)
+    told = fault_row(f'{len(HOSTILE)} topics with such types, and one with a type of the index')
     recorder.trigger_configure()
     recorder.trigger_activate()
     assert not {'this', 'antigravity', 'planted'} & (set(sys.modules) - before)
@@ -140,6 +143,7 @@ def test_one_bad_topic_does_not_stop_the_others(peer, recorder, tmp_path):
     assert max(len(text) for text in warned) < 400
     _, _, values = recorder.health()
     assert values['topics not recorded'] == len(HOSTILE)
+    told(f'the one is recorded, {len(warned)} are told, once each')
     recorder.trigger_deactivate()
     recorder.trigger_cleanup()
     with AnyReader([tmp_path / 'bag']) as bag:

@@ -1,0 +1,301 @@
+"""
+Plan, execute, cancel, kill and stop at random, for hours.
+
+    python -m benchmarks.soak --minutes 120 --seed 1 --log build/soak.jsonl
+
+Planner, controller and simulator of the ball on the plate run as processes on a domain of their
+own, plant and controller take turns in simulated time. One goal after the other is sent, and
+disturbed in its midst: cancelled, superseded, its worker killed or stopped, its node deactivated,
+the plant killed or stopped. Each goal must be answered, with a code that the disturbance explains;
+one that nobody disturbed must succeed. The seed fixes what is done, not when it takes effect. The
+exit status is 0 if all was as it must be, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator
+import json
+import math
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, IO
+
+from benchmarks.memory import family, memory
+from benchmarks.soak_client import Answer, Asked, REFUSED, SoakClient
+from builtin_interfaces.msg import Time
+import numpy as np
+from rolling_dynamics.errors import RollingError
+from rolling_interfaces.action import ExecutePlan, PlanRolling
+from rolling_robotics.bringup import Bringup, private_domain
+from rolling_robotics.experiments import find_experiment
+from rolling_robotics.nodes.demo_client import LateAnswerError
+
+PATIENCE = 300.0  # for an answer, on a machine that has other work: beyond it a goal hangs [s]
+READY = 300.0  # for nodes to start, with an empty cache [s]
+HORIZON = 1.5  # of a plan [s]
+BUDGET, SHORT_BUDGET = 120.0, 3.0  # of a plan, and of one whose worker is stopped [s]
+STANDSTILL = 5.0  # state_timeout of the controller [s]; the machine may have other work
+RARELY = 0.2  # killing the plant beside the rest: its return takes half a minute
+FLAT = 5.0  # what the memory of a node may grow in an hour [MB]
+SETTLED = 0.2  # share of a run before memory is expected to stay
+SHORTEST = 1200.0  # run from which growth in an hour can be told [s]
+JUDGED = ('planner', 'controller')  # they live through it all
+DISTURBANCES = {  # goal: disturbance: codes that it explains
+    'plan': {
+        'nothing': {'NONE'},
+        'cancel': {'NONE', 'CANCELLED'},
+        'newer goal': {'NONE', 'PREEMPTED'},
+        'worker killed': {'NONE', 'INTERNAL'},
+        'worker stopped': {'NONE', 'TIMEOUT'},
+        'deactivate': {'NONE', 'INACTIVE'},
+        'senseless': {'INVALID_GOAL'},
+        'inactive': {REFUSED},
+    },
+    'execute': {
+        'nothing': {'NONE'},
+        'cancel': {'NONE', 'CANCELLED'},
+        'newer goal': {'NONE', 'PREEMPTED'},
+        'plant stopped': {'NONE', 'STALE_STATE'},
+        'plant killed': {'NONE', 'STALE_STATE'},
+        'deactivate': {'NONE', 'INACTIVE'},
+        'senseless': {'INVALID_GOAL'},
+        'inactive': {REFUSED},
+    },
+}
+NODE = {'plan': 'planner', 'execute': 'controller'}
+
+
+class Soak:
+    """The nodes, what is done to them, and what they answered."""
+
+    def __init__(self, bringup: Bringup, client: SoakClient, seed: int, log: IO[str]) -> None:
+        """
+        Begin.
+
+        Parameters
+        ----------
+        bringup, client
+            The processes, and who speaks to them.
+        seed
+            Random seed of what is done.
+        log
+            Gets a line of JSON for each goal.
+
+        """
+        self.bringup, self.client, self._log = bringup, client, log
+        self.rng = np.random.default_rng(seed)
+        self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.wrong: list[str] = []
+        self.sizes: dict[str, list[tuple[float, float]]] = {}
+        self._begin = time.monotonic()
+        self._plan: Any = None
+        self._disturb: dict[str, Callable[[str, Asked], None]] = {
+            'cancel': lambda _, asked: self.client.cancel(asked),
+            'worker killed': lambda *_: self._signal_worker(signal.SIGKILL),
+            'worker stopped': lambda *_: self._signal_worker(signal.SIGSTOP),
+            'plant killed': lambda *_: self._plant.kill(),
+            'plant stopped': lambda *_: self._plant.send_signal(signal.SIGSTOP),
+            'deactivate': lambda kind, _: self.client.switch(NODE[kind], on=False),
+        }
+        self._mend: dict[str, Callable[[str], None]] = {
+            'plant killed': lambda _: self._restart_plant(),
+            'plant stopped': lambda _: self._plant.send_signal(signal.SIGCONT),
+            'deactivate': lambda kind: self.client.switch(NODE[kind], on=True),
+            'inactive': lambda kind: self.client.switch(NODE[kind], on=True),
+        }
+
+    # -- one turn ---------------------------------------------------------------------------
+
+    def turn(self) -> None:
+        """Send a goal, disturb it, wait for its answer, and see that all is well again."""
+        kind = 'plan' if self._plan is None else str(self.rng.choice(list(DISTURBANCES)))
+        names = list(DISTURBANCES[kind])
+        weights = np.array([RARELY if name == 'plant killed' else 1.0 for name in names])
+        what = str(self.rng.choice(names, p=weights / weights.sum()))
+        goal = self._goal(kind, what)
+        if what == 'inactive':
+            self.client.switch(NODE[kind], on=False)
+        asked = [self.client.ask(goal)]
+        if what not in ('nothing', 'senseless', 'inactive'):
+            self.client.wait(float(self.rng.uniform(0.0, 1.5)), asked)
+            if what == 'newer goal':
+                asked.append(self.client.ask(goal))
+            else:
+                self._disturb[what](kind, asked[0])
+        for k, one in enumerate(asked):
+            self._answered(kind, what if k == 0 else 'nothing', one)
+        if what in self._mend:
+            self._mend[what](kind)
+
+    def _goal(self, kind: str, what: str) -> Any:
+        """Return a goal; the plant is put where it begins."""
+        self._reset()
+        if kind == 'plan':
+            place = self.rng.uniform(-5e-3, 5e-3, 2) if what != 'senseless' else [math.nan] * 2
+            return PlanRolling.Goal(
+                goal_names=['u_h', 'v_h'],
+                goal_values=[float(value) for value in place],
+                horizon=HORIZON,
+                time_budget=SHORT_BUDGET if what == 'worker stopped' else BUDGET,
+            )
+        plan = self._plan
+        if what == 'senseless':
+            plan = type(plan)(**{n: getattr(plan, n) for n in plan.get_fields_and_field_types()})
+            plan.controls = plan.controls[:-1]
+        return ExecutePlan.Goal(plan=plan)
+
+    def _answered(self, kind: str, what: str, asked: Asked) -> None:
+        """Wait for an answer and judge it."""
+        try:
+            answer = self.client.answer(asked, PATIENCE)
+        except RollingError as error:
+            answer = Answer(code='HANGS', text=str(error), seconds=PATIENCE, result=None)
+        if kind == 'plan' and answer.code == 'NONE':
+            self._plan = answer.result.plan
+            self._plan.header.stamp = Time()  # whenever it is executed
+        self.counts[kind, what, answer.code] += 1
+        row = {'t': round(self.elapsed, 2), 'goal': kind, 'disturbance': what}
+        row |= {'answer': answer.code, 'text': answer.text, 'seconds': round(answer.seconds, 3)}
+        self._log.write(json.dumps(row) + '\n')
+        self._log.flush()
+        if answer.code not in DISTURBANCES[kind][what]:
+            self.wrong.append(json.dumps(row))
+
+    # -- nodes ------------------------------------------------------------------------------
+
+    @property
+    def elapsed(self) -> float:
+        """Time since the begin [s]."""
+        return time.monotonic() - self._begin
+
+    @property
+    def _plant(self) -> subprocess.Popen[bytes]:
+        return self.bringup.processes['simulator']
+
+    def _restart_plant(self) -> None:
+        self._plant.wait()
+        self.bringup.start_node('simulator')
+        end = time.monotonic() + READY
+        while True:
+            try:
+                return self._reset()
+            except LateAnswerError:  # the one that was killed is known for some seconds still
+                if time.monotonic() > end:
+                    raise
+
+    def _reset(self) -> None:
+        self.client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
+
+    def _signal_worker(self, number: int) -> None:
+        workers = family(self.bringup.processes['planner'].pid)[1:]
+        if workers:
+            os.kill(int(self.rng.choice(sorted(workers))), number)
+
+    def weigh(self) -> None:
+        """Note memory [MB], threads and open files of the nodes that live through it all."""
+        for name in JUDGED:
+            folder = Path('/proc', str(self.bringup.processes[name].pid))
+            figures = {
+                'MB': memory(int(folder.name), 'Rss'),
+                'threads': len(list((folder / 'task').iterdir())),
+                'files': len(list((folder / 'fd').iterdir())),
+            }
+            for unit, value in figures.items():
+                self.sizes.setdefault(f'{name}, {unit}', []).append((self.elapsed, value))
+
+
+def growth(history: list[tuple[float, float]]) -> float:
+    """Return what a size grows in an hour after it has settled, by the slope of a line."""
+    times, values = np.array(history).T
+    later = times > SETTLED * times[-1]
+    return float(np.polyfit(times[later], values[later], 1)[0]) * 3600.0
+
+
+def verdict(soak: Soak, statuses: dict[str, int]) -> Iterator[tuple[bool, str]]:
+    """Yield what was to hold, and whether it did."""
+    hangs = sum(n for (_, _, code), n in soak.counts.items() if code == 'HANGS')
+    total = sum(soak.counts.values())
+    yield hangs == 0, f'{total - hangs} of {total} goals answered'
+    yield not soak.wrong, f'{len(soak.wrong)} answers that the disturbance does not explain'
+    for name, history in soak.sizes.items():
+        text = f'{name}: {history[0][1]:.1f} at the begin, {history[-1][1]:.1f} at the end'
+        if soak.elapsed < SHORTEST:
+            yield True, f'{text}; too short a run to tell growth'
+        else:
+            grows = growth(history)
+            yield grows <= FLAT, f'{text}, {grows:+.2f} in an hour'
+    for name, status in statuses.items():
+        yield status == 0, f'{name} ended with status {status}'
+
+
+def run(seconds: float, seed: int, log: IO[str], folder: Path) -> bool:
+    """
+    Do it, print what came out, and return whether all was as it must be.
+
+    Parameters
+    ----------
+    seconds
+        How long.
+    seed
+        Random seed.
+    log
+        Gets a line for each goal.
+    folder
+        For the logs of the nodes.
+
+    """
+    with private_domain() as (domain, environment):
+        bringup = Bringup(
+            experiment=find_experiment('ball_on_plate'),
+            environment=environment,
+            use_sim_time=True,
+            log_folder=folder,
+            overrides={
+                'simulator': {'lockstep_timeout': STANDSTILL},
+                'controller': {'state_timeout': STANDSTILL},
+                'planner': {'state_timeout': READY / 10},
+            },
+        )
+        with bringup, SoakClient(domain=domain, watched={}) as client:
+            client.wait_until_served(READY)
+            soak = Soak(bringup, client, seed, log)
+            try:
+                while soak.elapsed < seconds:
+                    soak.turn()
+                    soak.weigh()
+            except RollingError as error:
+                soak.wrong.append(f'ended early, after {soak.elapsed:.0f} s: {error}')
+            alive = {name: process.poll() for name, process in bringup.processes.items()}
+        statuses = {name: alive[name] or p.returncode for name, p in bringup.processes.items()}
+    for (kind, what, code), count in sorted(soak.counts.items()):
+        print(f'{kind:<8} {what:<15} {code:<12} {count:6}')
+    good = True
+    for holds, text in verdict(soak, statuses):
+        good = good and holds
+        print(f'{"yes" if holds else "NO":<4}{text}')
+    print('\n'.join(soak.wrong))
+    return good
+
+
+def main() -> int:
+    """Run for as long as asked; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0].strip())
+    parser.add_argument('--minutes', type=float, default=120.0, help='how long (default 120)')
+    parser.add_argument('--seed', type=int, default=1, help='random seed (default 1)')
+    parser.add_argument('--log', type=Path, default=Path('build/soak.jsonl'), help='JSON lines')
+    args = parser.parse_args()
+    os.environ.setdefault('ROLLING_COMPILE', 'now')
+    args.log.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, args.log.open('w') as log:
+        return 0 if run(60.0 * args.minutes, args.seed, log, Path(folder)) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
