@@ -6,6 +6,7 @@ name it here; it is imported when its turn comes.
 """
 
 GROUPS = {
+    'first_minute': 'benchmarks.first_minute:rows',
     'spinning_plate': 'benchmarks.spinning_plate:rows',
     'dynamics': 'benchmarks.dynamics:rows',
     'batch': 'benchmarks.batch:rows',
