@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
-LOCKSTEP_POLL = 2e-4  # [s]
+LOCKSTEP_POLL, LONGEST_POLL = 2e-4, 2e-3  # between two looks for an answer: first, at most [s]
+GROWTH = 1.2  # of that time from one look to the next: a busy machine is not kept busy by looking
 LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
 
 
@@ -60,6 +61,7 @@ class TurnTaking:
         """
         begin = time.monotonic()
         end, again = begin + timeout, begin + LOCKSTEP_REPEAT
+        pause = LOCKSTEP_POLL
         while self.answered < stamp:
             poll()
             if not self.answered or self.over or time.monotonic() > end:
@@ -70,4 +72,5 @@ class TurnTaking:
             if time.monotonic() > again:
                 again = time.monotonic() + LOCKSTEP_REPEAT
                 repeat()
-            time.sleep(LOCKSTEP_POLL)
+            time.sleep(pause)
+            pause = min(GROWTH * pause, LONGEST_POLL)

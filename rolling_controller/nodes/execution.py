@@ -29,7 +29,8 @@ from rolling_node_kit.single_goal_server import Goal, resolve
 from rolling_planner.plan import Plan
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
-POLL_PERIOD = 2e-4  # between two looks for a state in simulated time [s]
+POLL_PERIOD = 5e-4  # between two looks for a state in simulated time [s]
+GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
 HELD = 2  # answers after which plant and controller surely take turns
 LOST_MODES = (
     RollingContact.MODE_SEPARATED,
@@ -88,6 +89,11 @@ class LoopEquipment:
     def period(self) -> float:
         """Time between two turns of the loop [s]."""
         return POLL_PERIOD if self.sim_time else 1.0 / self.values['rate']
+
+    @property
+    def give_up(self) -> float:
+        """Lateness beyond which turns are skipped [s]; looks for a state are not made up for."""
+        return 0.0 if self.sim_time else GIVE_UP
 
     @property
     def overruns(self) -> Overruns | None:
@@ -185,6 +191,7 @@ class Execution:
             self._tick,
             equipment.period,
             name='control',
+            give_up=equipment.give_up,
             on_fault=lambda error: self.end(CODES.INTERNAL, str(error)),
             overruns=equipment.overruns,
             on_overrun=lambda text: self.end(CODES.INTERNAL, text),

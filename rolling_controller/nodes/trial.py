@@ -108,6 +108,7 @@ class Trial:
             self._tick,
             equipment.period,
             name='control',
+            give_up=equipment.give_up,
             on_fault=lambda e: self.end(CODES.INTERNAL, str(e)),
             overruns=equipment.overruns,
             on_overrun=lambda text: self.end(CODES.INTERNAL, text),

@@ -48,6 +48,7 @@ class Driving:
             self._tick,
             equipment.period,
             name='driving',
+            give_up=equipment.give_up,
             on_fault=lambda e: self._give_up(str(e)),
             overruns=equipment.overruns,
             on_overrun=self._overrun,
