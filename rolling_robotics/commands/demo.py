@@ -11,9 +11,9 @@ from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
-a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4 it was
-missed by a machine that did not keep the clock. Such a run is repeated in simulated time unless
---no-simulated-time was given."""
+a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4 nothing
+was proved: the machine did not keep the clock, or samples of a trial are missing. Such a run by
+the clock is repeated in simulated time unless --no-simulated-time was given."""
 LEAST_RATE, GREATEST_RATE = 100.0, 2000.0  # Hz
 EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
@@ -65,8 +65,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--simulated-time',
         action=BooleanOptionalAction,
         default=None,
-        help='run plant and controller in lockstep on simulated time (default: only where no '
-        'real-time priority is permitted, and for laboratory experiments on a busy machine)',
+        help='run plant and controller in lockstep on simulated time (default: only where this '
+        'machine does not keep the clock)',
     )
 
 

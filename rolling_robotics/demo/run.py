@@ -20,8 +20,8 @@ from rolling_dynamics.text import printable
 from rolling_robotics.bringup import (
     Bringup,
     private_domain,
-    realtime_allowed,
 )
+from rolling_robotics.demo.clock import unpunctual
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.record import Execution, Record
 from rolling_robotics.demo.report import conclude, ending_text, MISSED, progress_text, say, VOID
@@ -54,9 +54,8 @@ def run_demo(
     out_dir
         Folder for the figure, the recording and the logs of the nodes; made if it is not there.
     use_sim_time
-        True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where
-        real-time priority is permitted, and once more in simulated time if the machine turns out
-        not to keep up.
+        True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where the
+        machine keeps the clock, and once more in simulated time if it turns out not to.
     law
         One of the laws of the experiment's controller; empty for its usual one.
 
@@ -80,12 +79,22 @@ def run_demo(
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     need_nodes()
-    sim = not realtime_allowed() if use_sim_time is None else use_sim_time
+    sim = in_simulated_time(use_sim_time)
     outcome = _outcome(demo, out, use_sim_time=sim)
     if outcome == VOID and use_sim_time is None:
         say('once more, in simulated time')
         outcome = _outcome(demo, out, use_sim_time=True)
     return outcome
+
+
+def in_simulated_time(wanted: bool | None) -> bool:
+    """Return whether to run in simulated time: as is wanted, else where the clock is not kept."""
+    if wanted is not None:
+        return wanted
+    why = unpunctual()
+    if why:
+        say(f'simulated time, since this machine does not keep the clock: {why}')
+    return bool(why)
 
 
 def _outcome(demo: Demo, out: Path, *, use_sim_time: bool) -> int:

@@ -206,6 +206,7 @@ class TrialClient(DemoClient):
         record = Execution(seen={watch.topic: Stream() for watch in self._watches})
         before = self._modes[-1:]
         self._modes, self._running = before, record
+        self._lateness.begin()
         result = self._run(
             self._experiment,
             RunExperiment.Goal(law=law, duration=float(duration)),
@@ -218,6 +219,7 @@ class TrialClient(DemoClient):
         start = time_to_nanoseconds(result.start) * 1e-9
         self._await_samples(record, start + result.duration)
         self._running = None
+        late, latest = self._lateness.worst
         stamps = np.array(record.seen[TRUTH].stamps)
         keep = (stamps >= start) & (stamps <= start + result.duration)
         rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
@@ -231,6 +233,8 @@ class TrialClient(DemoClient):
             complete=result.error_code == CODES.NONE,
             reason=printable(result.error_string),
             balancing_since=None if math.isnan(result.balancing_since) else result.balancing_since,
+            late=late,
+            latest=latest,
         )
 
 

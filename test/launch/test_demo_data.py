@@ -177,7 +177,7 @@ def test_a_void_run_is_repeated_in_simulated_time(monkeypatch, tmp_path, asked, 
         return REACHED if use_sim_time else VOID
 
     monkeypatch.setattr(run, '_outcome', outcome)
-    monkeypatch.setattr(run, 'realtime_allowed', lambda: True)
+    monkeypatch.setattr(run, 'unpunctual', lambda: '')
     assert run.run_demo('ball_on_plate', tmp_path, use_sim_time=asked) == (
         REACHED if asked is None else VOID
     )

@@ -8,12 +8,13 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
-from rolling_robotics.demo.laboratory import report
+from rolling_robotics.demo.laboratory import report, run
 from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.run import run_laboratory
 from rolling_robotics.demo.laboratory.trial_record import pitch, tilt, TrialSeen
-from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
+from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
+from rolling_robotics.demo.report import MISSED, REACHED, VOID
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import EXPERIMENTS
 
@@ -56,9 +57,33 @@ def test_what_goes_wrong_is_told_with_its_time():
     assert failure(FLIP_UP, slid) == 'friction cone left at 2.500 s'
     ended = trial(FLIP_UP, flipped, complete=False, reason='asked to stop')
     assert failure(FLIP_UP, ended) == 'ended early: asked to stop'
-    short = trial(FLIP_UP, flipped)
-    short.times, short.attitudes = short.times[:300], short.attitudes[:300]
-    assert failure(FLIP_UP, short) == 'seen up to 2.990 s only'
+
+
+@pytest.mark.parametrize(
+    ('kept', 'text', 'ended'),
+    [
+        (np.r_[:701], '', ''),
+        (np.r_[:300], 'not seen from 2.990 to 7.000 s', ''),  # of what ended early, nothing
+        (np.r_[300:701], 'not seen from 0.000 to 3.000 s', 'not seen from 0.000 to 3.000 s'),
+        (np.r_[:0], 'not seen from 0.000 to 7.000 s', ''),
+        (np.r_[:100, 150:701], *2 * ['not seen from 0.990 to 1.500 s']),
+        (np.r_[:100, 118:701], '', ''),
+    ],
+)
+def test_a_trial_with_missing_samples_is_not_judged(kept, text, ended):
+    seen = trial(FLIP_UP, flipped)
+    seen.times, seen.attitudes = seen.times[kept], seen.attitudes[kept]
+    assert unjudged(FLIP_UP, seen) == text
+    seen.complete = False
+    assert unjudged(FLIP_UP, seen) == ended
+
+
+def test_a_failure_by_a_late_machine_is_not_judged():
+    late = {'late': 0.3, 'latest': 'controller'}
+    fallen = trial(FLIP_UP, lambda _: FLAT, **late)
+    assert unjudged(FLIP_UP, fallen) == 'controller missed 30% of its deadlines in a second'
+    assert unjudged(FLIP_UP, trial(FLIP_UP, flipped, **late)) == ''  # what succeeds, can
+    assert unjudged(FLIP_UP, trial(FLIP_UP, lambda _: FLAT, late=0.05)) == ''
 
 
 def test_a_throw_needs_one_flight_and_may_land_on_either_end():
@@ -94,7 +119,8 @@ def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch,
     monkeypatch.setattr(report, 'in_lockstep', lambda *_: {})
     seen = [trial(DAMPING, rocking(4.0)), trial(DAMPING, rocking(slow), 'open_loop')]
     assert rest_time(DAMPING, seen[0]) == pytest.approx(math.log(10) / 4.0, abs=0.3)
-    assert report.conclude(DAMPING, seen, SIMULATED, tmp_path) == reached
+    outcome = REACHED if reached else MISSED
+    assert report.conclude(DAMPING, seen, SIMULATED, tmp_path) == outcome
     told = capsys.readouterr().out
     assert 'times faster, 5 is asked' in told
     assert ('every trial under feedback has succeeded' in told) == reached
@@ -104,13 +130,57 @@ def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch,
 def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
     good, bad = trial(FLIP_UP, flipped), trial(FLIP_UP, lambda _: FLAT, 'open_loop')
     monkeypatch.setattr(report, 'in_lockstep', lambda *_: {'closed_loop': [True]})
-    assert report.conclude(FLIP_UP, [good, good, bad], SIMULATED, tmp_path)
+    assert report.conclude(FLIP_UP, [good, good, bad], SIMULATED, tmp_path) == REACHED
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ['closed_loop', '2', 'of', '2', '1', 'of', '1'] in rows
     assert ['open_loop', '0', 'of', '1', '-'] in rows
-    assert not report.conclude(
-        FLIP_UP, [good, trial(FLIP_UP, lambda _: FLAT)], SIMULATED, tmp_path
-    )
+    fallen = trial(FLIP_UP, lambda _: FLAT)
+    assert report.conclude(FLIP_UP, [good, fallen], SIMULATED, tmp_path) == MISSED
+    void = trial(FLIP_UP, lambda _: FLAT, late=0.3, latest='controller')
+    assert report.conclude(FLIP_UP, [good, void], SIMULATED, tmp_path) == VOID
+    assert '1 of 2 trials could not be judged' in capsys.readouterr().out
+    assert report.conclude(FLIP_UP, [good, void, fallen], SIMULATED, tmp_path) == MISSED
+
+
+class Client:
+    """Runs trials that were made before, in their order."""
+
+    def __init__(self, *made):
+        self.made, self.placed, self.paces = iter(made), [], []
+
+    def place(self, off):
+        self.placed.append(off)
+
+    def set_parameters(self, _, values):
+        self.paces.append(values['rate_factor'])
+
+    def run_trial(self, *_, on_start, **__):
+        on_start()
+        return next(self.made)
+
+
+def test_what_proves_nothing_is_run_once_more():
+    good, void = trial(FLIP_UP, flipped), trial(FLIP_UP, flipped)
+    void.times, void.attitudes = void.times[:300], void.attitudes[:300]
+    others = [trial(FLIP_UP, lambda _: FLAT, law) for law in FLIP_UP.compared]
+    client = Client(void, good, void, void, *others)
+    seen = run._trials(client, FLIP_UP, 2, SIMULATED, sim=True)
+    assert seen == [good, void, *others]
+    assert client.placed[:4] == [offset(1), offset(1), offset(2), offset(2)]
+    assert client.paces[:8:2] == [run.PACE, run.SLOWER] * 2
+
+
+def test_a_void_demonstration_by_the_clock_is_repeated_in_simulated_time(tmp_path, monkeypatch):
+    clocks, outcomes = [], iter([VOID, REACHED, VOID, VOID])
+    monkeypatch.setattr(run, 'need_nodes', lambda: None)
+    monkeypatch.setattr(run, 'in_simulated_time', bool)
+    monkeypatch.setattr(run, '_perform', lambda *_, sim: clocks.append(sim))
+    monkeypatch.setattr(run, 'conclude', lambda *_: next(outcomes))
+    assert run_laboratory('flip_up', tmp_path) == REACHED
+    assert clocks == [False, True]
+    for wanted in (False, True):  # what was asked for is done once
+        assert run_laboratory('flip_up', tmp_path, use_sim_time=wanted) == VOID
+    assert clocks[2:] == [False, True]
 
 
 @pytest.mark.parametrize('name', LABORATORY)

@@ -9,14 +9,15 @@ from pathlib import Path
 from rolling_robotics.demo.figures.laboratory import draw
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
-from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time
-from rolling_robotics.demo.report import say
+from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
+from rolling_robotics.demo.report import MISSED, REACHED, say, VOID
 from rolling_robotics.experiment import EMULATED
 
 
-def trial_text(demo: LaboratoryDemo, trial: TrialSeen, failed: str) -> str:
+def trial_text(demo: LaboratoryDemo, trial: TrialSeen) -> str:
     """Return a line on a trial."""
-    verdict = f'failure: {failed}' if failed else 'success'
+    void, failed = unjudged(demo, trial), failure(demo, trial)
+    verdict = f'not judged: {void}' if void else f'failure: {failed}' if failed else 'success'
     parts = [f'at most {end_error(demo, trial):.4f} rad off in the end']
     if trial.balancing_since:
         parts.append(f'balancing since {trial.balancing_since:.3f} s')
@@ -31,30 +32,35 @@ def trial_text(demo: LaboratoryDemo, trial: TrialSeen, failed: str) -> str:
     )
 
 
-def conclude(demo: LaboratoryDemo, seen: Sequence[TrialSeen], hardware: str, out: Path) -> bool:
+def conclude(demo: LaboratoryDemo, seen: Sequence[TrialSeen], hardware: str, out: Path) -> int:
     """
     Print what came out, beside the same trials in lockstep, and draw the figure.
 
     Returns
     -------
-    bool
-        Whether every trial under feedback has succeeded.
+    int
+        REACHED if every trial under feedback has succeeded, MISSED if one has failed, VOID if none
+        has failed but one could not be judged.
 
     """
+    void = [t for t in seen if unjudged(demo, t)]
+    judged = [t for t in seen if t not in void]
     beside = in_lockstep(demo, seen, hardware)
     say('')
     say('successes          through ROS     in lockstep')
     for law in demo.lengths():
-        through_ros = [not failure(demo, t) for t in seen if t.law == law]
+        through_ros = [not failure(demo, t) for t in judged if t.law == law]
         say(f'  {law:<14}  {_count(through_ros):>12}    {_count(beside.get(law, [])):>12}')
     figure = out / f'{demo.experiment}.png'
     draw(demo, seen, figure)
     say(f'figure: {figure}')
-    failed = [t for t in seen if t.law == 'closed_loop' and failure(demo, t)]
-    faster = is_faster(demo, seen)
-    reached = faster and not failed
+    failed = [t for t in judged if t.law == 'closed_loop' and failure(demo, t)]
+    if not failed and any(t.law == 'closed_loop' or demo.faster for t in void):
+        say(f'{len(void)} of {len(seen)} trials could not be judged: the demonstration is void')
+        return VOID
+    reached = is_faster(demo, judged) and not failed
     say('every trial under feedback has succeeded' if reached else 'the demonstration has failed')
-    return reached
+    return REACHED if reached else MISSED
 
 
 def is_faster(demo: LaboratoryDemo, seen: Sequence[TrialSeen]) -> bool:

@@ -59,6 +59,8 @@ class TrialSeen:
         Why it ended.
     balancing_since
         When balance took over [s]; None if it did not.
+    late, latest
+        Greatest share of deadlines that a loop missed in a second, and whose it was.
 
     """
 
@@ -71,6 +73,8 @@ class TrialSeen:
     complete: bool = True
     reason: str = ''
     balancing_since: float | None = None
+    late: float = 0.0
+    latest: str = ''
 
     def happened(self) -> list[tuple[float, str]]:
         """Return time and name of what happened to the contact: lift_off, slip."""

@@ -1,4 +1,4 @@
-"""Whether a trial that was seen through ROS has succeeded, and if not, why."""
+"""Whether a trial that was seen through ROS can be judged and has succeeded; if not, why."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import math
 import numpy as np
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
+from rolling_robotics.demo.report import VOID_SHARE
 from rolling_robotics.trials.judge import Judge
 
-SLACK = 0.05  # s by which the last sample may come before the end
+# Longest time without a sample [s]: to leave the tolerance of 0.05 rad and to be back, unseen, an
+# object would have to turn at over 20 rad/s^2, which one that rocks or is balanced does not.
+SLACK = 0.2
 
 
 def failure(demo: LaboratoryDemo, trial: TrialSeen) -> str:
@@ -28,9 +31,24 @@ def failure(demo: LaboratoryDemo, trial: TrialSeen) -> str:
         else:
             judge.happened(t, name)
     judge.close()
-    if not judge.failure and (not looks or looks[-1][0] < end - SLACK):
-        return f'seen up to {looks[-1][0] if looks else 0.0:.3f} s only'
     return judge.failure
+
+
+def unjudged(demo: LaboratoryDemo, trial: TrialSeen) -> str:
+    """
+    Return why a trial proves nothing, or the empty string.
+
+    Samples of it are missing, or it failed while a loop missed its deadlines: then the machine,
+    and not the feedback, may have failed.
+    """
+    end = demo.lengths()[trial.law] if trial.complete else -math.inf
+    times = np.array([0.0, *trial.times, max(end, *trial.times[-1:], 0.0)])
+    gap = int(np.argmax(np.diff(times)))
+    if times[gap + 1] - times[gap] > SLACK:
+        return f'not seen from {times[gap]:.3f} to {times[gap + 1]:.3f} s'
+    if trial.late > VOID_SHARE and failure(demo, trial):
+        return f'{trial.latest} missed {trial.late:.0%} of its deadlines in a second'
+    return ''
 
 
 def end_error(demo: LaboratoryDemo, trial: TrialSeen) -> float:
