@@ -57,7 +57,7 @@ setup(
         ],
         exclude=['test', 'test.*'],
     ),
-    package_data={'': ['py.typed', '*.c', '*.json', '*.yaml']},
+    package_data={'': ['py.typed', '*.pyi', '*.c', '*.json', '*.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
@@ -72,6 +72,7 @@ setup(
     # without ROS the mathematics, the planner and the command line work, the nodes do not.
     install_requires=[
         'casadi>=3.8',
+        'lazy-loader>=0.4',
         'matplotlib>=3.6',
         'numpy>=1.26',
         'pydantic>=2.10',
@@ -86,7 +87,7 @@ setup(
         'predictive': ['daqp>=0.7'],
         'record': ['rosbags>=0.10'],
         'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],
-        'bench': ['mujoco>=3'],
+        'bench': ['mujoco>=3', 'psutil>=5.9'],
         'viewer': ['viser>=1'],
         'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
     },

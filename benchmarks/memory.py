@@ -18,6 +18,7 @@ import time
 
 from benchmarks.row import Row
 import numpy as np
+import psutil
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.bringup import Bringup, private_domain
@@ -30,52 +31,32 @@ SHORT = 60.0  # in `make bench` [s]
 TIMEOUT = 120.0
 
 
-def family(pid: int) -> list[int]:
-    """Return a process and all its descendants."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path('/proc').iterdir():
-        if entry.name.isdigit():
-            try:
-                status = (entry / 'stat').read_text()
-            except OSError:
-                continue
-            parents.setdefault(int(status.rpartition(')')[2].split()[1]), []).append(
-                int(entry.name)
-            )
-    out, todo = [], [pid]
-    while todo:
-        out.append(todo.pop())
-        todo += parents.get(out[-1], [])
-    return out
-
-
-def memory(pid: int, kind: str) -> float:
+def memory(process: psutil.Process, kind: str) -> float:
     """
     Return the memory of a process [MB].
 
     Parameters
     ----------
-    pid
+    process
         The process; 0 is returned for one that has ended.
     kind
-        ``Pss``, shared pages shared out among those who use them, or ``Rss``, resident in all.
+        ``pss``, shared pages shared out among those who use them, or ``rss``, resident in all.
 
     """
     try:
-        lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()
-    except OSError:
+        return float(getattr(process.memory_full_info(), kind)) / MEGABYTE
+    except psutil.NoSuchProcess:
         return 0.0
-    fields = dict(line.split(':', 1) for line in lines[1:])
-    return float(fields[kind].split()[0]) * 1024 / MEGABYTE
 
 
 def sizes(processes: Mapping[str, int]) -> dict[str, float]:
-    """Return memory by node [MB]: the planner's Pss with its workers, the others' Rss."""
+    """Return memory by node [MB]: the planner's pss with its workers, the others' rss."""
+    found = {name: psutil.Process(pid) for name, pid in processes.items()}
     return {
-        name: sum(memory(member, 'Pss') for member in family(pid))
+        name: sum(memory(p, 'pss') for p in (node, *node.children(recursive=True)))
         if name == 'planner'
-        else memory(pid, 'Rss')
-        for name, pid in processes.items()
+        else memory(node, 'rss')
+        for name, node in found.items()
     }
 
 

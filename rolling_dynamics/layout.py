@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rolling_dynamics.lazy import moved_names
+from rolling_dynamics.moved_names import moved_names
 
 if TYPE_CHECKING:
     from rolling_dynamics.contract.layout import (

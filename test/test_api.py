@@ -22,7 +22,7 @@ def test_name_is_there_and_has_a_docstring(package, name):
 
 @pytest.mark.parametrize('package', PACKAGES)
 def test_unknown_name_is_an_attribute_error(package):
-    with pytest.raises(AttributeError, match='has no attribute'):
+    with pytest.raises(AttributeError, match='attribute no_such_name'):
         _ = import_module(package).no_such_name
 
 
@@ -32,19 +32,6 @@ def test_import_is_free(package):
     code = f'import {package}, sys; assert not {heavy} & set(sys.modules)'
     done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=False)
     assert done.returncode == 0
-
-
-@pytest.mark.parametrize('package', PACKAGES)
-def test_type_checkers_see_the_same_names(package):
-    """Names under TYPE_CHECKING, those of __all__ and those that are loaded agree."""
-    import ast
-
-    tree = ast.parse((ROOT / package / '__init__.py').read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {alias.name: f.module for f in block.body for alias in f.names}
-    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call))
-    assert ast.literal_eval(call.args[1]) == typed
-    assert set(import_module(package).__all__) == set(typed)
 
 
 MOVED = ['layout', 'rolling_system', 'tangent_space']

@@ -1,0 +1,2 @@
+from .simulator import BatchSimulator as BatchSimulator
+from .simulator import Rollout as Rollout
