@@ -14,6 +14,7 @@ GROUPS = {
     'scaling': 'benchmarks.scaling:rows',
     'control': 'benchmarks.control:rows',
     'predictive': 'benchmarks.predictive:rows',
+    'butterfly': 'benchmarks.butterfly:rows',
     'memory': 'benchmarks.memory:rows',
     'internal_masses': 'benchmarks.internal_masses:rows',
     'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',

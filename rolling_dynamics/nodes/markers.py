@@ -9,7 +9,7 @@ import math
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
 from rolling_node_kit.conversions import list_to_point, vector_to_list
@@ -35,6 +35,7 @@ def surface_marker(
     number: int,
     colours: Sequence[Sequence[float]],
     extent: float = EXTENT,
+    edges: ArrayLike | None = None,
 ) -> Marker:
     """
     Return a mesh of the first chart of a surface.
@@ -51,13 +52,18 @@ def surface_marker(
         Two colours of the chequer, r, g, b, a.
     extent
         Half the size of what is drawn of an unbounded chart [m or chart unit].
+    edges
+        Edges u_min, u_max, v_min, v_max beyond which nothing is drawn.
 
     """
     marker = Marker(ns='surface', id=number, type=Marker.TRIANGLE_LIST, frame_locked=True)
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    grid = surface_points(surface, _drawn_box(surface, extent), CELLS + 1).reshape(-1, 3)
+    box = _drawn_box(surface, extent)
+    if edges is not None:
+        box = np.clip(box, *np.reshape(edges, (2, 2)).T)
+    grid = surface_points(surface, box, CELLS + 1).reshape(-1, 3)
     points = [list_to_point(p) for p in grid.tolist()]
     shades = [colour(rgba) for rgba in colours]
     for (a, b, c, d), which in zip(*grid_cells(CELLS + 1, CELLS + 1), strict=True):

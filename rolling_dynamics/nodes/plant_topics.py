@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.contact.plant import Observation
@@ -58,6 +58,7 @@ class PlantTopics:
         world: str,
         prefix: str,
         estimate: bool,
+        edges: ArrayLike | None = None,
     ) -> None:
         """
         Create the publishers.
@@ -76,6 +77,8 @@ class PlantTopics:
             Put before the name of every other frame.
         estimate
             Whether ``object/odometry`` is published too, in place of an estimator.
+        edges
+            Edges of the hand, in its chart; it is drawn no further.
 
         """
         self._mu, self._mu_spin = mu, mu_spin
@@ -104,7 +107,7 @@ class PlantTopics:
             MarkerArray(
                 markers=[
                     surface_marker(system.object_surface, self._object, 0, OBJECT_COLOURS),
-                    surface_marker(system.hand_surface, self._hand, 1, HAND_COLOURS),
+                    surface_marker(system.hand_surface, self._hand, 1, HAND_COLOURS, edges=edges),
                 ]
             )
         )

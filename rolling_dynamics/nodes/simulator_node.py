@@ -69,6 +69,7 @@ class SimulatorNode(PlantNode):
             world=self.values['world_frame'],
             prefix=self.values['frame_prefix'],
             estimate=self.values['publish_estimate'],
+            edges=plant.params[model.system.parameters.slice('hand_edges')],
         )
         return Loaded(model.title, plant, topics)
 

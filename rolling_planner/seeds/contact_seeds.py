@@ -15,6 +15,7 @@ from rolling_planner.seeds.guess import Guess
 from rolling_planner.seeds.kinematic_seed import KinematicPlanner, SeedProblem
 from rolling_planner.seeds.rolling_path import RollingPath
 from rolling_planner.seeds.tilt_seed import tilt_seed
+from rolling_planner.seeds.turned_hand import with_turning_hand
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 GUESSES = 4  # kinematic ones that are tried
@@ -55,7 +56,8 @@ class ContactSeeds:
         for k, seed in enumerate(planner.seeds(watch)):
             if k == GUESSES:
                 return
-            states, controls = tilt_seed(twin, p, seed, active)
+            held = with_turning_hand(twin, p, seed, active)
+            states, controls = tilt_seed(twin, p, held, active)
             if twin is not system:
                 converted = _converted(twin, system, problem, states)
                 if converted is None:

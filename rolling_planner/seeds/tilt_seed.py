@@ -32,7 +32,7 @@ def tilt_seed(
     system, p
         The contact system and its parameters.
     seed
-        A rolling path; the hand rests in it.
+        A rolling path, and the hand along it.
     active_controls
         Indices of the controls that may be used.
 
@@ -50,7 +50,7 @@ def tilt_seed(
     states[:, layout.slice('v_WH_H')] += velocity
     states[:, layout.slice('p_WH')] += _integral(velocity, times)
     controls = np.zeros((len(times), system.control.size))
-    controls[:, 0:3] = np.gradient(rate, times, axis=0)
+    controls[:, 0:3] = np.gradient(states[:, layout.slice('w_WH_H')], times, axis=0)
     controls[:, 3:6] = accel
     controls[:, [k for k in range(system.control.size) if k not in active_controls]] = 0.0
     return states, controls

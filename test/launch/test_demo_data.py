@@ -38,7 +38,7 @@ def execution(name, scenario, *, shift):
         errors=[0.1 + abs(shift)] * STEPS,
     )
     rows = {'joints': x, 'force': [0.1, 0.0, 9.0]}
-    if name == 'ball_on_plate':
+    if name in ('ball_on_plate', 'butterfly'):
         rows['joints'] = [0.0, 0.0, shift, 0.0, 0.0]
     for topic, kind in DEMOS[name].watched.items():
         run.seen[topic] = Stream(

@@ -16,12 +16,14 @@ DEMO = [sys.executable, '-m', 'rolling_robotics.cli', 'demo']
 ROBOT = ('/robot/state', '/robot/control', '/odom', '/tf', '/plan/object_path')
 RECORDED = {
     'ball_on_plate': ('/object/odometry', '/hand/accel_command', '/contact/wrench', '/plan/hand'),
+    'butterfly': ('/object/odometry', '/hand/accel_command', '/contact/wrench', '/plan/hand'),
     'point_mass_ball': (*ROBOT, '/joint_states', '/contact/wrench'),
     'pendulum_sphere': (*ROBOT, '/joint_states', '/contact/wrench'),
     'spin_rolling': ROBOT,
 }
 CASES = [
     pytest.param('ball_on_plate', marks=pytest.mark.slow),
+    pytest.param('butterfly', marks=pytest.mark.slow),
     pytest.param('point_mass_ball', marks=pytest.mark.slow),
     pytest.param('pendulum_sphere', marks=pytest.mark.slow),
     'spin_rolling',

@@ -77,10 +77,12 @@ HARDWARE_TOPICS = (
     'estimator/settings',
 )
 
-EXPERIMENTS = (
-    Experiment(
-        name='ball_on_plate',
-        text='A ball on a plate is moved and turned by tilting the plate.',
+
+def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
+    """Return the experiment of an object that rolls along a plan."""
+    return Experiment(
+        name=name,
+        text=text,
         nodes=(
             NodeEntry(
                 name='simulator',
@@ -94,9 +96,9 @@ EXPERIMENTS = (
                 executable='controller_node',
             ),
         ),
-        params_file='ball_on_plate.yaml',
-        scenario_file='ball_on_plate_hard.yaml',
-        rviz_file='ball_on_plate.rviz',
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
         recorded=(
             *HAND_AND_OBJECT,
             *EXECUTED,
@@ -107,7 +109,22 @@ EXPERIMENTS = (
             '/diagnostics',
         ),
         laws=('lqr', 'predictive'),
-        demo='rolling_robotics.plugins.contact.demo:DEMO',
+        demo=f'rolling_robotics.plugins.contact.{demo}:DEMO',
+    )
+
+
+EXPERIMENTS = (
+    _planned(
+        'ball_on_plate',
+        'A ball on a plate is moved and turned by tilting the plate.',
+        'ball_on_plate_hard.yaml',
+        'demo',
+    ),
+    _planned(
+        'butterfly',
+        'A ball rolls round the rim of a plate that turns, from one side to the other.',
+        'butterfly_plate.yaml',
+        'butterfly_demo',
     ),
     _in_laboratory(
         'damping',

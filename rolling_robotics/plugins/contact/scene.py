@@ -91,7 +91,7 @@ def _hand_mesh(surface: Surface, arrays: Arrays, size: float) -> Mesh:
         box = np.array([low - pad, high + pad])
     else:
         box = drawn_box(surface, path, edges)
-    return surface_mesh(surface, box, HAND, closed=surface.name != 'plane')
+    return surface_mesh(surface, box, HAND, closed=surface.name not in ('plane', 'expression'))
 
 
 def _goal(arrays: Arrays, surface: Surface, size: float) -> tuple[Line, ...]:

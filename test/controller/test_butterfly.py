@@ -1,0 +1,102 @@
+"""The butterfly: rolling round a rim against Lagrange's equation, the plan, and its feedback."""
+
+from benchmarks import butterfly as benchmark
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.problem.scenario import read_problem
+from rolling_planner.progress import Watch
+from rolling_planner.seeds.guess import initial_guesses
+
+PLATE, MASS, INERTIA, GRAVITY = (0.1095, 0.0405), 0.003, 5.48e-7, 9.81
+RADIUS = np.sqrt(0.01655**2 - 0.0125**2)
+
+
+@pytest.fixture(scope='module')
+def butterfly():
+    return benchmark.Butterfly()
+
+
+def lagrange():
+    """Return (phi, phi_dot, theta, theta_dot, theta_ddot) -> spin, its rate; from T - V."""
+    phi, rate, theta, turn, wanted = (ca.SX.sym(n) for n in ('f', 'fd', 'h', 'hd', 'hdd'))
+    a, b = PLATE
+    rim = (a - b * ca.cos(2 * phi)) * ca.vertcat(ca.sin(phi), ca.cos(phi))  # x, z of the plate
+    along = ca.jacobian(rim, phi)
+    along /= ca.norm_2(along)
+    centre = rim + RADIUS * ca.vertcat(-along[1], along[0])
+    c, s = ca.cos(theta), ca.sin(theta)
+    world = ca.vertcat(ca.horzcat(c, s), ca.horzcat(-s, c)) @ centre  # theta turns z to x
+    velocity = ca.jtimes(world, phi, rate) + ca.jtimes(world, theta, turn)
+    spin = ca.dot(ca.jacobian(centre, phi), along) * rate / RADIUS  # of the ball over the plate
+    kinetic = MASS * ca.sumsqr(velocity) / 2 + INERTIA * (turn + spin) ** 2 / 2
+    L = kinetic - MASS * GRAVITY * world[1]
+    momentum = ca.jacobian(L, rate)
+    known = ca.jtimes(momentum, ca.vertcat(phi, theta, turn), ca.vertcat(rate, turn, wanted))
+    phi_ddot = (ca.jacobian(L, phi) - known) / ca.jacobian(momentum, rate)
+    spin_rate = ca.jtimes(spin, ca.vertcat(phi, rate), ca.vertcat(rate, phi_ddot))
+    return ca.Function('lagrange', [phi, rate, theta, turn, wanted], [spin, spin_rate])
+
+
+def test_rolling_on_the_rim_is_that_of_lagrange():
+    scenario, rolling = load_scenario('butterfly_plate'), lagrange()
+    system, unit = scenario.system, PLATE[0] - PLATE[1]
+    rng = np.random.default_rng(16)
+    for _ in range(20):
+        phi, rate, theta, turn, wanted = rng.uniform(-1.5, 1.5, 5) * [1, 4, 2, 4, 20]
+        spin, spin_rate = (float(v) for v in rolling(phi, rate, theta, turn, wanted))
+        x = system.state.pack(
+            q_WH=[np.cos(theta / 2), 0, np.sin(theta / 2), 0],
+            p_WH=[0, 0, 0],
+            q_HO=[1, 0, 0, 0],
+            contact_h=[unit * phi, 0],
+            w_WH_H=[0, turn, 0],
+            v_WH_H=[0, 0, 0],
+            w_HO_H=[0, spin, 0],
+        )
+        u = system.control.pack(alpha_WH_H=[0, wanted, 0], a_WH_H=[0, 0, 0])
+        motion = np.array(system.mode.dynamics(x, u, 0, scenario.p)).ravel()
+        assert motion[system.state.slice('contact_h')] == pytest.approx([unit * rate, 0])
+        found = motion[system.state.slice('w_HO_H')]
+        np.testing.assert_allclose(found, [0, spin_rate, 0], rtol=1e-9, atol=1e-9)
+
+
+def test_the_first_guess_turns_the_plate_so_that_the_ball_stays_on_top():
+    problem = read_problem(load_scenario('butterfly_plate'))
+    s, p = problem.system, problem.p
+    guess = next(initial_guesses(problem, Watch(None, np.inf)))
+    states = guess.states(np.linspace(0, problem.horizon, 41))
+    normal = np.array([np.array(s.contact_frame(x, p))[:3, 2] for x in states])
+    assert normal[:, 2].min() > np.cos(0.6)  # the greatest tilt
+    place, attitude = states[:, s.state.slice('contact_h')], states[:, s.state.slice('q_WH')]
+    assert place[-1, 0] == pytest.approx(np.pi * (PLATE[0] - PLATE[1]), abs=2e-3)
+    assert abs(attitude[-1, 2]) == pytest.approx(1, abs=1e-3)  # half a turn about y
+
+
+@pytest.mark.slow
+def test_the_plan_turns_the_plate_under_the_ball_and_keeps_the_contact(butterfly):
+    plan, s = butterfly.plan, butterfly.system.state
+    place = plan.states[:, s.slice('contact_h')]
+    assert plan.report['goal_error'] < 1e-3
+    assert place[-1, 0] == pytest.approx(np.pi * (PLATE[0] - PLATE[1]), abs=1e-3)
+    np.testing.assert_array_equal(place[:, 1], 0)  # it stays in the plane
+    force = plan.contact_wrenches[:, 3:]
+    assert force[:, 2].min() > 0.3 * MASS * GRAVITY
+    assert np.hypot(force[:, 0], force[:, 1]).max() < butterfly.mu * force[:, 2].min()
+
+
+@pytest.mark.slow
+def test_a_ball_that_starts_off_arrives_under_feedback_alone(butterfly):
+    for number in (2, 5):
+        assert butterfly.arrived(butterfly.trial(*benchmark.errors_of(number)))
+    lost = butterfly.trial(*benchmark.errors_of(2), feedback=False)
+    assert not butterfly.arrived(lost)
+    assert lost.normal < 0
+
+
+@pytest.mark.slow
+def test_95_of_100_arrive(butterfly):
+    ends = [butterfly.trial(*benchmark.errors_of(k)) for k in range(benchmark.TRIALS)]
+    assert sum(butterfly.arrived(end) for end in ends) >= 95
+    assert min(end.normal for end in ends) > 0
