@@ -18,6 +18,8 @@ import shutil
 import subprocess
 import sys
 
+from kept_builds import archive_of, keep, restore
+
 # Variables that would let another ROS installation or Python leak into the build.
 FOREIGN_VARIABLES = (
     'AMENT_PREFIX_PATH',
@@ -151,7 +153,7 @@ def run(command: list[str], environment_variables: dict[str, str], log: Path) ->
 
 def build_package(source: Path, environment: Path, build_folder: Path) -> None:
     """
-    Configure, compile and install one interface package.
+    Configure, compile and install one interface package, or install what an earlier build made.
 
     Parameters
     ----------
@@ -165,6 +167,10 @@ def build_package(source: Path, environment: Path, build_folder: Path) -> None:
     """
     build = build_folder / source.name
     remove_installed(build)
+    archive = archive_of(source, Path(__file__))
+    if restore(archive, environment, build):
+        print(f'  taken from {archive}', flush=True)
+        return
     build.mkdir(parents=True)
     log = build / 'output.log'
     variables = {k: v for k, v in os.environ.items() if k not in FOREIGN_VARIABLES}
@@ -189,6 +195,7 @@ def build_package(source: Path, environment: Path, build_folder: Path) -> None:
     run(configure, variables, log)
     run([cmake, '--build', str(build), '--parallel', str(os.cpu_count() or 1)], variables, log)
     run([cmake, '--install', str(build)], variables, log)
+    keep(archive, environment, build)
 
 
 def main() -> None:
