@@ -15,7 +15,11 @@ from rolling_planner.planners.job import PlanningModel
 
 
 def goal_job(
-    request: PlanRolling.Goal, model: PlanningModel, options: Mapping[str, Any], world_frame: str
+    request: PlanRolling.Goal,
+    model: PlanningModel,
+    options: Mapping[str, Any],
+    world_frame: str,
+    place_duration: float,
 ) -> dict[str, Any]:
     """
     Return what a goal adds to the job of planning; the start is read elsewhere.
@@ -30,6 +34,8 @@ def goal_job(
         Options of a goal that names none.
     world_frame
         Frame in which waypoints and keep-out circles are given.
+    place_duration
+        Duration of the motion to a place [s], where neither goal nor planner has one.
 
     Returns
     -------
@@ -46,12 +52,22 @@ def goal_job(
     check_system(request.system, model)
     planner = model.planner
     values = named_values('goal', request.goal_names, request.goal_values)
-    waypoints = _waypoints(request, model, world_frame)
+    waypoints = _waypoints(request, world_frame)
+    horizon = float(request.horizon)
+    if len(waypoints) and not planner.takes_waypoints:
+        is_place = len(waypoints) == 1 and not values
+        values = planner.goal_at(model.scenario, waypoints[0]) if is_place else {}
+        if not values:
+            raise ParameterError(
+                f'waypoints are not for the planner of {model.scenario.system.name}; leave them '
+                'empty and plan from point to point'
+            )
+        waypoints, horizon = waypoints[:0], horizon or place_duration
     if not (values or len(waypoints) or planner.has_own_goal):
         names = [c for entry in planner.goal_entries(model.scenario) for c in entry.components]
         raise ParameterError(f'goal_names is empty; name states of the goal: {", ".join(names)}')
     _check_method(request.planner_id, model)
-    _check_times(request, model)
+    _check_times({'horizon': horizon, 'time_budget': request.time_budget}, model)
     chosen = dict(options)
     if request.time_budget > 0.0:
         chosen['time_budget'] = float(request.time_budget)
@@ -63,7 +79,7 @@ def goal_job(
         chosen['goal_tolerance'] = least
     return {
         'goal': whole_entries('goal', values, planner.goal_entries(model.scenario)),
-        'horizon': float(request.horizon),
+        'horizon': horizon,
         'method': request.planner_id,
         'options': chosen,
         'waypoints': waypoints,
@@ -89,25 +105,18 @@ def _check_method(given: str, model: PlanningModel) -> None:
         )
 
 
-def _check_times(request: PlanRolling.Goal, model: PlanningModel) -> None:
+def _check_times(given: Mapping[str, float], model: PlanningModel) -> None:
     may_be_zero = {'horizon': model.planner.finds_duration, 'time_budget': True}
     for name, zero in may_be_zero.items():
-        value = getattr(request, name)
+        value = given[name]
         fine = value >= 0.0 if zero else value > 0.0
         if not (np.isfinite(value) and fine):
             least = 'zero or positive' if zero else 'positive'
             raise ParameterError(f'{name} must be {least} and finite [s], got {value!r}')
 
 
-def _waypoints(
-    request: PlanRolling.Goal, model: PlanningModel, world_frame: str
-) -> NDArray[np.float64]:
+def _waypoints(request: PlanRolling.Goal, world_frame: str) -> NDArray[np.float64]:
     """Return the positions of the waypoints, shape (k, 3) [m]."""
-    if request.waypoints and not model.planner.takes_waypoints:
-        raise ParameterError(
-            f'waypoints are not for the planner of {model.scenario.system.name}; leave them '
-            'empty and plan from point to point'
-        )
     for k, pose in enumerate(request.waypoints):
         frame = pose.header.frame_id
         if frame not in ('', world_frame):

@@ -28,6 +28,7 @@ from rolling_planner.nodes.conversions import (
     start_vector,
     trajectory_to_arrays,
 )
+from rolling_planner.nodes.goal_poses import GoalPoses
 from rolling_planner.nodes.goal_request import check_system, goal_job
 from rolling_planner.nodes.plan_result import failure, feedback_message, result_message
 from rolling_planner.nodes.plan_topics import PlanTopics
@@ -72,6 +73,7 @@ class PlannerNode(SuiteNode):
             self, PlanRolling, 'plan_rolling', self._execute, refusal=self.refusal
         )
         self.at_cleanup(self._server.destroy)
+        self.at_cleanup(GoalPoses(self).destroy)
         self.service(
             CheckPlan,
             'check_plan',
@@ -106,10 +108,10 @@ class PlannerNode(SuiteNode):
     async def _planned(self, goal: Goal) -> tuple[PlanRolling.Result, dict[str, Any] | None]:
         """Return the result of a goal, and the motion of the bodies where there is a plan."""
         request, codes = goal.request, PlanRolling.Result
-        frame = self.values['world_frame']
+        frame, duration = self.values['world_frame'], self.values['place_duration']
         try:
             job = self._job('plan') | goal_job(
-                request, self._model, planning_options(self.values), frame
+                request, self._model, planning_options(self.values), frame, duration
             )
             start, reason = await self._start(request.start_names, request.start_values, goal)
         except RollingError as error:

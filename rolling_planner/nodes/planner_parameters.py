@@ -85,6 +85,14 @@ TABLE = (
         unit='s',
         text='maximum wait for a state if a goal has no start',
     ),
+    Parameter(
+        name='place_duration',
+        default=2.0,
+        low=0.01,
+        high=120.0,
+        unit='s',
+        text='duration of the motion to a place that has no horizon, where the planner finds none',
+    ),
     Parameter(name='world_frame', default='world', read_only=True, text='name of the world frame'),
 )
 

@@ -70,6 +70,12 @@ class CollocationPlanner(SystemPlanner):
         own = super().goal_entries(scenario)
         return (*own, *OBJECT_MOTION) if _carries(scenario) else own
 
+    def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:
+        """Return a goal for the centre of an object that is carried; its height follows."""
+        if not _carries(scenario):
+            return {}
+        return {f'p_WO_{c}': float(v) for c, v in zip('xy', place[:2], strict=True)}
+
     def warm_up(self, scenario: Scenario, request: Request) -> None:
         """Write out and compile the functions of a plan."""
         Planner(self.problem(scenario, request))

@@ -117,6 +117,10 @@ class SystemPlanner(ABC):
         """Return the entries that the goal of a request may name: those of the state."""
         return tuple(scenario.system.state.entries)
 
+    def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:  # noqa: ARG002
+        """Return a goal with what rolls at a place in the world [m]; empty if it takes none."""
+        return {}
+
     def warm_up(self, scenario: Scenario, request: Request) -> None:  # noqa: B027
         """Load and compile what the first plan needs."""
 

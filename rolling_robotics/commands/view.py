@@ -5,13 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # who looks from elsewhere moves no robot
 HELP = 'show a result, a recording or running nodes in a browser'
 DESCRIPTION = """\
 Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
 traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
 slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or the
 folder of a recording; without one, what the nodes of this ROS domain publish is shown live, and
-the slider goes back through the last seconds.
+the slider goes back through the last seconds. Where a planner and a controller run, a goal can be
+dragged, planned for and gone to, unless --host lets others look.
 
 Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one page
 that any browser opens and plays without this suite. Needs viser: `pip install '.[viewer]'`."""
@@ -96,5 +98,6 @@ def _live(args: Namespace) -> int:
         frame_prefix=args.frame_prefix,
         history=args.history,
         speed=args.speed,
+        commands=args.host in LOOPBACK,
     )
     return view_live(args.host, args.port, options, _ready)

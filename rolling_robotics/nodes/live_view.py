@@ -17,11 +17,13 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.text import LONGEST_NAME, printable
 from rolling_node_kit.process import events_executor
-from rolling_robotics.nodes.live_scene import CONTACT_FRAMES, seen, standing_scene
+from rolling_robotics.nodes.goal_sender import GoalSender
+from rolling_robotics.nodes.live_scene import CONTACT_FRAMES, PLANNED, seen, standing_scene
 from rolling_robotics.nodes.live_topics import LiveTopics
 from rolling_robotics.nodes.recorded_scene import SURFACES
 from rolling_robotics.scene.poses import Pose, seen_from
 from rolling_robotics.scene.scene import Scene
+from rolling_robotics.viewer.goal_panel import GoalPanel
 from rolling_robotics.viewer.history import History, JOINED, Snapshot
 from rolling_robotics.viewer.live_panel import LivePanel
 from rolling_robotics.viewer.live_trace import LiveCurve, LiveTrace
@@ -47,6 +49,8 @@ class LiveOptions:
         Time that is kept to be looked at again [s].
     speed
         Times as fast as it was, where it is played again.
+    commands
+        Whether a visitor may have motions planned and executed.
 
     """
 
@@ -54,6 +58,7 @@ class LiveOptions:
     frame_prefix: str = ''
     history: float = 30.0
     speed: float = 1.0
+    commands: bool = False
 
 
 class LiveScene:
@@ -88,6 +93,10 @@ class LiveScene:
         self._text = server.gui.add_markdown(self._waiting())
         self.history = History(self._options.history)
         self.panel = LivePanel(server, self.history, self._options.speed)
+        self.goal: GoalPanel | None = None
+        if self._options.commands:
+            self._sender = GoalSender(node)
+            self.goal = GoalPanel(server, self._sender.plan, self._sender.execute)
 
     @property
     def taken(self) -> int:
@@ -175,6 +184,9 @@ class LiveScene:
         if self._stage is None:
             self._text.content = self._waiting()
             return
+        if self.goal is not None:
+            rolling = (self._topics.frames.pose(n) for n in PLANNED if n in self._topics.frames)
+            self.goal.update(self._sender.is_served, next(rolling, None), self._stage.size)
         lines = [f'{taken:.0f} transforms a second taken, {sent:.0f} updates a second sent']
         contact = self._topics.contact
         if contact is not None:

@@ -1,18 +1,28 @@
-"""`rolling execute` before nodes that run: a goal, the newest plan again, a plan from a file."""
+"""Nodes that run are moved: `rolling execute`, a pose on `goal_pose`, and what README prints."""
 
+from importlib import import_module
+from pathlib import Path
+import re
+import shlex
 import subprocess
 import sys
 
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Odometry
 import pytest
+from rclpy.action import ActionClient
+from rolling_interfaces.action import ExecutePlan, PlanRolling
+from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.cli import main
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.nodes.demo_client import DemoClient
+import yaml
 
 pytestmark = pytest.mark.ros
 TURN = ['u_h=0', 'v_h=-0.033', 'q_HO_w=0.7071', 'q_HO_x=0.7071', 'q_HO_y=0', 'q_HO_z=0']
 LONG = 120.0
-PATIENT = {'simulator': {'lockstep_timeout': 30.0}, 'controller': {'state_timeout': 5.0}}
+README = Path(__file__).resolve().parents[2].joinpath('README.md').read_text()
 
 
 @pytest.fixture(scope='module')
@@ -33,6 +43,12 @@ def nodes(tmp_path_factory):
             with DemoClient(domain=domain, check=bringup.check) as client:
                 client.wait_until_ready(LONG)
             yield domain, environment
+
+
+@pytest.fixture(scope='module')
+def domain(nodes):
+    """Return the domain of the nodes, so that the peer of the tests is among them."""
+    return nodes[0]
 
 
 @pytest.fixture
@@ -107,3 +123,66 @@ def test_unknown_names_are_told(execute):
 def test_what_makes_no_sense_is_refused(options, text, capsys):
     assert main(['execute', *options]) == 2
     assert text in capsys.readouterr().err
+
+
+def filled(message, values):
+    """Return a message with the fields that YAML names, as `ros2 action send_goal` fills them."""
+    for name, value in values.items():
+        kind = message.get_fields_and_field_types()[name]
+        if isinstance(value, dict):
+            filled(getattr(message, name), value)
+        elif value and isinstance(value[0] if isinstance(value, list) else None, dict):
+            package, _, name_of_kind = re.fullmatch(r'sequence<(.*)>', kind)[1].partition('/')
+            element = getattr(import_module(f'{package}.msg'), name_of_kind)
+            setattr(message, name, [filled(element(), v) for v in value])
+        else:
+            setattr(message, name, value)
+    return message
+
+
+def test_the_goals_that_readme_sends_are_reached(peer):
+    printed = re.findall(r'^ros2 action send_goal --feedback (.*)$', README, re.MULTILINE)
+    kinds = {k.__name__: k for k in (PlanRolling, ExecutePlan)}
+    assert len(printed) == 2
+    for line in printed:
+        name, kind, text = shlex.split(line)
+        kind = kinds[kind.removeprefix('rolling_interfaces/action/')]
+        client = ActionClient(peer.node, kind, name)
+        handle = peer.send_goal(client, filled(kind.Goal(), yaml.safe_load(text)), timeout=LONG)
+        result = peer.result(handle, LONG)
+        assert result.error_code == kind.Result.NONE, result.error_string
+
+
+def test_the_client_that_readme_prints_reaches_its_goal(nodes):
+    (code,) = re.findall(r'^```py\n(.*?)^```', README, re.DOTALL | re.MULTILINE)
+    for _ in range(3):  # a server that does not know yet where its answers go drops them
+        try:
+            done = subprocess.run(
+                [sys.executable, '-c', code],
+                env=dict(nodes[1]),
+                capture_output=True,
+                text=True,
+                timeout=LONG / 3,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            continue
+        assert 'reached' in done.stdout, done.stdout + done.stderr
+        return
+    pytest.fail('no answer')
+
+
+def test_a_pose_on_goal_pose_is_gone_to(nodes, peer):
+    reset(nodes)
+    publisher = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)
+    pose = PoseStamped()
+    pose.pose.position.x, pose.pose.position.y = 0.05, -0.02
+
+    def is_there(message):
+        place, speed = message.pose.pose.position, message.twist.twist.linear
+        off = abs(place.x - 0.05) + abs(place.y + 0.02)
+        return off < 5e-3 and abs(speed.x) + abs(speed.y) < 5e-3
+
+    with peer.every(5.0, lambda: publisher.publish(pose)):  # until the planner knows of it
+        peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=LONG, accept=is_there)
+    peer.node.destroy_publisher(publisher)

@@ -1,0 +1,70 @@
+"""Goals from the live viewer to planner and controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.action import ActionClient
+from rclpy.node import Node
+from rclpy.task import Future
+from rolling_dynamics.text import printable
+from rolling_interfaces.action import ExecutePlan, PlanRolling
+from rolling_robotics.viewer.goal_panel import Tell
+
+
+class GoalSender:
+    """Has motions planned and executed, by callbacks: the executor is not for coroutines."""
+
+    def __init__(self, node: Node) -> None:
+        """Look for both actions; the node must not be spun by another thread at this moment."""
+        self._node = node
+        self._planner = ActionClient(node, PlanRolling, 'plan_rolling')
+        self._controller = ActionClient(node, ExecutePlan, 'execute_plan')
+
+    @property
+    def is_served(self) -> bool:
+        """Whether there is a planner and a controller."""
+        return self._planner.server_is_ready() and self._controller.server_is_ready()
+
+    def plan(self, place: tuple[float, float, float], tell: Tell) -> None:
+        """Have a motion to a place in the world [m] planned."""
+        goal = PlanRolling.Goal(waypoints=[PoseStamped()])
+        point = goal.waypoints[0].pose.position
+        point.x, point.y, point.z = place
+        tell('planning ...')
+        self._send(self._planner, goal, tell, _planned)
+
+    def execute(self, tell: Tell) -> None:
+        """Have the newest plan executed."""
+        tell('executing ...')
+        self._send(self._controller, ExecutePlan.Goal(), tell, _executed)
+
+    def _send(
+        self, client: ActionClient, goal: Any, tell: Tell, text: Callable[[Any], str]
+    ) -> None:
+        def answered(future: Future) -> None:
+            handle = future.result()
+            if handle.accepted:
+                handle.get_result_async().add_done_callback(
+                    lambda done: tell(text(done.result().result))
+                )
+            else:
+                tell('refused; the log of the node says why')
+
+        executor = self._node.executor
+        if executor is not None:  # in the thread that takes the answer: it must not come before
+            executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(answered))
+
+
+def _planned(result: PlanRolling.Result) -> str:
+    if result.error_code != PlanRolling.Result.NONE:
+        return f'no plan: {printable(result.error_string)}'
+    return f'planned: {result.plan.times[-1]:.3g} s; the ghost shows where it ends'
+
+
+def _executed(result: ExecutePlan.Result) -> str:
+    if result.error_code != ExecutePlan.Result.NONE:
+        return f'missed: {printable(result.error_string)}'
+    return f'reached, final error {result.final_error:.2g}'
