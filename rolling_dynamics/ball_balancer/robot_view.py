@@ -7,25 +7,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.robots import Ball, Curve, Disk, general_view, RobotView
+from rolling_dynamics.robots import Ball, Block, Curve, general_view, RobotView
 
 THICKNESS = 0.04  # of the plate over its half width
 
 
 def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
-    """Return ball and plate: the largest disk on it, and its edge."""
+    """Return ball and plate, and its edge."""
     v = system.parameters.unpack(p)
     half, radius = float(v['half_width'][0]), float(v['radius'][0])
     thick = THICKNESS * half
     corners = half * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0], [1, 1, 0.0]])
     shapes = (
-        Ball(name='mass', link='ball_link', radius=radius),
-        Disk(
+        Ball(name='ball', link='ball_link', radius=radius),
+        Block(
             name='link',
             link='plate_link',
-            radius=half,
-            thickness=thick,
             centre=(0.0, 0.0, -thick / 2),
+            sides=(2 * half, 2 * half, thick),
         ),
         Curve(name='rail', link='plate_link', points=corners, width=thick / 2),
     )

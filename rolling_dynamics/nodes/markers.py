@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.robots.palette import HAND, OBJECT, with_opacity
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
 from rolling_node_kit.conversions import list_to_point, vector_to_list
@@ -20,8 +21,8 @@ EXTENT = 0.25  # half the size of what is drawn of an unbounded chart [m or char
 PATH_LENGTH = 400  # points of the contact path that are kept
 NEWTONS_PER_METRE = 10.0  # length of the force arrow
 
-OBJECT_COLOURS = ((0.90, 0.45, 0.15, 1.0), (0.98, 0.85, 0.60, 1.0))  # a chequer shows rolling
-HAND_COLOURS = ((0.35, 0.45, 0.60, 0.8), (0.45, 0.55, 0.70, 0.8))
+OBJECT_COLOURS = with_opacity(OBJECT, 1.0)
+HAND_COLOURS = with_opacity(HAND, 1.0)
 
 
 def colour(rgba: Sequence[float]) -> ColorRGBA:

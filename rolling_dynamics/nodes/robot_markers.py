@@ -14,12 +14,13 @@ from rolling_dynamics.nodes.markers import (
     surface_marker,
 )
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
+from rolling_dynamics.robots.palette import GLASS, SHELL, with_opacity
 from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_node_kit.conversions import list_to_point, matrix_to_pose
 from visualization_msgs.msg import Marker, MarkerArray
 
-SHELL_CHEQUER = ((0.90, 0.45, 0.15, 0.45), (0.98, 0.85, 0.60, 0.25))  # what is inside is seen
+SHELL_COLOURS = with_opacity(SHELL, GLASS)  # what is inside is seen
 PATH_WIDTH = 0.02  # of the path, of the robot's radius
 MARKER_WIDTH = 0.002  # of the path of ContactMarkers at size 1 [m]
 RIM = 0.98  # of the shell's radius: its chequer lies below its sphere
@@ -78,7 +79,7 @@ class RobotMarkers:
                 markers.append(surface_marker(Plane(), frame, number, HAND_COLOURS, size))
             elif isinstance(shape, Ball) and shape.name == 'shell':
                 ball = Sphere(RIM * shape.radius)
-                markers.append(surface_marker(ball, frame, number, SHELL_CHEQUER))
+                markers.append(surface_marker(ball, frame, number, SHELL_COLOURS))
         return MarkerArray(markers=markers)
 
     def update(

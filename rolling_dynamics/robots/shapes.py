@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.robots.palette import OBJECT, SHELL
 
 PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
-    'shell': (0.85, 0.75, 0.55, 0.15),
+    'shell': (*SHELL[1], 0.15),
+    'ball': (*OBJECT[0], 1.0),
     'rail': (0.35, 0.45, 0.60, 1.0),
     'mass': (0.75, 0.20, 0.15, 1.0),
     'pendulum': (0.20, 0.35, 0.60, 1.0),

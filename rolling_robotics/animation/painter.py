@@ -14,6 +14,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 import numpy as np
+from rolling_dynamics.robots.palette import CONE, FORCE
 from rolling_robotics.scene.scene import (
     Body,
     Frame,
@@ -25,11 +26,7 @@ from rolling_robotics.scene.scene import (
     Values,
 )
 
-GHOST_OPACITY = 0.13
 SEEN_THROUGH = 0.22  # opacity of a line behind a body
-GHOST_COLOUR = (0.0, 0.62, 0.45)
-CONE = (0.8, 0.47, 0.65)
-FORCE = (0.0, 0.35, 0.25)
 AXES = ((0.84, 0.1, 0.1), (0.1, 0.55, 0.1), (0.1, 0.2, 0.8))
 LIGHT = np.array([0.35, -0.45, 0.82])
 TURN = np.linspace(0, 2 * np.pi, 17)
@@ -128,7 +125,7 @@ class Painter:
             else:
                 self._add_body(above, above, body, k)
         for ghost in self._scene.ghosts:
-            self._add_body(above, above, ghost, k, ghost=True)
+            self._add_body(above, above, ghost, k)
         self._add_traces(marks, above, k)
         self._add_contact(above, k)
         for order, pile in enumerate((ground, marks, above)):
@@ -160,29 +157,26 @@ class Painter:
         seen: Values = (points @ R.T + position) @ self._camera.rotation.T
         return seen
 
-    def _add_body(
-        self, faces: _Pile, lines: _Pile, body: Body, k: int, *, ghost: bool = False
-    ) -> None:
+    def _add_body(self, faces: _Pile, lines: _Pile, body: Body, k: int) -> None:
         position, attitude = body.position[k], body.attitude[k]
         for mesh in body.meshes:
-            self._add_mesh(faces, mesh, self._seen(mesh.vertices, position, attitude), ghost=ghost)
+            self._add_mesh(faces, mesh, self._seen(mesh.vertices, position, attitude))
         for line in body.lines:
             self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0)
 
-    def _add_mesh(self, pile: _Pile, mesh: Mesh, seen: Values, *, ghost: bool) -> None:
+    def _add_mesh(self, pile: _Pile, mesh: Mesh, seen: Values) -> None:
         corners = seen[mesh.faces]
         normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         towards = normals[:, 2]
-        opacity = GHOST_OPACITY if ghost else mesh.opacity
+        opacity = mesh.opacity
         hides = mesh.closed and opacity == 1
-        shown = (
-            towards > -1e-9 if hides or (mesh.closed and ghost) else np.ones(len(towards), bool)
-        )
+        shown = towards > -1e-9 if hides else np.ones(len(towards), bool)
         light = normals @ (self._camera.rotation @ LIGHT)
         shade = 0.62 + 0.38 * np.clip(np.where(towards < 0, -light, light), 0, 1)
-        colours = np.asarray(GHOST_COLOUR)[None] if ghost else mesh.colours
-        rgba = np.column_stack([colours * shade[:, None], np.full(len(shade), opacity)])[shown]
+        rgba = np.column_stack([mesh.colours * shade[:, None], np.full(len(shade), opacity)])[
+            shown
+        ]
         # an opaque face covers the seam to its neighbour, a transparent one would double there
         edges = rgba if opacity == 1 else np.zeros_like(rgba)
         pile.add(corners[shown], rgba, edges, 0.4, 0.0)

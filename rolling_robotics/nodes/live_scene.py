@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from rolling_robotics.nodes.live_topics import LiveTopics
+from rolling_robotics.scene.meshes import ghost_mesh
 from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.poses import Pose
 from rolling_robotics.scene.scene import Body, Frame, Scene, still
@@ -101,6 +102,6 @@ def _values(
 
 def _at(name: str, pose: Pose, drawn_as: Body | None = None) -> Body:
     """Return a body at a pose, for one time."""
-    meshes = () if drawn_as is None else drawn_as.meshes
+    meshes = () if drawn_as is None else tuple(ghost_mesh(m) for m in drawn_as.meshes)
     row = np.array([pose])
     return Body(name=name, position=row[:, :3], attitude=row[:, 3:], meshes=meshes)

@@ -12,6 +12,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.damaged import damage_told
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.general import general_scene
+from rolling_robotics.scene.meshes import ghost_mesh
 from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.scene import Body, GROUND, resample, resample_attitude, Scene
 
@@ -59,6 +60,7 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
             replace(
                 b,
                 lines=(),
+                meshes=tuple(ghost_mesh(m) for m in b.meshes),
                 position=resample(arrays.time, arrays[f'{b.name}_position'], scene.times),
                 attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], scene.times),
             )
@@ -70,6 +72,7 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
         replace(
             b,
             lines=(),
+            meshes=tuple(ghost_mesh(m) for m in b.meshes),
             position=np.broadcast_to(b.position[-1], b.position.shape),
             attitude=np.broadcast_to(b.attitude[-1], b.attitude.shape),
         )

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, robot_view, Rod, Shape
+from rolling_dynamics.robots.palette import GLASS, OBJECT, SHELL
 from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.result_arrays import Arrays, Values
-from rolling_robotics.scene.meshes import cylinder_mesh, moved_mesh, SHELL, sphere_mesh
+from rolling_robotics.scene.meshes import box_mesh, cylinder_mesh, moved_mesh, sphere_mesh
 from rolling_robotics.scene.parts import (
     contact_strips,
     contact_wrench,
@@ -31,7 +32,6 @@ from rolling_robotics.scene.scene import (
     Trace,
 )
 
-GLASS = 0.3  # opacity of a shell that shows what is in it
 AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
 
 
@@ -52,7 +52,7 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     view = robot_view(system, scenario.p)
     names = [n for n in system.pose.name_out() if n != 'contact']
     first = arrays[f'{names[0]}_position']
-    fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor | Block)]
+    fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor)]
     bodies = []
     if any(isinstance(s, Floor) for s in view.shapes):
         bodies.append(floor_body(first, view.radius))
@@ -153,8 +153,13 @@ def _mesh(shape: Shape) -> Mesh | None:
     colours: tuple[Colour, Colour] = ((r, g, b), (r, g, b))
     if shape.name == 'shell':
         colours, opacity = SHELL, GLASS
+    elif shape.name == 'ball':
+        colours = OBJECT
     if isinstance(shape, Ball):
         return sphere_mesh(shape.radius, colours, opacity=opacity)
+    if isinstance(shape, Block):
+        box = box_mesh(shape.sides, colours[0], opacity=opacity)
+        return moved_mesh(box, np.eye(3), np.asarray(shape.centre))
     if isinstance(shape, Disk):
         radius, half = shape.radius, shape.thickness / 2
         X = pose_along(shape.axis, shape.centre)

@@ -7,15 +7,16 @@ from dataclasses import replace
 import math
 
 import numpy as np
+from rolling_dynamics.robots.palette import GHOST, GLASS, HAND
 from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.scene.scene import Colour, Mesh, Values
 
 FAR = 1e5  # an edge beyond this is none
-OBJECT: tuple[Colour, Colour] = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))
-HAND: tuple[Colour, Colour] = ((0.80, 0.84, 0.88), (0.87, 0.90, 0.93))
-SHELL: tuple[Colour, Colour] = ((0.34, 0.71, 0.91), (0.75, 0.88, 0.96))
-INNER: tuple[Colour, Colour] = ((0.84, 0.37, 0.0), (0.84, 0.37, 0.0))
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+SIDES = np.array(
+    [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+)  # of a box, by its corners, anticlockwise from outside
 
 
 def drawn_box(surface: Surface, path: Values, edges: Values | None = None) -> Values:
@@ -111,6 +112,22 @@ def cylinder_mesh(
         axis=-1,
     )
     return grid_mesh(points, colours, opacity=opacity)
+
+
+def box_mesh(sides: Sequence[float], colour: Colour, *, opacity: float = 1.0) -> Mesh:
+    """Return a box about the origin with edges along the axes."""
+    return Mesh(
+        vertices=CORNERS * np.asarray(sides, dtype=float),
+        faces=SIDES,
+        colours=np.tile(colour, (len(SIDES), 1)),
+        opacity=opacity,
+    )
+
+
+def ghost_mesh(mesh: Mesh) -> Mesh:
+    """Return a mesh as a ghost shows it: translucent, with a chequer that tells its attitude."""
+    _, which = np.unique(mesh.colours, axis=0, return_inverse=True)
+    return replace(mesh, colours=np.asarray(GHOST)[which.ravel() % 2], opacity=GLASS)
 
 
 def floor_mesh(low: Values, high: Values, cell: float) -> Mesh:

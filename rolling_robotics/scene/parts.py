@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
+from rolling_dynamics.robots.palette import GLASS, OBSTACLE
 from rolling_robotics.result_arrays import Arrays, Values
-from rolling_robotics.scene.meshes import floor_mesh
+from rolling_robotics.scene.meshes import cylinder_mesh, floor_mesh, moved_mesh
 from rolling_robotics.scene.scene import (
     Body,
     GROUND,
     Line,
+    Mesh,
     rotation_matrices,
     still,
     Strip,
@@ -126,6 +128,12 @@ def floor_body(contact: Values, radius: float, marks: Sequence[Line] = ()) -> Bo
         lines=tuple(marks),
         layer=GROUND,
     )
+
+
+def pillar(centre: Sequence[float], radius: float, height: float) -> Mesh:
+    """Return a cylinder that stands on the floor: what must not be touched."""
+    mesh = cylinder_mesh(radius, height / 2, OBSTACLE, opacity=GLASS)
+    return moved_mesh(mesh, np.eye(3), np.array([centre[0], centre[1], height / 2]))
 
 
 def circle(center: Sequence[float], radius: float) -> Line:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 from rolling_robotics.scene.scene import Scene
+from rolling_robotics.viewer.legend import legend_of
 from rolling_robotics.viewer.scene_server import Stage
 from rolling_robotics.viewer.serve import look_at_motion, served
 
@@ -37,4 +40,16 @@ def page_of(scene: Scene, speed: float = 1.0) -> str:
         for time in shown:
             stage.show(int(np.argmin(np.abs(scene.times - time))))
             recording.insert_sleep(1 / RATE)
-        return recording.as_html()
+        return _with_legend(recording.as_html(), scene)
+
+
+def _with_legend(page: str, scene: Scene) -> str:
+    """Return the page with title and legend over the picture."""
+    title = escape(scene.title.replace('_', ' '))
+    box = (
+        '<div style="position:fixed;right:1em;top:1em;max-width:22em;z-index:9;'
+        'font-family:sans-serif;'
+        f'background:rgba(255,255,255,0.8);padding:0.5em"><b>{title}</b>{legend_of(scene)}</div>'
+    )
+    body, end, rest = page.rpartition('</body>')
+    return f'{body}{box}{end}{rest}' if end else f'{page}{box}'

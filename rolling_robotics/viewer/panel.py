@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
 import numpy as np
 from rolling_robotics.scene.scene import resample, Scene, Values
+from rolling_robotics.viewer.layers import Follow, layer_switches
+from rolling_robotics.viewer.legend import curve_colours, legend_of, legend_of_strip, NOW
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.scene_server import Stage
 import viser
@@ -16,7 +19,6 @@ RATE = 30.0  # updates a second
 CURVE_POINTS = 240
 CURVE_PERIOD = 0.4  # s between two marks of the present in the curves
 SLIDER_PERIOD = 0.1  # s between two moves of the slider while it plays
-COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '4')
 
 
@@ -24,6 +26,11 @@ def speed_choice(server: viser.ViserServer, speed: float) -> viser.GuiDropdownHa
     """Return the choice of how many times as fast as it was something is played, at first so."""
     choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
     return server.gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
+
+
+def rounded_step(length: float) -> float:
+    """Return a step of a slider: a power of ten, a thousandth of its length or less."""
+    return float(10.0 ** math.floor(math.log10(max(length, 1e-3) / 1000)))
 
 
 class Player:
@@ -51,13 +58,15 @@ class Player:
         self._lock = threading.Lock()
         gui = server.gui
         gui.add_markdown(f'**{scene.title.replace("_", " ")}**')
-        step = max((self._end - self._start) / 1000, 1e-6)
+        gui.add_html(legend_of(scene))
+        step = rounded_step(self._end - self._start)
         self.slider = gui.add_slider(
             f'time [{scene.time_unit}]', self._start, self._end, step, self._start
         )
         self.playing = gui.add_checkbox('play', initial_value=True)
         self.speed = speed_choice(server, speed)
-        self._rate = gui.add_markdown('')
+        self._follow = Follow(server, scene)
+        layer_switches(server, self._stage)
         self._curves = [_Curves(server, scene, strip.title) for strip in scene.strips]
         self.slider.on_update(self._moved)
         self._show()
@@ -83,6 +92,7 @@ class Player:
             return
         self._index = k
         self._stage.show(k)
+        self._follow.go_to(k)
         self.sent += 1
         at = time.monotonic()
         if self.playing.value and at - self._slid >= SLIDER_PERIOD:
@@ -97,17 +107,13 @@ class Player:
 
     def run(self, stop: threading.Event) -> None:
         """Play until asked to stop."""
-        before = counted = marked = time.monotonic()
-        sent = 0
+        before = marked = time.monotonic()
         for now in ticks(stop, RATE):
             self.advance(now - before)
             before = now
             if now - marked > CURVE_PERIOD:
                 self.mark()
                 marked = now
-            if now - counted > 1:
-                self._rate.content = f'{(self.sent - sent) / (now - counted):.0f} updates a second'
-                counted, sent = now, self.sent
 
 
 class _Curves:
@@ -118,16 +124,14 @@ class _Curves:
         self._times = np.linspace(scene.times[0], scene.times[-1], CURVE_POINTS)
         curves = (np.nan_to_num(v) for v in strip.curves.values())  # the plot knows no gaps
         self._values = [resample(scene.times, v, self._times) for v in curves]
-        names = list(strip.curves)
         if strip.limit is not None:
             self._values.append(np.full(CURVE_POINTS, strip.limit))
-            names.append('limit')
         series = [uplot.Series(label=scene.time_unit)]
         series += [
-            uplot.Series(label=n, stroke=COLOURS[i % len(COLOURS)], width=2)
-            for i, n in enumerate(names)
+            uplot.Series(label=name, stroke=colour, width=2)
+            for name, colour in curve_colours(strip).items()
         ]
-        series.append(uplot.Series(label='now', stroke='#000000', width=2))
+        series.append(uplot.Series(label='now', stroke=NOW, width=2))
         self._plot = server.gui.add_uplot(
             self._data(float(scene.times[0])),
             tuple(series),
@@ -136,6 +140,7 @@ class _Curves:
             legend=uplot.Legend(show=False),
             aspect=2.2,
         )
+        server.gui.add_html(legend_of_strip(strip))
 
     def _data(self, now: float) -> tuple[Values, ...]:
         """Return times, curves, and a spike at the present."""

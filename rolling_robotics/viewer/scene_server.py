@@ -7,15 +7,14 @@ import math
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.robots.palette import CONE, FORCE
 from rolling_robotics.scene.poses import IDENTITY, Pose
 from rolling_robotics.scene.scene import Body, Colour, Frame, Mesh, Scene, Trace, Values
 import viser
 
-GHOST: Colour = (0.0, 0.62, 0.45)
-CONE: Colour = (0.8, 0.47, 0.65)
-FORCE: Colour = (0.0, 0.35, 0.25)
 PIECES = 24  # of a trace: as many parts come into sight one after the other
 POINTS = 800  # of a trace that are sent
+LAYERS = ('ghost', 'paths', 'force', 'frames')
 TURN = np.linspace(0, 2 * np.pi, 33)
 
 
@@ -44,9 +43,11 @@ class Stage:
         self.size = _size(scene)
         self._moving: list[Any] = []  # handles of bodies, ghosts and frames, in this order
         self._pieces: list[tuple[Any, int]] = []
+        self._axes: list[Any] = []
+        self._ghosts = server.scene.add_frame('/ghosts', show_axes=False)
         for kind, bodies in (('bodies', scene.bodies), ('ghosts', scene.ghosts)):
             for body in bodies:
-                self._add_body(server, f'/{kind}/{body.name}', body, ghost=kind == 'ghosts')
+                self._add_body(server, f'/{kind}/{body.name}', body)
         for frame in scene.frames:
             handle = server.scene.add_frame(
                 f'/frames/{frame.name}',
@@ -55,18 +56,40 @@ class Stage:
                 origin_radius=0.008 * self.size,
             )
             self._moving.append(handle)
+            self._axes.append(handle)
         for trace in scene.traces:
             self._add_trace(server, trace)
         self._placed: list[Pose | None] = [IDENTITY] * len(self._moving)
         self._force: Any = None
+        self._hidden: set[str] = set()  # layers
+        self._k = 0
+
+    def has(self, layer: str) -> bool:
+        """Tell whether there is anything of a layer."""
+        scene = self._scene
+        there = {
+            'ghost': scene.ghosts,
+            'paths': scene.traces,
+            'force': scene.wrench,
+            'frames': scene.frames,
+        }
+        return bool(there[layer])
+
+    def switch(self, layer: str, on: bool) -> None:
+        """Draw a layer, or no longer."""
+        self._hidden = self._hidden - {layer} if on else self._hidden | {layer}
+        self._ghosts.visible = 'ghost' not in self._hidden
+        for handle in self._axes:
+            handle.show_axes = 'frames' not in self._hidden
+        self.show(self._k)
 
     def show(self, k: int) -> None:
         """Show the time of the scene with this index."""
-        scene = self._scene
+        scene, self._k = self._scene, k
         items: list[Body | Frame] = [*scene.bodies, *scene.ghosts, *scene.frames]
         self.place([_pose(item, k) for item in items])
         for handle, since in self._pieces:
-            visible = since <= k
+            visible = since <= k and 'paths' not in self._hidden
             if handle.visible != visible:
                 handle.visible = visible
         if scene.wrench is not None:
@@ -113,17 +136,17 @@ class Stage:
         if self._force is None:
             self._add_wrench(self._scene.frames[0])
         x, y, z = (float(v) for v in arrow)
-        pushes = math.isfinite(x + y + z) and z > 0
+        pushes = math.isfinite(x + y + z) and z > 0 and 'force' not in self._hidden
         if self._force.visible != pushes:
             self._force.visible = self._cone.visible = pushes
         if pushes:
             self._force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
             self._cone.scale = (mu * z, mu * z, z)
 
-    def _add_body(self, server: viser.ViserServer, path: str, body: Body, *, ghost: bool) -> None:
+    def _add_body(self, server: viser.ViserServer, path: str, body: Body) -> None:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
         for i, mesh in enumerate(body.meshes):
-            _add_mesh(server, f'{path}/mesh_{i}', mesh, ghost=ghost)
+            _add_mesh(server, f'{path}/mesh_{i}', mesh)
         for i, line in enumerate(body.lines):
             server.scene.add_line_segments(
                 f'{path}/line_{i}',
@@ -183,19 +206,17 @@ def _size(scene: Scene) -> float:
     return float(max((np.ptp(v, axis=0).max() for v in vertices), default=1.0)) or 1.0
 
 
-def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh, *, ghost: bool) -> None:
+def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> None:
     """Send a mesh: one for each of its colours."""
     kinds, which = np.unique(mesh.colours, axis=0, return_inverse=True)
-    opacity = 0.25 if ghost else mesh.opacity
-    for i, colour in enumerate([np.array(GHOST)] if ghost else kinds):
-        chosen: Values = np.ones(len(which), dtype=bool) if ghost else which.ravel() == i
-        quads = mesh.faces[chosen]
+    for i, colour in enumerate(kinds):
+        quads = mesh.faces[which.ravel() == i]
         server.scene.add_mesh_simple(
             f'{path}/{i}',
             mesh.vertices,
             quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3),
             color=rgb((float(colour[0]), float(colour[1]), float(colour[2]))),
-            opacity=None if opacity == 1 else opacity,
+            opacity=None if mesh.opacity == 1 else mesh.opacity,
             side='double' if mesh.opacity < 1 or not mesh.closed else 'front',
             cast_shadow=False,
             receive_shadow=False,

@@ -85,7 +85,7 @@ def test_what_is_published_is_shown(peer, viewer):
         rim = np.asarray(live._stage._cone.vertices)[1] * live._stage._cone.scale
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
         assert newest(live, 'distance from the goal [m]') == abs(ball.position[0] - 7.0)
-        live.tell(100.0, 30.0)
+        live.tell()
         assert '50 % of the friction used' in live._text.content
         back_and_live_again(live, k / 30)
     for publisher in publishers.values():
@@ -131,7 +131,7 @@ def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(peer, view
             if live._topics.frames.others:
                 break
             threading.Event().wait(0.01)
-        live.tell(0.0, 0.0)
+        live.tell()
         assert 'others: object, right/object' in live._text.content
         shapes.publish(MarkerArray(markers=[marker]))
         for k in range(2000, 4000):

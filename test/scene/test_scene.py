@@ -5,12 +5,13 @@ import pkgutil
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots.palette import GHOST
 from rolling_robotics import plugins as shipped_plugins
 from rolling_robotics.files import read_result
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.build import scene_of
 from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
-from rolling_robotics.scene.parts import error_strips
+from rolling_robotics.scene.parts import error_strips, pillar
 from rolling_robotics.scene.scene import (
     Body,
     GROUND,
@@ -33,7 +34,34 @@ def test_every_system_is_shown(results):
     shown = {read_result(path)['system'] for path in results.values()}
     shipped = {found.name for found in pkgutil.iter_modules(shipped_plugins.__path__)}
     assert shown == shipped  # other tests may have registered more
-    assert scene_of(read_result(results['ball_balancer'])).bodies  # by its poses
+
+
+def test_plate_of_the_ball_balancer_is_a_square(results):
+    scene = scene_of(read_result(results['ball_balancer']))  # by its poses
+    box = next(b for b in scene.bodies if 'plate' in b.name).meshes[0]
+    x, y, z = np.ptp(box.vertices, axis=0)
+    assert x == pytest.approx(y)
+    assert z < 0.1 * x
+    corners = np.abs(box.vertices[:, :2]).min(axis=1)
+    assert corners == pytest.approx(x / 2)  # a vertex in each corner, none on a rim
+    outward = box.vertices[box.faces]
+    normals = np.cross(outward[:, 2] - outward[:, 0], outward[:, 3] - outward[:, 1])
+    centres = outward.mean(axis=1) - box.vertices.mean(axis=0)
+    assert (np.sum(normals * centres, axis=1) > 0).all()
+
+
+def test_ghost_keeps_the_chequer_and_is_seen_through(results):
+    result = read_result(results['spin_rolling_ball'])
+    (ghost,) = scene_of(result, plan=result).ghosts
+    for mesh in ghost.meshes:
+        assert {tuple(c) for c in mesh.colours} == set(GHOST)
+        assert mesh.opacity < 0.5
+
+
+def test_what_must_not_be_touched_stands_on_the_floor():
+    mesh = pillar((1.0, 2.0), 0.3, 0.5)
+    assert np.hypot(*(mesh.vertices[:, :2] - [1.0, 2.0]).T).max() == pytest.approx(0.3)
+    assert (mesh.vertices[:, 2].min(), mesh.vertices[:, 2].max()) == pytest.approx((0.0, 0.5))
 
 
 def test_contact_lies_on_both_bodies_and_at_the_contact_frame(scene):

@@ -1,6 +1,7 @@
 """The viewer without a browser: what the server is told, and how the command starts and ends."""
 
 import base64
+from html import escape
 import json
 import re
 import signal
@@ -16,9 +17,10 @@ pytest.importorskip('viser')
 
 from rolling_robotics.files import read_result
 from rolling_robotics.scene.build import scene_of
+from rolling_robotics.viewer.legend import curve_colours, legend_of, legend_of_strip
 from rolling_robotics.viewer.pace import ticks
-from rolling_robotics.viewer.panel import Player
-from rolling_robotics.viewer.scene_server import Stage
+from rolling_robotics.viewer.panel import Player, rounded_step
+from rolling_robotics.viewer.scene_server import LAYERS, Stage
 from rolling_robotics.viewer.serve import served
 
 
@@ -50,6 +52,39 @@ def test_force_lies_in_its_cone_and_has_its_length(server, plate):
     rim = np.asarray(stage._cone.vertices)[1:] * stage._cone.scale
     assert rim[:, 2] == pytest.approx(tip[2])
     assert np.hypot(*rim[:, :2].T) == pytest.approx(plate.wrench.mu[10] * rim[:, 2])
+
+
+def test_layers_are_switched_off_and_on_again(server, plate):
+    stage, k = Stage(server, plate), len(plate.times) - 1
+    assert [layer for layer in LAYERS if stage.has(layer)] == ['paths', 'force', 'frames']
+    stage.show(k)
+
+    def seen():
+        paths = any(handle.visible for handle, _ in stage._pieces)
+        return paths, stage._force.visible, all(axes.show_axes for axes in stage._axes)
+
+    assert seen() == (True, True, True)
+    for layer, expected in (('paths', 0), ('force', 1), ('frames', 2)):
+        stage.switch(layer, False)
+        assert seen() == tuple(i != expected for i in range(3))
+        stage.switch(layer, True)
+        assert seen() == (True, True, True)
+
+
+def test_legend_names_what_is_drawn_in_its_colours(plate):
+    text = legend_of(plate)
+    for name in ('contact force', 'friction cone', *(trace.name for trace in plate.traces)):
+        assert name in text
+    assert 'plan' not in text  # there is no ghost
+    for strip in plate.strips:
+        shown = legend_of_strip(strip)
+        for name, colour in curve_colours(strip).items():
+            assert f'{colour}">&#9632;</span> {escape(name)}' in shown
+
+
+@pytest.mark.parametrize(('length', 'step'), [(1.0, 1e-3), (2.0, 1e-3), (13.7, 1e-2), (0.3, 1e-4)])
+def test_times_of_the_slider_are_round(length, step):
+    assert rounded_step(length) == pytest.approx(step)
 
 
 def test_trace_comes_into_sight_as_it_is_passed(server, plate):

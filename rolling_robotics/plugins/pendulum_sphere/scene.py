@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.result_arrays import Arrays
 from rolling_robotics.scene.general import scene_on_floor
-from rolling_robotics.scene.parts import circle, cross
-from rolling_robotics.scene.scene import Line, Scene
+from rolling_robotics.scene.parts import circle, cross, pillar
+from rolling_robotics.scene.scene import Body, GROUND, Line, Scene, still
 
 
 def pendulum_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     """Return the scene of a sphere on its floor, with waypoints and obstacles of a manoeuvre."""
-    return scene_on_floor(scenario, arrays, _course(scenario, arrays.parameter('shell_radius')))
+    radius = arrays.parameter('shell_radius')
+    scene = scene_on_floor(scenario, arrays, _course(scenario, radius))
+    circles = scenario.raw.get('plan', {}).get('obstacles', ())
+    if not circles:
+        return scene
+    position, attitude = still(len(scene.times))
+    pillars = Body(
+        name='obstacles',
+        position=position,
+        attitude=attitude,
+        meshes=tuple(pillar(c['center'], float(c['radius']), 2 * radius) for c in circles),
+        layer=GROUND,
+    )
+    return replace(scene, bodies=(scene.bodies[0], pillars, *scene.bodies[1:]))
 
 
 def _course(scenario: Scenario, radius: float) -> tuple[Line, ...]:

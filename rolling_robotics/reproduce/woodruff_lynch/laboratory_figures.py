@@ -8,12 +8,13 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_dynamics.robots.palette import HAND, OBJECT
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.animation.painter import Camera
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.reproduce.woodruff_lynch.laboratory import flip_ups, trial
-from rolling_robotics.scene.meshes import HAND, OBJECT, surface_mesh
+from rolling_robotics.scene.meshes import surface_mesh
 from rolling_robotics.scene.scene import Body, GROUND, Scene
 from rolling_robotics.trials.run import Trial
 from rolling_robotics.trials.summary import band
