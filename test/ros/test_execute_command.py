@@ -140,6 +140,7 @@ def filled(message, values):
     return message
 
 
+@pytest.mark.slow  # motions of some seconds, in simulated time
 def test_the_goals_that_readme_sends_are_reached(peer):
     printed = re.findall(r'^ros2 action send_goal --feedback (.*)$', README, re.MULTILINE)
     kinds = {k.__name__: k for k in (PlanRolling, ExecutePlan)}
@@ -153,6 +154,7 @@ def test_the_goals_that_readme_sends_are_reached(peer):
         assert result.error_code == kind.Result.NONE, result.error_string
 
 
+@pytest.mark.slow  # likewise
 def test_the_client_that_readme_prints_reaches_its_goal(nodes):
     (code,) = re.findall(r'^```py\n(.*?)^```', README, re.DOTALL | re.MULTILINE)
     for _ in range(2):  # a server that does not know yet where its answers go drops them
