@@ -22,7 +22,9 @@ def legend_of(scene: Scene) -> str:
     entries = [('where the plan ends', GHOST[0])] if scene.ghosts else []
     if scene.wrench is not None:
         entries += [('contact force', FORCE), ('friction cone', CONE)]
-    entries += [(f'path {trace.name}', trace.colour) for trace in scene.traces]
+    entries += [
+        (f'path {trace.name.removeprefix("path ")}', trace.colour) for trace in scene.traces
+    ]
     return _rows({name: _hex(colour) for name, colour in entries})
 
 
