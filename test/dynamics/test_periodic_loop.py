@@ -41,31 +41,6 @@ def test_starts_of_a_loop_leave_no_garbage_behind():
     assert len(gc.get_objects()) < alive + STARTS  # less than one object a start
 
 
-def test_share_is_that_of_all_deadlines_in_the_window():
-    overruns = Overruns(THRESHOLDS)
-    for k in range(21):
-        overruns.note(5.0 + k * PERIOD, 1)
-    assert overruns.share(5.21, PERIOD) == pytest.approx(0.21)
-    assert overruns.share(5.21, PERIOD, pending=30) == pytest.approx(0.51)
-    assert overruns.share(6.105, PERIOD) == pytest.approx(0.10)  # 11 lie before the window
-    assert overruns.share(7.0, PERIOD) == 0.0
-    overruns.note(8.0, 500)
-    assert overruns.share(8.0, PERIOD) == 1.0
-    overruns.forget()
-    assert overruns.share(8.0, PERIOD) == 0.0
-
-
-@pytest.mark.parametrize(('share', 'told'), [(0.1, False), (0.11, True)])
-def test_threshold_is_exceeded_above_it(share, told):
-    text = Overruns(THRESHOLDS).exceeds('warn', share)
-    wanted = '11% of the deadlines in 1 s were missed; overrun_warn is 10%'
-    assert text == (wanted if told else '')
-
-
-def test_a_threshold_of_one_is_never_exceeded():
-    assert Overruns(THRESHOLDS).exceeds('abort', 1.0) == ''
-
-
 @pytest.mark.parametrize('work', [3 * PERIOD, 30 * PERIOD])  # late, and so late that it skips
 def test_too_many_missed_deadlines_are_told_in_the_loop(work):
     told, done = [], threading.Event()
@@ -88,18 +63,3 @@ def test_too_many_missed_deadlines_are_told_in_the_loop(work):
     assert len(told) == 1
     assert told[0][0] == 'late'
     assert 'overrun_abort is 20%' in told[0][1]
-
-
-def test_a_turn_without_end_counts():
-    begun, go_on = threading.Event(), threading.Event()
-    loop = PeriodicLoop(
-        lambda: begun.set() or (go_on.wait(20) and False), PERIOD, overruns=Overruns(THRESHOLDS)
-    )
-    loop.start()
-    assert begun.wait(10)
-    end = time.monotonic() + 10.0
-    while loop.overrun_share() < 0.5:
-        assert time.monotonic() < end, 'nobody noticed'
-        go_on.wait(PERIOD)
-    go_on.set()
-    assert loop.stop(10)

@@ -109,6 +109,25 @@ def test_skipped_periods_are_missed_deadlines(clock):
     assert told == ['59% of the deadlines in 4 s were missed; overrun_abort is 50%']
 
 
+def test_a_turn_without_end_counts_while_it_lasts(clock):
+    """Four periods in, one is the present one and one its deadline: two more have passed."""
+    values, seen = {'overrun_window': 4.0, 'overrun_abort': 1.0}, []
+
+    def tick():
+        clock.now += 0.125
+        seen.append(loop.overrun_share())
+        clock.now += 0.375
+        seen.append(loop.overrun_share())
+        return False
+
+    loop = PeriodicLoop(tick, 0.125, overruns=Overruns(values))
+    loop.start()
+    loop._thread.join(LONG)
+    assert seen == [0.0, 3 / 32]
+    clock.now += 100.0
+    assert loop.overrun_share() == 0.0  # it has ended
+
+
 def test_a_loop_without_alarm_has_no_share(clock):
     loop, _ = run(clock, [9.0])
     assert loop.overrun_share() == 0.0
