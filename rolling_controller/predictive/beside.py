@@ -53,7 +53,7 @@ class PredictingBeside:
         self.age = np.inf if policy is None else t - float(policy.times[0])
         if policy is None or self.age > STALE:
             return self.law.safe(x)
-        return policy.command(t, x, self._apart)
+        return self.law.slewed(t, policy.command(t, x, self._apart))
 
     def predicted(self) -> Array:
         """Return the states that are predicted, shape (k, n); none before there is a policy."""

@@ -210,6 +210,10 @@ class PredictiveLaw:
         self.policy: Policy | None = None
         self._due, self._first = -math.inf, 0
 
+    def know(self, p: ArrayLike) -> None:
+        """Predict and plan with these parameters from now on; the motion to follow stays."""
+        self.p = np.array(p, dtype=float)
+
     def command(self, t: float, x: ArrayLike) -> Array:
         """
         Return the control at a time, predicting anew where that is due.
@@ -228,9 +232,20 @@ class PredictiveLaw:
             self.predict(t, x)
         if self.policy is None or self.record.failed_in_turn >= self.horizon.patience:
             return self.safe(x)
-        u = self.policy.command(t, x, self._apart)
-        self._given = t, u[self.used.active]
+        return self.slewed(t, self.policy.command(t, x, self._apart))
+
+    def slewed(self, t: float, u: Array) -> Array:
+        """Return a control as near to this as the slew allows since the last one."""
+        if self._given is not None and math.isfinite(self.horizon.slew):
+            since, last = self._given
+            reach = self._reach(t - since)
+            u = np.clip(u, last - reach, last + reach)
+        self._given = t, u
         return u
+
+    def _reach(self, duration: float) -> Array:
+        """Return by how much controls may change in a time [s]."""
+        return self.horizon.slew * (self.limits[1] - self.limits[0]) * max(duration, 0.0)
 
     def expected_miss(self, t: float, x: Array) -> float:
         """
@@ -249,18 +264,22 @@ class PredictiveLaw:
             Norm of the deviation that remains once the end was held (m, rad, m/s, rad/s).
 
         """
-        d = self._deviation(x, self.reference.at(t)[0])[self.used.moving]
+        d = self._apart(x, self.reference.at(t)[0])[self.used.moving]
         return float(np.linalg.norm(self.reference.transition(t) @ d))
+
+    def expected_end(self, t: float, x: Array) -> Array:
+        """Return the state that is expected once the end was held, to first order."""
+        d = np.zeros(self.system.tangent.size)
+        moving = self.used.moving
+        d[moving] = self.reference.transition(t) @ self._apart(x, self.reference.at(t)[0])[moving]
+        return np.array(self.system.retract(self.reference.states[-1], d)).ravel()
 
     def moved_to(self, x: Array) -> Array:
         """Return a state as a start of plans: what the active controls cannot move as planned."""
         planned = self.reference.states[-1]
         d = np.zeros(self.system.tangent.size)
-        d[self.used.moving] = self._deviation(x, planned)[self.used.moving]
+        d[self.used.moving] = self._apart(x, planned)[self.used.moving]
         return np.array(self.system.retract(planned, d)).ravel()
-
-    def _deviation(self, x: Array, y: Array) -> Array:
-        return self._apart(x, y)
 
     def predict(self, t: float, x: Array) -> Policy | None:
         """
@@ -343,8 +362,8 @@ class PredictiveLaw:
         )
         low, high = (np.tile(limit[active], (len(times), 1)) for limit in self.limits)
         if self._given is not None and math.isfinite(self.horizon.slew):
-            since, u = self._given
-            reach = self.horizon.slew * (high[0] - low[0]) * max(times[0] - since, 0.0)
+            since, last = self._given
+            reach, u = self._reach(times[0] - since)[active], last[active]
             low[0], high[0] = np.maximum(low[0], u - reach), np.minimum(high[0], u + reach)
         low, high = low - controls[:, active], high - controls[:, active]
         return solve(stages, costs, low, high, self._rows(stages, states))

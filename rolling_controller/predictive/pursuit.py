@@ -2,9 +2,10 @@
 Pursuit of a goal: the predictive law on plans that are made anew where that is worth it.
 
 A new plan begins at the state that is predicted for the time at which it will be there, so that
-it takes over without a jump. It is wanted when the goal moved, when a push took the motion so far
-from its plan that the end would be missed, and when the plan is over and the goal is not reached:
-a ball at rest comes to its attitude by a loop, which no feedback about rest can find.
+it takes over without a jump. It is wanted when the goal moved, when a push or what was learned of
+the model took the motion so far from its plan that the end would be missed, and when the plan is
+over and the goal is not reached: a ball at rest comes to its attitude by a loop, which no feedback
+about rest can find. As long as there is time for it, a new plan ends when the old one would have.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.predictive.policy import Policy
+from rolling_dynamics.contract.capabilities import offers, RestGoal
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
@@ -36,32 +39,36 @@ class Replanning:
     lead
         Time from the wish for a plan until it takes over [s]; shorter than the horizon.
     tolerance
-        Goal error up to which nothing is done about it (m, rad, m/s, rad/s).
+        Goal error at rest up to which nothing is done about it (m, rad).
     deviation
         Expected goal error at the end of a plan, from which on a new one is made on the way.
+    learned
+        Relative change of a parameter from which on a plan is made anew on the way.
     settle
-        Time after the end of a plan, or after a failure, before the goal is judged [s].
+        Time after a new plan, a failure, or the end of a plan, before small errors matter [s].
+    shortest
+        Time left of a plan below which it is not made anew before its end [s].
     least, most
-        Shortest and longest plan, over the horizon of the problem.
-    averaging
-        Time constant of the mean over which the goal error is judged at rest [s].
+        Shortest and longest plan from rest, over the horizon of the problem.
 
     """
 
-    lead: float = 0.4
-    tolerance: float = 5e-3
-    deviation: float = 0.3
+    lead: float = 0.3
+    tolerance: float = 7e-3
+    deviation: float = 0.03
+    learned: float = 0.01
     settle: float = 0.3
+    shortest: float = 0.6
     least: float = 0.5
     most: float = 1.5
-    averaging: float = 0.05
 
 
 class _Awaited(NamedTuple):
-    """A plan that was asked for: its answer, and when it takes over [s]."""
+    """A plan that was asked for: its answer, when it takes over [s], and for what it is."""
 
     answer: Answer
     at: float
+    problem: PlanProblem
 
 
 class Pursuit:
@@ -73,7 +80,7 @@ class Pursuit:
     law
         The predictive law, on the newest plan.
     problem
-        What plans are asked for; its start, horizon and warm start change.
+        What plans are asked for; start, parameters, horizon and warm start change.
     replans, failures
         How many plans took over, and how many could not be made or came late.
     trouble
@@ -105,14 +112,12 @@ class Pursuit:
 
         """
         self.law, self._ask, self._options = law, ask, replanning or Replanning()
-        self._first = problem
+        self.problem = replace(problem, goal=_whole_goal(problem))
         self._unit = max(goal_error(problem, problem.x_start), self._options.tolerance)
         self.replans, self.failures, self.trouble = 0, 0, ''
         self._awaited: _Awaited | None = None
-        self._quiet_until, self._stretch = 0.0, 1.0
-        self._mean: tuple[float, Array] | None = None
-        self.pursue(dict(_whole_goal(problem)))
-        self._moved = False
+        self._quiet_until, self._stretch, self._moved = 0.0, 1.0, False
+        self._known, self._horizon = law.p, problem.horizon
 
     def pursue(self, goal: Mapping[str, ArrayLike | None]) -> None:
         """
@@ -124,10 +129,8 @@ class Pursuit:
             It is no goal of the problem; the old one stays.
 
         """
-        wanted = {**_whole_goal(self._first), **goal}
-        self.problem = replace(self._first, goal=wanted)
-        self._first = self.problem
-        self._moved = True
+        self.problem = replace(self.problem, goal={**self.problem.goal, **goal})
+        self._moved, self._quiet_until = True, -np.inf
 
     def command(self, t: float, x: ArrayLike) -> Array:
         """Return the control at a time [s] in a state; see :class:`PredictiveLaw`."""
@@ -144,27 +147,28 @@ class Pursuit:
 
     def _wanted(self, t: float, x: Array) -> bool:
         """Tell whether a new plan is worth it."""
-        mean, end = self._averaged(t, x), self.law.reference.end
-        if self._moved:
-            return True
+        options, end = self._options, self.law.reference.end
         if t < self._quiet_until:
             return False
-        if t < end:
-            return self.law.expected_miss(t, x) > self._options.deviation
-        settled = t >= end + self._options.settle
-        return settled and self.error(mean) > self._options.tolerance
+        if self._moved:
+            return True
+        if t >= end + options.settle and self._missed(x) > options.tolerance:
+            return True
+        if t >= end:
+            return self.error(self.law.expected_end(t, x)) > options.deviation
+        if end - t - options.lead < options.shortest:
+            return False
+        learned = np.abs(self.law.p - self._known) > options.learned * np.abs(self._known)
+        return bool(learned.any()) or self.law.expected_miss(t, x) > options.deviation
 
-    def _averaged(self, t: float, x: Array) -> Array:
-        """Return the state without most of its noise, at rest."""
-        system, before = self.law.system, self._mean
-        if before is None or t < self.law.reference.end:
-            self._mean = t, x
-            return x
-        share = min((t - before[0]) / self._options.averaging, 1.0)
-        d = share * np.array(system.difference(x, before[1])).ravel()
-        mean = np.array(system.retract(before[1], d)).ravel()
-        self._mean = t, mean
-        return mean
+    def _missed(self, x: Array) -> float:
+        """Return the goal error without what comes to rest by itself."""
+        resting = offers(self.law.system, RestGoal)
+        layout, x = self.law.system.state, np.array(x)
+        if resting is not None:
+            for name in resting.rest_goal(x):
+                x[layout.slice(name)] = self.problem.goal_state[0][layout.slice(name)]
+        return self.error(x)
 
     def _request(self, t: float) -> None:
         """Ask for a plan from where the prediction is at its beginning."""
@@ -172,20 +176,32 @@ class Pursuit:
         if policy is None:
             return
         start = self.law.moved_to(policy.state_at(at))
-        miss = goal_error(self.problem, start)
-        options, horizon = self._options, self._first.horizon
-        share = np.clip(np.sqrt(miss / self._unit), options.least, options.most)
+        left = self.law.reference.end - at
+        on_the_way = left >= self._options.shortest and not self._moved
+        horizon = left if on_the_way else max(left, self._duration(start))
         try:
             problem = replace(
                 self.problem,
+                p=self.law.p,
                 x_start=start,
-                horizon=float(share * self._stretch * horizon),
-                warm_start=None,
+                horizon=float(self._stretch * horizon),
+                start_controls=self._going_on(policy, at),
+                warm_start=self.law.reference.rest_of_plan(at) if on_the_way else None,
             )
-            self._awaited = _Awaited(self._ask(problem), at)
+            self._awaited = _Awaited(self._ask(problem), at, problem)
         except RollingError as e:
             self._fail(t, str(e))
-        self._moved = False
+
+    def _going_on(self, policy: Policy, at: float) -> dict[str, float]:
+        """Return the predicted controls at a time [s], for a plan that takes over then."""
+        u = np.clip([np.interp(at, policy.times, c) for c in policy.controls.T], *self.law.limits)
+        names = self.law.system.control.names
+        return {n: float(u[names.index(n)]) for n in self.problem.active_controls}
+
+    def _duration(self, start: Array) -> float:
+        """Return how long a plan from a state is to last [s]: a loop grows as the root of it."""
+        share = np.sqrt(goal_error(self.problem, start) / self._unit)
+        return float(np.clip(share, self._options.least, self._options.most) * self._horizon)
 
     def _take_over(self, t: float, awaited: _Awaited) -> None:
         """Follow the plan that was asked for when its time has come."""
@@ -202,8 +218,8 @@ class Pursuit:
         self.law.follow(reference)
         self._awaited, self.trouble = None, ''
         self.replans += 1
-        self._stretch = 1.0
-        self._mean = None
+        self._stretch, self._known = 1.0, awaited.problem.p
+        self._moved = self._moved and awaited.problem.goal is not self.problem.goal
         self._quiet_until = t + self._options.settle
 
     def _fail(self, t: float, why: str) -> None:
@@ -213,13 +229,12 @@ class Pursuit:
         self.trouble = why
         self._stretch = min(self._stretch * 1.3, 2.0)
         self._quiet_until = t + self._options.settle
-        self._moved = False
 
 
 def _whole_goal(problem: PlanProblem) -> dict[str, ArrayLike | None]:
     """Return a goal with what it has by default from its start, which will be another one."""
     x, matters = problem.goal_state
-    goal: dict[str, ArrayLike | None] = dict(problem.goal)
+    goal = dict(problem.goal)
     for entry in problem.system.state.entries:
         where = problem.system.state.slice(entry.name)
         if matters[where].all():

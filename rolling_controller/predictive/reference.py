@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 import math
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ class Reference:
         When the plan begins [s].
     end
         When it is over [s].
+    plan
+        The plan.
     times, states, controls
         Nodes, shapes (k,), (k, n) and (k, m).
     factors
@@ -95,7 +98,7 @@ class Reference:
             Interrupted.
 
         """
-        p = np.asarray(p, dtype=float)
+        p, self.plan = np.asarray(p, dtype=float), plan
         count = FINE * SUBSTEPS * _stages(plan, step)
         knot = plan.duration / count * (1 + 1e-9)  # that many, however it is rounded
         fine = nominal_trajectory(system, p, plan, 'simulated', knot, interrupted)
@@ -145,6 +148,21 @@ class Reference:
         k = min(int(position), len(states) - 2)
         s = position - k
         return (1 - s) * states[k] + s * states[k + 1], (1 - s) * controls[k] + s * controls[k + 1]
+
+    def rest_of_plan(self, t: float) -> Plan:
+        """Return what the plan still has to do after a time [s] before its end."""
+        plan = self.plan
+        since = plan.times[0] + t - self.origin
+        later = plan.times[plan.times > since + 1e-6]
+        times = np.append(since, later)
+        states = np.array([plan.state_at(s) for s in times])
+        return replace(
+            plan,
+            times=times - since,
+            states=states,
+            controls=plan.controls_at(times),
+            contact_wrenches=np.zeros((0, 6)),
+        )
 
     def transition(self, t: float) -> Array:
         """Return what feedback makes of a deviation at a time [s] until the tail is over."""

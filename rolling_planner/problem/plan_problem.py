@@ -103,6 +103,9 @@ class PlanProblem:
     quiet_ends
         The controls are zero at start and end, so that a command that comes a step late at the
         end of a plan does little.
+    start_controls
+        Controls at the start by scalar name, where others are wanted there: a plan that takes
+        over from another motion goes on with what that one commands.
     release
         The plan ends in free flight: the contact force vanishes at the end, and the margin of
         the normal force is lifted in the last segment only.
@@ -135,6 +138,7 @@ class PlanProblem:
     seed: int = 0
     release: bool = False
     quiet_ends: bool = False
+    start_controls: Mapping[str, float] = field(default_factory=dict)
     warm_start: Plan | None = None
 
     def __post_init__(self) -> None:
@@ -190,6 +194,7 @@ class PlanProblem:
         """Refuse names that the system does not have."""
         controls = self.system.control.names
         check_names(self.active_controls, controls, 'active_controls: no control')
+        check_names(self.start_controls, self.active_controls, 'start_controls: no active control')
         check_names(self.state_limits, self.system.state.names, 'state_limits: no state')
         if isinstance(self.control_limits, Mapping):
             check_names(self.control_limits, controls, 'control_limits: no control')

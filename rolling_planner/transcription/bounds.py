@@ -86,6 +86,9 @@ def _variables(
         low[:, nx + k], high[:, nx + k] = control_limit(problem, system.control.names[i])
     if problem.quiet_ends:
         low[[0, -1], nx:] = high[[0, -1], nx:] = 0.0
+    for name, value in problem.start_controls.items():
+        at = nx + [system.control.names[i] for i in model.control_index].index(name)
+        low[0, at] = high[0, at] = value
     low[0, :nx] = high[0, :nx] = problem.x_start[model.state_index]
     return low, high
 

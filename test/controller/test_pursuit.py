@@ -1,5 +1,6 @@
 """Pursuit of a goal: when plans are made anew, and how they take over."""
 
+import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
@@ -8,7 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_planner.errors import InfeasibleError
 
 COARSE = Horizon(period=0.01, slew=10.0)
-OPTIONS = Replanning(lead=0.2, settle=0.1, tolerance=0.05)
+OPTIONS = Replanning(lead=0.2, settle=0.1, tolerance=0.05, deviation=0.2)
 
 
 class Planners:
@@ -64,20 +65,54 @@ def test_moved_goal_is_planned_from_the_predicted_state_and_taken_over_in_time(s
     assert pursuit.law.reference.origin == pytest.approx(0.71)
 
 
-def test_failed_plan_is_reported_and_the_next_one_gets_more_time(started, hard):
+def test_plan_that_failed_is_reported_and_tried_again_with_more_time(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(InfeasibleError('no plan: too far'), plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
     pursuit.command(0.51, plan.state_at(0.51))
     assert pursuit.trouble == 'no plan: too far'
     assert pursuit.failures == 1
-    end = pursuit.law.reference.end + OPTIONS.settle
-    x = plan.states[-1].copy()
-    x[pursuit.law.system.state.slice('contact_h')] += 0.1
-    for t in (end + 0.01, end + 0.02):
-        pursuit.command(t, x)
-    assert len(planners.asked) == 2
-    assert planners.asked[1].horizon > planners.asked[0].horizon * 1.1
+    for t in (0.52, 0.60):
+        pursuit.command(t, plan.state_at(t))
+    assert len(planners.asked) == 1
+    pursuit.command(0.62, plan.state_at(0.62))
+    first, second = planners.asked
+    assert_allclose(second.goal['contact_h'], [0.1, 0.0])
+    assert second.horizon > first.horizon * 1.1
+
+
+def test_goal_that_moves_while_a_plan_is_awaited_is_planned_for_after_it(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan, plan)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.pursue({'contact_h': [0.2, 0.0]})
+    for t in (0.71, 0.82):
+        pursuit.command(t, plan.state_at(t - 0.71))
+    assert_allclose([p.goal['contact_h'][0] for p in planners.asked], [0.1, 0.2])
+    assert pursuit.replans == 1
+
+
+def test_what_is_learned_of_the_model_is_planned_with_and_ends_when_the_plan_did(started, hard):
+    problem, plan = hard
+    pursuit, planners, _ = started(plan)
+    p = problem.p.copy()
+    where = problem.system.parameters.slice('inertia')
+    p[where] *= 1.005
+    pursuit.law.know(p)
+    pursuit.command(0.51, plan.state_at(0.51))
+    assert planners.asked == []
+    p[where] *= 1.1
+    pursuit.law.know(p)
+    pursuit.command(0.52, plan.state_at(0.52))
+    (asked,) = planners.asked
+    assert_allclose(asked.p, p)
+    assert asked.horizon == pytest.approx(plan.duration - 0.72)
+    assert_allclose(asked.warm_start.states[0], plan.state_at(0.72), atol=1e-6)
+    assert asked.warm_start.duration == pytest.approx(asked.horizon)
+    wanted = plan.control_at(0.72)
+    for name, value in asked.start_controls.items():
+        assert value == pytest.approx(wanted[problem.system.control.names.index(name)], abs=2.0)
 
 
 def test_goal_that_is_none_is_refused_and_the_old_one_stays(started):
@@ -91,21 +126,32 @@ def test_goal_that_is_none_is_refused_and_the_old_one_stays(started):
 def test_strong_push_is_answered_on_the_way(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(plan)
-    x = plan.state_at(1.5)
+    x = plan.state_at(0.7)
     x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 0.0, 3.0]
-    pursuit.command(1.5, x)
-    pursuit.command(1.51, x)
+    pursuit.command(0.7, x)
+    pursuit.command(0.71, x)
     assert len(planners.asked) == 1
 
 
 def test_missed_goal_is_planned_for_at_rest(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(plan)
-    end = pursuit.law.reference.end
-    x = pursuit.law.reference.states[-1].copy()
-    x[pursuit.law.system.state.slice('contact_h')] += 0.1
+    end, system = pursuit.law.reference.end, pursuit.law.system
+    d = np.zeros(system.tangent.size)
+    d[system.tangent.slice('d_HO')] = [0.0, 0.0, 0.1]
+    x = np.array(system.retract(plan.states[-1], d)).ravel()
     pursuit.command(end + 0.5 * OPTIONS.settle, x)
     assert planners.asked == []
-    for t in (end + 1.1 * OPTIONS.settle, end + 1.2 * OPTIONS.settle):
-        pursuit.command(t, x)
+    pursuit.command(end + 1.1 * OPTIONS.settle, x)
+    assert len(planners.asked) == 1
+    assert planners.asked[0].warm_start is None
+
+
+def test_push_at_rest_is_answered_at_once(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan)
+    t = pursuit.law.reference.end + 0.5 * OPTIONS.settle
+    x = plan.states[-1].copy()
+    x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 1.0, 2.0]
+    pursuit.command(t, x)
     assert len(planners.asked) == 1
