@@ -64,7 +64,7 @@ def read_document(path: str | Path) -> Document:
     Raises
     ------
     ScenarioError
-        There is no such file, or it is no YAML mapping.
+        There is no such file, or it is not a YAML mapping.
 
     """
     path = find_scenario(path)
@@ -75,7 +75,7 @@ def read_document(path: str | Path) -> Document:
     except OSError as e:
         raise ScenarioError(f'{path}: cannot be read: {e.strerror}') from None
     except UnicodeDecodeError as e:
-        raise ScenarioError(f'{path}: is no text in UTF-8 (byte {e.start})') from None
+        raise ScenarioError(f'{path}: is not text in UTF-8 (byte {e.start})') from None
     document = Document(parse_document(text, str(path)))
     document.source = path
     if 'mesh' in text:
@@ -97,9 +97,9 @@ def parse_document(text: str, source: str = 'scenario') -> dict[str, Any]:
         mark = getattr(e, 'problem_mark', None)
         where = f'line {mark.line + 1}, column {mark.column + 1}: ' if mark else ''
         problem = getattr(e, 'problem', None) or str(e).splitlines()[0]
-        raise ScenarioError(f'{source}: {where}is no YAML: {problem}') from None
+        raise ScenarioError(f'{source}: {where}is not valid YAML: {problem}') from None
     except (ValueError, RecursionError) as e:
-        raise ScenarioError(f'{source}: is no YAML: {e}') from None
+        raise ScenarioError(f'{source}: is not valid YAML: {e}') from None
     if document is None:
         raise ScenarioError(f'{source}: is empty; docs/scenario.md tells what a scenario holds')
     return plain(document, source)

@@ -120,7 +120,7 @@ class Motion(Section):
         if not all(np.all(np.isfinite(v)) for v in values):
             raise ScenarioError(
                 f'{path}: position and attitude must be twice differentiable at t = 0 (and a '
-                'quaternion must not vanish), got a value that is no number'
+                'quaternion must not vanish), got a value that is not a number'
             )
         accelerations = (f'{path}: {name} that follows' for name in ACCELERATIONS)
         check_finite(dict(zip(accelerations, ca.vertsplit(u), strict=True)), TIME, duration)

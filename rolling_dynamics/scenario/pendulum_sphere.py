@@ -45,7 +45,7 @@ class Sphere(Section):
         'the pendulum is a thin disk of this radius', 'm', positive=True, default=None
     )
     pendulum_inertia: float | None = quantity(
-        'across its axis, if it is no disk', 'kg m^2', positive=True, default=None
+        'across its axis, unless it is a disk', 'kg m^2', positive=True, default=None
     )
     pendulum_excess: float = quantity(
         'by how much the moment along its axis is greater', 'kg m^2', default=0.0

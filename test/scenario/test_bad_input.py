@@ -221,14 +221,14 @@ def test_every_fault_is_told_at_once():
     [
         ('system: contact\nsystem: contact\n', 'line 2.*duplicate key'),
         ('object: {mass: 1, mass: 2}\n', 'line 1.*duplicate key'),
-        ('system: [contact\n', 'line 2.*no YAML'),
+        ('system: [contact\n', 'line 2.*not valid YAML'),
         ('', 'is empty'),
         ('- 1\n', 'a mapping of entries'),
         ('1: 2\n', 'a name is needed as key'),
-        ('a: !!python/object/apply:os.system [ls]\n', 'no YAML'),
+        ('a: !!python/object/apply:os.system [ls]\n', 'not valid YAML'),
         ('when: 2026-11-20\n', 'a number, a text'),
         ('a: &x [*x]\n', 'deeply nested'),
-        ('a: "\x01"\n', 'no YAML'),
+        ('a: "\x01"\n', 'not valid YAML'),
     ],
 )
 def test_bad_yaml_is_refused(tmp_path, text, words):
