@@ -108,13 +108,20 @@ def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Pictu
             top = 1 - share - k * STRIP_HEIGHT / rows
             box = (0.10, top - 0.80 * STRIP_HEIGHT / rows, 0.87, 0.55 * STRIP_HEIGHT / rows)
             cursors.append(_strip(figure.add_axes(box), scene, strip))
+        moving = (axes, clock, *cursors)
+        for artist in moving:
+            artist.set_animated(True)
+        canvas.draw()  # type: ignore[no-untyped-call]  # curves and their axes, once for all
+        unmoved = canvas.copy_from_bbox(figure.bbox)  # type: ignore[no-untyped-call]
         for k in [_index(shown, shot)] if still else range(0, len(shown.times), shot.between):
             t = shown.times[k]
             painter.draw(k)
             clock.set_text(f'{scene.title.replace("_", " ")}   {t:.2f} {scene.time_unit}')
             for cursor in cursors:
                 cursor.set_xdata([t, t])
-            canvas.draw()  # type: ignore[no-untyped-call]
+            canvas.restore_region(unmoved)  # type: ignore[no-untyped-call]
+            for artist in moving:
+                artist.draw(canvas.get_renderer())  # type: ignore[no-untyped-call]
             yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[no-untyped-call]
 
 

@@ -48,6 +48,17 @@ def test_ball_moves_over_the_picture_as_it_rolls(result):
     assert abs(last[1] - first[1]) < 3
 
 
+def test_nothing_is_left_of_the_picture_before(result):
+    """A picture of a film, whose curves are drawn once, is the same as one that is drawn alone."""
+    scene = scene_of(read_result(result))
+    film = list(pictures(scene, Shot(rate=4, width=300)))
+    for k in (1, 3):
+        shot = Shot(rate=4, width=300, at=float(scene.times[0]) + k / 4)
+        (alone,) = pictures(scene, shot, still=True)
+        np.testing.assert_array_equal(film[k], alone)
+    assert (film[1] != film[3]).any()
+
+
 def test_gif_has_every_picture_and_lasts_as_long_as_the_motion(rolling, result, tmp_path):
     out = tmp_path / 'ball.gif'
     ended = rolling('animate', result, '--out', out, '--rate', 5, '--width', 300)
