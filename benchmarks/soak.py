@@ -42,9 +42,10 @@ READY = 300.0  # for nodes to start, with an empty cache [s]
 HORIZON = 1.5  # of a plan [s]
 BUDGET, SHORT_BUDGET = 120.0, 3.0  # of a plan, and of one whose worker is stopped [s]
 STANDSTILL = 5.0  # state_timeout of the controller [s]; the machine may have other work
+LOST = 2.0  # after which the plant goes on without an answer of the controller [s]
 RARELY = 0.2  # killing the plant beside the rest: its return takes half a minute
 FLAT = 5.0  # what the memory of a node may grow in an hour [MB]
-SETTLED = 0.2  # share of a run before memory is expected to stay
+SETTLED = 0.5  # share of a run before memory is expected to stay: some hundred executions
 SHORTEST = 1200.0  # run from which growth in an hour can be told [s]
 JUDGED = ('planner', 'controller')  # they live through it all
 DISTURBANCES = {  # goal: disturbance: codes that it explains
@@ -86,7 +87,7 @@ class Soak:
         seed
             Random seed of what is done.
         log
-            Gets a line of JSON for each goal.
+            Gets lines of JSON for each goal, and for the sizes after it.
 
         """
         self.bringup, self.client, self._log = bringup, client, log
@@ -161,12 +162,16 @@ class Soak:
             self._plan = answer.result.plan
             self._plan.header.stamp = Time()  # whenever it is executed
         self.counts[kind, what, answer.code] += 1
-        row = {'t': round(self.elapsed, 2), 'goal': kind, 'disturbance': what}
-        row |= {'answer': answer.code, 'text': answer.text, 'seconds': round(answer.seconds, 3)}
-        self._log.write(json.dumps(row) + '\n')
-        self._log.flush()
+        row = {'goal': kind, 'disturbance': what, 'answer': answer.code, 'text': answer.text}
+        row['seconds'] = round(answer.seconds, 3)
+        self._note(row)
         if answer.code not in DISTURBANCES[kind][what]:
             self.wrong.append(json.dumps(row))
+
+    def _note(self, row: dict[str, Any]) -> None:
+        """Write a line of the log."""
+        self._log.write(json.dumps({'t': round(self.elapsed, 2), **row}) + '\n')
+        self._log.flush()
 
     # -- nodes ------------------------------------------------------------------------------
 
@@ -209,6 +214,7 @@ class Soak:
             }
             for unit, value in figures.items():
                 self.sizes.setdefault(f'{name}, {unit}', []).append((self.elapsed, value))
+        self._note({'sizes': {name: history[-1][1] for name, history in self.sizes.items()}})
 
 
 def growth(history: list[tuple[float, float]]) -> float:
@@ -258,7 +264,7 @@ def run(seconds: float, seed: int, log: IO[str], folder: Path) -> bool:
             use_sim_time=True,
             log_folder=folder,
             overrides={
-                'simulator': {'lockstep_timeout': STANDSTILL},
+                'simulator': {'lockstep_timeout': LOST},
                 'controller': {'state_timeout': STANDSTILL},
                 'planner': {'state_timeout': READY / 10},
             },

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.regular_file import read_regular
 from rolling_hw_interface.vision import camera_pose
 import yaml
 
 T = TypeVar('T')
+MAX_BYTES = 1_000_000  # of a parameter file
 CAMERA = {'camera_position': [0.0, -1.0, 0.1], 'camera_quaternion': [-(0.5**0.5), 0, 0, 0.5**0.5]}
 
 
@@ -30,8 +32,8 @@ def read_parameters(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        document = yaml.safe_load(read_regular(path, MAX_BYTES).decode())
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise ParameterError(f'{path}: cannot be read: {error}') from None
     out: dict[str, Any] = {}
     for section in document.values() if isinstance(document, Mapping) else ():

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.configuration import find_scenario
-from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.regular_file import read_regular
 import yaml
 
 MAX_BYTES = 5_000_000
@@ -69,11 +70,9 @@ def read_document(path: str | Path) -> Document:
     """
     path = find_scenario(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ScenarioError(f'{path}: a scenario has at most {MAX_BYTES} bytes')
-        text = path.read_text(encoding='utf-8')
-    except OSError as e:
-        raise ScenarioError(f'{path}: cannot be read: {e.strerror}') from None
+        text = read_regular(path, MAX_BYTES).decode()
+    except ParameterError as e:
+        raise ScenarioError(str(e)) from None
     except UnicodeDecodeError as e:
         raise ScenarioError(f'{path}: is not text in UTF-8 (byte {e.start})') from None
     document = Document(parse_document(text, str(path)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+import io
 import math
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.rig import RigRun
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.text import quoted
 
 Array = NDArray[np.float64]
 COLUMNS = ('time', 'ball_x', 'ball_y', 'tilt_x', 'tilt_y')
 FEWEST = 100  # rows
+MAX_BYTES = 100_000_000  # hours of frames
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,7 +58,7 @@ def read_log(path: Path) -> Log:
 
     """
     try:
-        with path.open(encoding='utf-8', newline='') as file:
+        with io.StringIO(read_regular(path, MAX_BYTES).decode(), newline='') as file:
             reader = csv.DictReader(file)
             missing = [c for c in COLUMNS if c not in (reader.fieldnames or ())]
             if missing:
@@ -64,7 +67,7 @@ def read_log(path: Path) -> Log:
                     'missing'
                 )
             rows = [_row(path, reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as e:
+    except (UnicodeDecodeError, csv.Error) as e:
         raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
     if len(rows) < FEWEST:
         raise ParameterError(f'{path}: at least {FEWEST} rows are needed, got {len(rows)}')
