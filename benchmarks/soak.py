@@ -162,8 +162,8 @@ class Soak:
             self._plan = answer.result.plan
             self._plan.header.stamp = Time()  # whenever it is executed
         self.counts[kind, what, answer.code] += 1
-        row = {'goal': kind, 'disturbance': what, 'answer': answer.code, 'text': answer.text}
-        row['seconds'] = round(answer.seconds, 3)
+        row: dict[str, Any] = {'goal': kind, 'disturbance': what, 'answer': answer.code}
+        row |= {'text': answer.text, 'seconds': round(answer.seconds, 3)}
         self._note(row)
         if answer.code not in DISTURBANCES[kind][what]:
             self.wrong.append(json.dumps(row))
