@@ -83,7 +83,7 @@ setup(
     extras_require={
         'completion': ['shtab>=1.7'],
         'docs': ['myst-parser>=4', 'sphinx>=8'],
-        'learning': ['gymnasium>=1.2'],
+        'learning': ['cma>=4', 'gymnasium>=1.2'],
         'mesh': ['trimesh>=4'],
         'predictive': ['daqp>=0.7'],
         'record': ['rosbags>=0.10'],
