@@ -100,7 +100,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros' \
 	    $(addprefix --ignore=,$(ROS_TESTS))
 	$(BIN)/python -m $(ROS_PYTEST) -m 'not slow and ros' \
-	    $(ROS_TESTS) test/damaged test/test_packaging.py
+	    $(ROS_TESTS) test/damaged test/test_packaging.py test/test_written_before.py
 
 test-all: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
