@@ -48,15 +48,15 @@ class LqrWeights:
         )
 
     def tracking_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
-        """Return Q per second, its diagonal, shape (tangent.size,)."""
+        """Return the diagonal of Q, shape (tangent.size,), in 1/s per squared unit."""
         return _diagonal(tangent, self.tracking or {}, 'weights.tracking')
 
     def terminal_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
-        """Return P1, its diagonal, shape (tangent.size,)."""
+        """Return the diagonal of P1, shape (tangent.size,), in 1 per squared unit."""
         return _diagonal(tangent, self.terminal or {}, 'weights.terminal')
 
     def control_diagonal(self, control: Layout) -> NDArray[np.float64]:
-        """Return R per second, its diagonal, shape (control.size,)."""
+        """Return the diagonal of R, shape (control.size,), in 1/s per squared unit."""
         given = np.asarray(self.control, dtype=float)
         if given.shape not in ((), (1,), (control.size,)):
             raise ParameterError(

@@ -87,5 +87,5 @@ def inertia_matrix(j: ca.SX) -> ca.SX:
 
 
 def solid_ellipsoid_inertia(mass: float, a: float, b: float, c: float) -> NDArray[np.float64]:
-    """Return the inertia of a homogeneous ellipsoid of semi-axes a, b, c about its centre."""
+    """Return the inertia matrix of a solid ellipsoid of semi-axes a, b, c [m] in kg m^2."""
     return mass / 5 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])

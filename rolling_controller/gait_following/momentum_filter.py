@@ -91,11 +91,21 @@ class MomentumFilter:
         self.covariance = P - gain @ P[:2]
 
     def momentum(self, n: Array, Omega: Array, omega: Array) -> Array:
-        """Return the horizontal part of K."""
+        """
+        Return the horizontal part of K, shape (2,) [kg m^2/s].
+
+        Parameters
+        ----------
+        n
+            Direction of the pendulum, a unit vector, shape (3,).
+        Omega, omega
+            Angular velocity of shell and pendulum, shape (3,) [rad/s].
+
+        """
         return self._params.I0 * np.asarray(Omega[:2]) + self._pendulum_part(n, omega)
 
     def rates(self, n: Array, omega: Array) -> Array:
-        """Return the shell's horizontal angular velocity as filtered [rad/s]."""
+        """Return the shell's horizontal angular velocity as filtered, shape (2,) [rad/s]."""
         return np.array((self.state[:2] - self._pendulum_part(n, omega)) / self._params.I0)
 
     def gravity(self, Omega: Array | None = None) -> Array:

@@ -69,10 +69,10 @@ class FastFunction:
         return self.output.copy()
 
     def side_by_side(self, first: int, end: int) -> NDArray[np.float64]:
-        """Return inputs of one size, from one up to another, as the rows of one array."""
+        """Return inputs of one size as rows, shape (end - first, size), in their units."""
         return self._given[self._ends[first] : self._ends[end]].reshape(end - first, -1)
 
     def evaluate(self) -> NDArray[np.float64]:
-        """Evaluate at what stands in ``inputs``; return the output's own array."""
+        """Evaluate at what stands in ``inputs``; return the output's own array, shape (size,)."""
         self.call()
         return self.output

@@ -187,7 +187,7 @@ class ChartCoordinates(Protocol):
 
     @property
     def chart_periods(self) -> Mapping[str, Array]:
-        """By entry the period of each of its numbers, 0 where it has none."""
+        """By entry the period of each of its numbers, in their units; 0 where it has none."""
         ...
 
     @property

@@ -104,7 +104,7 @@ class SphereParameters:
 
     @property
     def gravity_W(self) -> NDArray[np.float64]:
-        """Gravity in the frame of the floor, z its outward normal [m/s^2]."""
+        """Gravity in the frame of the floor, z its outward normal, shape (3,) [m/s^2]."""
         s, c = math.sin(self.slope), math.cos(self.slope)
         return self.gravity * np.array(
             [s * math.cos(self.azimuth), s * math.sin(self.azimuth), -c]

@@ -72,11 +72,11 @@ class Scales:
         return float(self.mass**a * self.time**b * self.length**c)
 
     def to_si(self, quantity: str, value: ArrayLike) -> NDArray[np.float64]:
-        """Return a dimensionless value in SI units."""
+        """Return a dimensionless value, of any shape, in SI units."""
         return np.asarray(value, dtype=float) * self.unit(quantity)
 
     def to_dimensionless(self, quantity: str, value: ArrayLike) -> NDArray[np.float64]:
-        """Return an SI value in the paper's units."""
+        """Return a value in SI units, of any shape, in the paper's units."""
         return np.asarray(value, dtype=float) / self.unit(quantity)
 
     def parameters_to_dimensionless(self, params: SphereParameters) -> SphereParameters:

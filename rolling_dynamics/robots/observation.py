@@ -87,7 +87,7 @@ class Observer(MotionObserver):
         self._joints, self._brake = FastFunction(joints), FastFunction(brake)
 
     def joints(self, seen: Observation, u: Array, t: float) -> tuple[Array, Array]:
-        """Return positions and rates of the joints."""
+        """Return positions and rates of the joints, shape (joints,) [rad or m, and per s]."""
         out = self._joints(seen.x, u, t, self._p, seen.yaw, seen.yaw_rate)
         return out[: out.size // 2], out[out.size // 2 :]
 

@@ -48,7 +48,7 @@ class GaitStep:
 
     @property
     def velocity_after(self) -> Array:
-        """Velocity at its end [m/s]."""
+        """Velocity at its end, shape (2,) [m/s]."""
         return np.array(self.velocity + self.swing.velocity_change)
 
 
@@ -101,7 +101,7 @@ class GaitSequence:
         return np.array([s.start for s in self.steps])
 
     def reference(self, times: ArrayLike) -> Reference:
-        """Return the planned motion at times [s]; before it and after it the sphere rests."""
+        """Return the planned motion at times, shape (k,) [s]; before and after it, a rest."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         owner = np.searchsorted(self._starts, t, side='right') - 1
         rest = SpatialSwing(params=self.params, direction=0.0, amplitude=0.0, period=1.0).at(0)

@@ -138,7 +138,7 @@ class GaitProblem:
         )
 
     def blocked(self, points: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
-        """Tell which points, shape (k, 2), are too near an obstacle."""
+        """Tell which points, shape (k, 2) [m], are too near an obstacle."""
         out = np.zeros(len(points), dtype=bool)
         for c in self.obstacles:
             away = np.hypot(*(points - np.asarray(c.center)).T)

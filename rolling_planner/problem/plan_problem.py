@@ -257,7 +257,7 @@ class PlanProblem:
 
     @cached_property
     def object_goal(self) -> dict[str, tuple[Array, NDArray[np.bool_]]]:
-        """Wanted values of the object's motion by entry, and which of them matter."""
+        """Wanted values of the object's motion by entry, in its shape and unit; which matter."""
         out: dict[str, tuple[Array, NDArray[np.bool_]]] = {}
         for name, value in self.goal.items():
             if not self._is_object(name) or value is None:

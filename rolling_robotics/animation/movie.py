@@ -69,7 +69,7 @@ class Shot:
     every: float | None = None
 
     def times(self, scene: Scene) -> NDArray[np.float64]:
-        """Return the times of the pictures."""
+        """Return the times of the pictures [s], shape (pictures,)."""
         count = int(min(self.count(scene), MOST_TIMES))
         if self.every is not None:  # the traces between the snapshots are shown too
             steps = np.arange((count - 1) * self.between + 1)

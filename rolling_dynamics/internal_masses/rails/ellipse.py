@@ -79,7 +79,7 @@ class Circle(Ellipse):
         frame: ArrayLike = IDENTITY,
         stops: tuple[float, float] | None = None,
     ) -> None:
-        """Place the circle; see :class:`Ellipse`."""
+        """Place the circle; centre [m] and frame, shape (3, 3), are as of :class:`Ellipse`."""
         super().__init__((radius, radius), centre, frame, stops)
 
     def _lengths(self, a: float, b: float) -> dict[str, float]:
