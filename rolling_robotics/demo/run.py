@@ -37,7 +37,7 @@ STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine 
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
 HEALTH_PERIOD = 0.2  # between two diagnostics of loops in wall-clock time [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
-IDLE_PACE = 0.2  # simulated seconds in a second while nothing is executed
+IDLE_PACE = 0.05  # simulated seconds in a second while nothing is executed
 RUNS = {'open loop': True, 'closed loop': False}
 
 
