@@ -4,10 +4,16 @@ from benchmarks import butterfly as benchmark
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_dynamics.contact.contact_view import ContactView
+from rolling_dynamics.contact.plant import Plant
+from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import Stepper
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
+from transforms3d.affines import compose
+from transforms3d.quaternions import quat2mat
 
 PLATE, MASS, INERTIA, GRAVITY = (0.1095, 0.0405), 0.003, 5.48e-7, 9.81
 RADIUS = np.sqrt(0.01655**2 - 0.0125**2)
@@ -72,6 +78,31 @@ def test_the_first_guess_turns_the_plate_so_that_the_ball_stays_on_top():
     place, attitude = states[:, s.state.slice('contact_h')], states[:, s.state.slice('q_WH')]
     assert place[-1, 0] == pytest.approx(np.pi * (PLATE[0] - PLATE[1]), abs=2e-3)
     assert abs(attitude[-1, 2]) == pytest.approx(1, abs=1e-3)  # half a turn about y
+
+
+def pose_matrix(body):
+    return compose(body[4:7], quat2mat(body[:4]), np.ones(3))
+
+
+def test_poses_alone_tell_the_place_on_the_rim():
+    """The nodes know poses alone, and a place of a rim is there once a turn."""
+    problem = read_problem(load_scenario('butterfly_plate'))
+    s, p = problem.system, problem.p
+    guess = next(initial_guesses(problem, Watch(None, np.inf)))
+    states = guess.states(np.linspace(0, problem.horizon, 201))
+    where = s.state.slice('contact_h')
+    plant, found = Plant(s, p, problem.x_start, Stepper(s, p, max_step=1e-3).step), []
+    view = ContactView(s.object_surface, s.hand_surface)
+    source = StateSource(s, p, problem.x_start[where])
+    for x in states:
+        plant.restart(x)
+        seen = plant.observe()
+        state, _ = source.state(seen.hand, seen.object_)
+        poses = (pose_matrix(b) for b in (seen.object_, seen.hand))
+        told, _ = view.coordinates(*poses, seen.X_WCh[:3, 3])
+        found.append([state[where], told[2:4]])
+    for way in np.swapaxes(found, 0, 1):
+        np.testing.assert_allclose(way, states[:, where], atol=1e-6)
 
 
 @pytest.mark.slow
