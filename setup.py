@@ -82,7 +82,13 @@ setup(
     ],
     extras_require={
         'completion': ['shtab>=1.7'],
-        'docs': ['myst-parser>=4', 'sphinx>=8'],
+        'docs': [
+            'furo>=2025.9',
+            'myst-parser>=4',
+            'sphinx>=8',
+            'sphinxcontrib-bibtex>=2.6',
+            'sphinxcontrib-mermaid>=1',
+        ],
         'learning': ['cma>=4', 'gymnasium>=1.2'],
         'mesh': ['trimesh>=4'],
         'predictive': ['daqp>=0.7'],

@@ -1,10 +1,31 @@
 """How the pages are built: `make docs`. Warnings are errors."""
 
 project = 'Rolling robotics'
-extensions = ['myst_parser']
+extensions = [
+    'myst_parser',
+    'sphinx.ext.autodoc',
+    'sphinx.ext.napoleon',
+    'sphinx.ext.viewcode',
+    'sphinxcontrib.bibtex',
+    'sphinxcontrib.mermaid',
+]
 source_suffix = {'.md': 'markdown'}
 root_doc = 'index'
-html_theme = 'alabaster'
-html_theme_options = {'page_width': '1060px', 'sidebar_width': '230px'}
+html_theme = 'furo'
+html_title = project
+exclude_patterns = ['_build', 'notebooks']
+
+myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
-exclude_patterns = ['_build']
+myst_fence_as_directive = ['mermaid']
+bibtex_bibfiles = ['references.bib']
+
+autodoc_default_options = {'members': True, 'show-inheritance': True}
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'description'
+autodoc_typehints_description_target = 'documented'
+autodoc_mock_imports = ['rclpy']
+suppress_warnings = ['ref.python']  # a type that two classes name alike
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_preprocess_types = False
