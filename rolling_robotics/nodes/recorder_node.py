@@ -28,7 +28,7 @@ from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
 from rolling_robotics.recordings.interface_types import message_class
-from rolling_robotics.recordings.writer import Recording, Topic
+from rolling_robotics.recordings.writer import rate_limits, Recording, Thinning, Topic
 
 TAKE_PERIOD = 0.01  # s
 STOP_TIMEOUT = 2.0  # for the thread to end [s]
@@ -44,6 +44,12 @@ TABLE = (
         default=[''],
         read_only=True,
         text='topics to record, relative to the namespace; [""] = every topic',
+    ),
+    Parameter(
+        name='rate_limits',
+        default=[''],
+        read_only=True,
+        text='greatest rates of topics, each TOPIC=RATE in Hz; what comes faster is thinned out',
     ),
     Parameter(
         name='depth',
@@ -89,12 +95,15 @@ class Taken:
         Number of the newest message in that sequence; 0 before.
     count, lost
         Messages that came, and that did not.
+    thinning
+        What chooses the messages that are kept; None keeps all.
 
     """
 
     name: str
     source: PolledSubscription
     alone: bool
+    thinning: Thinning | None = None
     last: int = 0
     count: int = 0
     lost: int = 0
@@ -116,6 +125,7 @@ class RecorderNode(SuiteNode):
         self._recording: Recording | None = None
         self._taken: dict[str, Taken] = {}
         self._refused: dict[str, tuple[list[str], str]] = {}  # types and reason by topic
+        self._limits: dict[str, float] = {}
         self._loop: PeriodicLoop | None = None
         self._scan_timer: Any = None
 
@@ -125,6 +135,8 @@ class RecorderNode(SuiteNode):
         """Open the recording."""
         if not self.values['folder']:
             raise RollingError('folder is empty; give the folder of the recording')
+        given = rate_limits(self.values['rate_limits'])
+        self._limits = {self.resolve_topic_name(name): rate for name, rate in given.items()}
         folder = _unused(Path(self.values['folder']).expanduser())
         self._recording = Recording(
             folder, ('rolling_interfaces',), longest_queue=self.values['longest_queue']
@@ -212,7 +224,8 @@ class RecorderNode(SuiteNode):
             ),
         )
         source = PolledSubscription(self, class_, name, profile, raw=True, overridable_qos=False)
-        self._taken[name] = Taken(name, source, alone=len(publishers) == 1)
+        thinning = Thinning(self._limits[name]) if name in self._limits else None
+        self._taken[name] = Taken(name, source, alone=len(publishers) == 1, thinning=thinning)
         self._refused.pop(name, None)
 
     def _first_known(self, offered: Sequence[str]) -> tuple[str, type]:
@@ -231,7 +244,9 @@ class RecorderNode(SuiteNode):
         for topic in tuple(self._taken.values()):
             for data, info in topic.source.take_with_info(self.values['depth']):
                 topic.note(info['publication_sequence_number'])
-                came.append((info['received_timestamp'] or time.time_ns(), topic.name, data))
+                stamp = info['received_timestamp'] or time.time_ns()
+                if topic.thinning is None or topic.thinning.keeps(stamp):
+                    came.append((stamp, topic.name, data))
         for stamp, name, data in sorted(came):
             self._recording.put(name, stamp, data)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 from pathlib import Path
 import queue
 import threading
@@ -22,7 +23,7 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosbags.typesys.store import Typestore
 
@@ -73,6 +74,48 @@ def offered_qos(topic: Topic) -> Qos:
     )
 
 
+def rate_limits(given: Sequence[str]) -> dict[str, float]:
+    """
+    Return the greatest rates [Hz] by topic of entries TOPIC=RATE.
+
+    Raises
+    ------
+    RecordingError
+        One of them is none.
+
+    """
+    limits: dict[str, float] = {}
+    for entry in (e for e in given if e):
+        topic, _, text = entry.partition('=')
+        try:
+            rate = float(text)
+        except ValueError:
+            rate = 0.0
+        if not (topic and 0.0 < rate < math.inf):
+            raise RecordingError(
+                f'rate_limits takes TOPIC=RATE in Hz, for example hand/odometry=100; got '
+                f'{quoted(entry)}'
+            )
+        limits[topic] = rate
+    return limits
+
+
+class Thinning:
+    """Chooses the messages of a topic that are kept where it is faster than a rate [Hz]."""
+
+    def __init__(self, rate: float) -> None:
+        """Keep the first message."""
+        self._period, self._due = 1e9 / rate, -math.inf
+
+    def keeps(self, stamp: int) -> bool:
+        """Tell whether a message received at a time [ns] is kept; on average the rate is met."""
+        if stamp < self._due:
+            return False
+        late = stamp - self._due
+        self._due = (self._due if late < self._period else stamp) + self._period
+        return True
+
+
 class Recording:
     """An open recording; messages are queued and written by a thread."""
 
@@ -99,6 +142,7 @@ class Recording:
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             self._writer = Writer(folder, version=VERSION, storage_plugin=StoragePlugin.MCAP)
+            self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
             self._writer.open()
         except Exception as error:  # noqa: BLE001 - the writer has many
             raise RecordingError(f'cannot record into {folder}: {error}') from None
