@@ -110,7 +110,7 @@ test-all: setup
 FAULTS := $(CURDIR)/build/faults.jsonl
 faults: setup
 	@mkdir -p build && rm -f $(FAULTS)
-	ROLLING_FAULTS=$(FAULTS) $(BIN)/python -m pytest -m 'fault and not slow' test
+	ROLLING_FAULTS=$(FAULTS) $(BIN)/python -m pytest -m fault test
 	$(BIN)/python tools/fault_page.py $(FAULTS)
 
 soak: setup

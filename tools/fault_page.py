@@ -1,7 +1,7 @@
 """
 Write the tables of docs/faults.md from what the tests of faults noted, as `make faults` does.
 
-    ROLLING_FAULTS=build/faults.jsonl .venv/bin/python -m pytest -m 'fault and not slow' test
+    ROLLING_FAULTS=build/faults.jsonl .venv/bin/python -m pytest -m fault test
     .venv/bin/python tools/fault_page.py build/faults.jsonl
 
 Each test that has the fixture ``fault_row`` notes what was done, what the system did, and in what

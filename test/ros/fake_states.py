@@ -82,8 +82,8 @@ class Source:
         return message
 
 
-def still(name, system, start, duration):
-    """Return a plan in which nothing moves."""
+def still(name, system, start, duration, control=0.0):
+    """Return a plan in which nothing moves, whatever its controls."""
     plan = Plan(
         system=name,
         model_hash=system.model_hash,
@@ -91,7 +91,7 @@ def still(name, system, start, duration):
         control_names=tuple(system.control.names),
         times=np.linspace(0.0, duration, 3),
         states=np.tile(start, (3, 1)),
-        controls=np.zeros((3, system.control.size)),
+        controls=np.full((3, system.control.size), control),
     )
     return plan_to_message(plan, Time(), 'world')
 

@@ -27,6 +27,7 @@ CODES = ExecutePlan.Result
 TIMEOUT, TOLERANCE = 0.3, 0.5  # state_timeout and stamp_tolerance [s]
 SLACK = 3.0  # what a busy machine may add to the time of the stop [s]
 LONG = 60.0
+PUSH = 1e-9  # each control of the plan that is followed: in a minute it moves nothing
 SECOND = 1_000_000_000
 SETTINGS = {
     'rate': 200.0,
@@ -36,8 +37,20 @@ SETTINGS = {
 }
 LATE = {'overrun_window': 2.0, 'overrun_abort': 0.3, 'state_timeout': 5.0}
 STANDSTILL = 1.0  # [s]
-DATES = ('frozen', 'alternating', 'late', 'slow', 'ahead')
-CONTENTS = ('zero_quaternion', 'one_body_missing', 'not_finite', 'silent')
+DATES = {
+    'frozen': 'states keep coming with one old stamp',
+    'alternating': 'states come with two old stamps in turn',
+    'late': 'stamps lie 1 s behind',
+    'slow': 'stamps run at a third of the time',
+    'ahead': 'stamps lie 1 s ahead',
+}
+CONTENTS = {
+    'zero_quaternion': 'states come with quaternions of zeros',
+    'one_body_missing': 'one of the two bodies is no longer seen',
+    'not_finite': 'states come with a NaN',
+    'silent': 'no states come',
+}
+FAULTS = DATES | CONTENTS
 
 
 class Followed:
@@ -45,14 +58,16 @@ class Followed:
 
     def __init__(self, peer, source, plan, commands, process, prefix=''):
         self.peer, self.source, self.plan, self.process = peer, source, plan, process
+        self.name = 'the controller of a robot' if source.names else 'the controller of a hand'
         self.client = ActionClient(peer.node, ExecutePlan, f'{prefix}execute_plan')
         kind, topic = commands
-        self.last = 0  # stamp of the newest command [ns]
+        self.last, self.command = 0, ()  # the newest command: its stamp [ns], its numbers
         self._listening = peer.node.create_subscription(kind, topic, self._note, COMMAND)
         self.execute()
 
     def _note(self, message):
         self.last = max(self.last, time_to_nanoseconds(message.header.stamp))
+        self.command = numbers_of(message)
 
     def begin(self, plan, on_feedback=None):
         handle = self.peer.send_goal(
@@ -80,7 +95,8 @@ class Followed:
         end = time.monotonic() + LONG
         while True:
             running = threading.Event()
-            handle = self.begin(self.plan(LONG), lambda _, running=running: running.set())
+            plan = self.plan(LONG, PUSH)
+            handle = self.begin(plan, lambda _, running=running: running.set())
             coming = self.peer.in_turn(handle.get_result_async)
             coming.add_done_callback(lambda _, running=running: running.set())
             assert running.wait(LONG)
@@ -93,6 +109,13 @@ class Followed:
         self.peer.in_turn(self.peer.node.destroy_subscription, self._listening)
         status = self.process.stop()
         assert (status, 'Traceback' in self.process.text) == (0, False), self.process.text
+
+
+def numbers_of(message):
+    if isinstance(message, JointState):
+        return tuple(message.effort)
+    parts = (message.accel.linear, message.accel.angular)
+    return tuple(value for part in parts for value in (part.x, part.y, part.z))
 
 
 class SimulatedTime(Source):
@@ -127,7 +150,7 @@ def contact(peer, run_process, make_source=Source, prefix='', **changes):
         },
         arguments=('--ros-args', '-r', f'__ns:=/{prefix.rstrip("/")}', '--'),
     ).wait_for('steps a second')
-    plan = lambda duration: still('contact', model.system, model.start, duration)  # noqa: E731
+    plan = lambda *given: still('contact', model.system, model.start, *given)  # noqa: E731
     return source, plan, (AccelStamped, 'hand/accel_command'), process
 
 
@@ -140,7 +163,7 @@ def robot(peer, run_process):
         params={'scenario_file': 'spin_rolling_plan.yaml', 'open_loop': 'true', **SETTINGS},
     ).wait_for('steps a second')
     name = model.system.name
-    plan = lambda duration: still(name, model.system, model.start, duration)  # noqa: E731
+    plan = lambda *given: still(name, model.system, model.start, *given)  # noqa: E731
     return source, plan, (JointState, 'robot/control'), process
 
 
@@ -169,13 +192,14 @@ def complaint(peer, text):
     return found[0].status[0]
 
 
-@pytest.mark.parametrize('fault', DATES + CONTENTS)
-def test_execution_ends_within_the_timeout(followed, fault):
+@pytest.mark.parametrize('fault', FAULTS)
+def test_execution_ends_within_the_timeout(followed, fault, fault_row):
     """The commands end so long after the last good state, by their stamps."""
     if fault == 'zero_quaternion' and 'robot/state' in followed.source._out:
         pytest.skip('this robot has no quaternion')
     handle = followed.follow()
     source = followed.source
+    told = fault_row(f'{followed.name} executes a plan; {FAULTS[fault]} (timeout {TIMEOUT} s)')
     source.break_down(fault)
     try:
         result = followed.result(handle)
@@ -184,13 +208,17 @@ def test_execution_ends_within_the_timeout(followed, fault):
     assert result.error_code == CODES.STALE_STATE
     assert 'state_timeout is 0.3 s' in result.error_string
     allowed = TIMEOUT * (1.5 if fault == 'slow' else 1.0)  # its age grows by 2 s in 3 s
-    assert (followed.last - source.told) / SECOND < allowed + SLACK
+    assert set(followed.command) == {0.0}, 'what rests is kept at rest'
+    moving = (followed.last - source.told) / SECOND
+    assert moving < allowed + SLACK
+    told(f'commands ended: {result.error_string}', moving)
 
 
 @pytest.mark.parametrize('fault', ['late', 'ahead', 'not_finite'])
-def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, fault):
+def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, fault, fault_row):
     source = followed.source
     source.break_down(fault)
+    told = fault_row(f'{followed.name} is to begin a plan while {FAULTS[fault]}')
     try:
         result = followed.result(followed.begin(followed.plan(1.0)))
         text = {
@@ -200,6 +228,7 @@ def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, f
         }[fault]
         assert result.error_code == CODES.STALE_STATE
         assert text in result.error_string
+        told(f'nothing begins: {result.error_string}')
         handle = followed.begin(followed.plan(1.0))
         status = complaint(followed.peer, text)
         assert status.level == DiagnosticStatus.WARN
@@ -209,30 +238,34 @@ def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, f
     assert followed.execute().error_code == CODES.NONE
 
 
-def test_too_many_missed_deadlines_end_the_execution(followed):
+def test_too_many_missed_deadlines_end_the_execution(followed, fault_row):
     followed.peer.set_parameters('controller', **LATE)
     handle = followed.follow()
+    told = fault_row(f'{followed.name} executes a plan; its process is stopped for 1 s')
     stand_still(followed.process)
     result = followed.result(handle)
+    told(f'the execution ended: {result.error_string}')
     followed.peer.set_parameters('controller', overrun_abort=1.0, state_timeout=TIMEOUT)
     assert result.error_code == CODES.INTERNAL
     assert 'overrun_abort is 30%' in result.error_string
 
 
 @pytest.mark.parametrize('followed', [robot], indirect=True, ids=['robot'])
-def test_driving_ends_too(followed):
+def test_driving_ends_too(followed, fault_row):
     publisher = followed.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
     with followed.peer.every(0.05, lambda: publisher.publish(TwistStamped())):
         followed.peer.collect(JointState, 'robot/control', EVENT, 20)
+    told = fault_row(f'{followed.name} follows cmd_vel; {FAULTS["frozen"]}')
     followed.source.break_down('frozen')
     status = complaint(followed.peer, 'driving ended: the newest state is')
     followed.source.recover()
     assert status.level == DiagnosticStatus.WARN
+    told(status.message)
     followed.peer.node.destroy_publisher(publisher)
 
 
 @pytest.mark.parametrize('fault', ['clock_stands', 'all_stands'])
-def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fault):
+def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fault, fault_row):
     """States go on without the clock, or come again and again as it stands."""
     prefix = f'{fault}/'
     source, plan, commands, process = contact(
@@ -241,14 +274,17 @@ def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fau
     with peer.every(PERIOD, source.tell):
         followed = Followed(peer, source, plan, commands, process, prefix)
         handle = followed.follow()
+        states = 'and no states come' if fault == 'all_stands' else 'while states come'
+        told = fault_row(f'a plan is executed in simulated time; /clock stops {states}')
         source.break_down(fault)
         result = followed.result(handle)
+        told(f'the execution ended: {result.error_string}')
         assert result.error_code == CODES.STALE_STATE
         assert 'the newest state is' in result.error_string
         followed.close()
 
 
-def test_run_of_the_laboratory_ends_too(peer, run_process):
+def test_run_of_the_laboratory_ends_too(peer, run_process, fault_row):
     _, bodies = hand_and_object('laboratory_damping.yaml')
     source = Source(peer, bodies)
     process = run_process(
@@ -262,8 +298,10 @@ def test_run_of_the_laboratory_ends_too(peer, run_process):
         runner = Runner(peer)
         for fault in ('frozen', 'slow', 'zero_quaternion', 'one_body_missing'):
             handle = runner.begin()
+            told = fault_row(f'the laboratory runs an experiment; {FAULTS[fault]}')
             source.break_down(fault)
             ended = runner.result(handle)
+            told(f'the run ended: {ended.error_string}')
             source.recover()
             assert ended.error_code == CODES.STALE_STATE
             assert 'the newest state is' in ended.error_string, fault

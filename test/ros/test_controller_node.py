@@ -118,16 +118,20 @@ def test_plan_that_is_none_is_answered(peer, client, model):
         ({'states': np.zeros((7, 22))}, 'q_WH must be a unit quaternion'),
     ],
 )
-def test_plan_that_is_not_meant_is_answered(peer, client, model, changes, text):
+def test_plan_that_is_not_meant_is_answered(peer, client, model, changes, text, fault_row):
+    told = fault_row(f'a plan is sent whose {next(iter(changes))} are not meant')
     result = execute(peer, client, rest_plan(model, **changes))
+    told(f'refused: {result.error_string}')
     assert result.error_code == CODES.INVALID_GOAL
     assert text in result.error_string
 
 
-def test_plan_for_another_time_is_answered(peer, client, model):
+def test_plan_for_another_time_is_answered(peer, client, model, fault_row):
     message = rest_plan(model)
     message.header.stamp = Time(sec=10_000)
+    told = fault_row('a plan is sent whose stamp is of 1970')
     result = execute(peer, client, message)
+    told(f'refused: {result.error_string}')
     assert result.error_code == CODES.INVALID_GOAL
     assert 'plan_stamp_tolerance allows 5 s' in result.error_string
 
@@ -188,11 +192,15 @@ def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
     peer.node.destroy_subscription(subscription)
 
 
-def test_plan_of_two_points_over_a_million_seconds_is_refused(peer, client, model, simulator):
+def test_plan_of_two_points_over_a_million_seconds_is_refused(
+    peer, client, model, simulator, fault_row
+):
     """Whatever the parameters allow: feedback itself is bounded."""
     ends = {'times': [0.0, 1e6], 'states': [model.start] * 2, 'controls': np.ones((2, 6))}
     peer.set_parameters('controller', open_loop=False, max_plan_duration=1e6)
+    told = fault_row('a plan of two points over 1e6 s is sent, and parameters allow its duration')
     result = execute(peer, client, rest_plan(model, **ends))
+    told(f'refused: {result.error_string}')
     peer.set_parameters('controller', open_loop=True, max_plan_duration=200.0)
     assert result.error_code == CODES.INVALID_GOAL
     assert 'the plan lasts 1e+06 s; feedback keeps at most 100000 knots' in result.error_string
@@ -217,7 +225,7 @@ def designing(controllers):
     return any(s.message == 'designing the feedback' for s in controllers.status)
 
 
-def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
+def test_cancel_ends_a_long_design(peer, client, controller, model, simulator, fault_row):
     """It would take ten seconds and more; the answer and the end of its thread come at once."""
     given_up = 'the design of the feedback was interrupted'
     plan = rest_plan(model, 199.0)
@@ -227,7 +235,9 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator):
     handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan))
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=designing)
     begin = time.monotonic()
+    told = fault_row('a plan of 199 s is sent and cancelled while its feedback is designed')
     assert peer.cancel(handle, 5.0).error_code == CODES.CANCELLED
+    told('the design is interrupted and the cancel answered')
     while controller.text.count(given_up) == before:
         assert time.monotonic() < begin + 5.0, controller.text
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: not designing(m))
@@ -241,14 +251,16 @@ def test_newer_plan_supersedes(peer, client, model, simulator):
     assert peer.wait(answer).result.error_code == CODES.PREEMPTED
 
 
-def test_lost_state_aborts(peer, client, model, simulator):
+def test_lost_state_aborts(peer, client, model, simulator, fault_row):
     running = threading.Event()
     handle = peer.send_goal(
         client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
     )
     assert running.wait(60)
+    told = fault_row('the process that gives the states ends in the midst of a plan')
     simulator.stop()
     result = peer.wait(handle.get_result_async()).result
+    told(f'the execution ended: {result.error_string}')
     assert result.error_code == CODES.STALE_STATE
     assert 'state_timeout' in result.error_string
 

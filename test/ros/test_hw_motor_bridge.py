@@ -110,7 +110,9 @@ def wait_for_health(peer, text):
     return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=is_of_bridge(text))
 
 
-def test_silent_controller_is_followed_by_a_stop_in_the_stated_time(peer, motors, driving):
+def test_silent_controller_is_followed_by_a_stop_in_the_stated_time(
+    peer, motors, driving, fault_row
+):
     silent, last = driving
     fast = peer.collect(
         JointState,
@@ -119,8 +121,10 @@ def test_silent_controller_is_followed_by_a_stop_in_the_stated_time(peer, motors
         accept=lambda m: max(map(abs, m.velocity)) > 0.1,
     )
     assert fast[0].name == NAMES
+    told = fault_row('the controller falls silent (timeout 0.1 s, time to stop 0.2 s)')
     silent.set()
-    wait_for_health(peer, 'holding: the command is')
+    (found,) = wait_for_health(peer, 'holding: the command is')
+    told(found.status[0].message)
     late = peer.collect(
         JointState,
         'robot_joint_command',
@@ -139,9 +143,11 @@ def test_stop_service_stops_and_enable_takes_up_work(peer, motors, driving):
     wait_for_health(peer, 'driving')
 
 
-def test_lost_encoder_releases_the_motors_and_is_told(peer, motors, driving):
+def test_lost_encoder_releases_the_motors_and_is_told(peer, motors, driving, fault_row):
+    told = fault_row('an encoder gives NaN')
     motors.lost = 1
-    wait_for_health(peer, 'joint 2 gives no angle')
+    (found,) = wait_for_health(peer, 'joint 2 gives no angle')
+    told(f'motors released: {found.status[0].message}')
     count = len(motors.commands)
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, 2, accept=is_of_bridge('stopped'))
     assert len(motors.commands) <= count + 1
@@ -151,9 +157,11 @@ def test_lost_encoder_releases_the_motors_and_is_told(peer, motors, driving):
     wait_for_health(peer, 'driving')
 
 
-def test_silent_motors_are_a_fault(peer, motors, driving):
+def test_silent_motors_are_a_fault(peer, motors, driving, fault_row):
+    told = fault_row('the motors send no joint states (timeout 1.5 s)')
     motors.silent = True
-    wait_for_health(peer, 'the joint states are')
+    (found,) = wait_for_health(peer, 'the joint states are')
+    told(found.status[0].message)
     motors.silent = False
     peer.collect(JointState, 'joint_states', STREAM_READER)
     assert peer.call(SetBool, 'motor_bridge/enable', SetBool.Request(data=True)).success
@@ -163,13 +171,15 @@ def test_silent_motors_are_a_fault(peer, motors, driving):
     ('frame', 'value', 'text'),
     [('world', 1.0, "frame 'world' refused"), ('', float('nan'), 'not finite')],
 )
-def test_bad_command_moves_nothing_and_is_told(peer, motors, frame, value, text):
+def test_bad_command_moves_nothing_and_is_told(peer, motors, frame, value, text, fault_row):
     peer.collect(JointState, 'robot_joint_command', COMMAND)
     publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
     message = AccelStamped()
     message.header.frame_id, message.accel.linear.x = frame, value
+    told = fault_row(f'a command of {value} m/s^2 in frame {frame!r}')
     with peer.every(0.02, lambda: publisher.publish(message)):
-        wait_for_health(peer, text)
+        (found,) = wait_for_health(peer, text)
+    told(f'nothing moves: {found.status[0].message}')
     assert max(map(abs, motors.commands[-1][1])) < 0.02
 
 

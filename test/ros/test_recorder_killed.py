@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ros
 COUNT = 50
 
 
-def test_what_was_flushed_is_read(peer, run_process, tmp_path, capsys):
+def test_what_was_flushed_is_read(peer, run_process, tmp_path, capsys, fault_row):
     odometry = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
     recorder = run_process(
         'rolling_robotics.nodes.recorder_node',
@@ -41,10 +41,12 @@ def test_what_was_flushed_is_read(peer, run_process, tmp_path, capsys):
     recorder.popen.send_signal(signal.SIGKILL)
     recorder.popen.wait(60)
     assert not (tmp_path / 'bag' / 'metadata.yaml').exists()
+    told = fault_row('the recorder is killed; its recording is read')
     with Recorded(tmp_path / 'bag') as recorded:
         rows = [m.pose.pose.position.x for _, _, m in recorded.messages(['hand/odometry'])]
         assert 'was not closed' in recorded.loss
         assert f'{len(rows)} messages of 1 topics are whole' in recorded.loss
+        told(recorded.loss)
     assert rows == [rows[0] + k for k in range(len(rows))]
     assert len(rows) > 10
     assert main(['replay', str(tmp_path / 'bag')]) == 2

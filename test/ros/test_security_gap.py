@@ -16,7 +16,7 @@ def test_motor_bridge_says_once_that_security_is_off(run_process):
     assert 'docs/security.md' in lines[0]
 
 
-def test_node_without_its_keys_ends_in_one_line(ros_environment, tmp_path):
+def test_node_without_its_keys_ends_in_one_line(ros_environment, tmp_path, fault_row):
     environment = {
         **ros_environment,
         'ROS_SECURITY_ENABLE': 'true',
@@ -25,6 +25,7 @@ def test_node_without_its_keys_ends_in_one_line(ros_environment, tmp_path):
         'PYTHONPATH': os.environ.get('PYTHONPATH', ''),
     }
     command = [sys.executable, '-m', BRIDGE, '--ros-args', '--enclave', '/flip_up/motor_bridge']
+    told = fault_row('the motor bridge is started with security enforced and no keys')
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -32,3 +33,4 @@ def test_node_without_its_keys_ends_in_one_line(ros_environment, tmp_path):
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith('ROS cannot be started: ')
     assert '/flip_up/motor_bridge' in line
+    told(f'status 2: {line}')
