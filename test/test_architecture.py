@@ -398,6 +398,7 @@ OF_SYSTEM = {
         'rolling_planner.seeds.kinematic_seed',
         'rolling_planner.seeds.rolling_path',
         'rolling_planner.seeds.tilt_seed',
+        'rolling_planner.seeds.turned_hand',
         'rolling_controller.balance',
         'rolling_controller.laboratory',
         'rolling_robotics.plugins.contact',
