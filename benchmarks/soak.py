@@ -27,10 +27,11 @@ import tempfile
 import time
 from typing import Any, IO
 
-from benchmarks.memory import family, memory
+from benchmarks.memory import memory
 from benchmarks.soak_client import Answer, Asked, REFUSED, SoakClient
 from builtin_interfaces.msg import Time
 import numpy as np
+import psutil
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_robotics.bringup import Bringup, private_domain
@@ -199,16 +200,17 @@ class Soak:
         self.client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
 
     def _signal_worker(self, number: int) -> None:
-        workers = family(self.bringup.processes['planner'].pid)[1:]
+        planner = psutil.Process(self.bringup.processes['planner'].pid)
+        workers = sorted(p.pid for p in planner.children(recursive=True))
         if workers:
-            os.kill(int(self.rng.choice(sorted(workers))), number)
+            os.kill(int(self.rng.choice(workers)), number)
 
     def weigh(self) -> None:
         """Note memory [MB], threads and open files of the nodes that live through it all."""
         for name in JUDGED:
             folder = Path('/proc', str(self.bringup.processes[name].pid))
             figures = {
-                'MB': memory(int(folder.name), 'Rss'),
+                'MB': memory(psutil.Process(int(folder.name)), 'rss'),
                 'threads': len(list((folder / 'task').iterdir())),
                 'files': len(list((folder / 'fd').iterdir())),
             }
