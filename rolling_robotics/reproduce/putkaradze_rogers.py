@@ -23,7 +23,7 @@ from rolling_dynamics.internal_masses.required_friction import (
     RequiredFriction,
 )
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_robotics.reproduce import integrators
+from rolling_robotics.reproduce import integrators, steppers
 from rolling_robotics.reproduce.row import Row
 from scipy.optimize import fsolve
 
@@ -116,6 +116,7 @@ def rows() -> list[Row]:
         _row('ball: initial angle theta_2', 2.0369, 5e-5, angles[0], 'rad'),
         _row('ball: initial angle theta_3', 0.7044, 5e-5, angles[1], 'rad'),
         *integrators.rows(),
+        *steppers.rows(),
         *_detachment(),
     ]
 
