@@ -47,7 +47,7 @@ LOST = 2.0  # after which the plant goes on without an answer of the controller 
 RARELY = 0.2  # killing the plant beside the rest: its return takes half a minute
 FLAT = 5.0  # what the memory of a node may grow in an hour [MB]
 SETTLED = 0.5  # share of a run before memory is expected to stay: some hundred executions
-SHORTEST = 1200.0  # run from which growth in an hour can be told [s]
+SHORTEST = 3600.0  # run from which growth in an hour can be told [s]
 JUDGED = ('planner', 'controller')  # they live through it all
 DISTURBANCES = {  # goal: disturbance: codes that it explains
     'plan': {

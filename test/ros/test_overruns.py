@@ -62,20 +62,26 @@ def punctual(status):
 
 
 @pytest.mark.parametrize('node', NODES)
-def test_missed_deadlines_are_told_and_may_end_the_work(peer, run_process, tmp_path, node):
+def test_missed_deadlines_are_told_and_may_end_the_work(
+    peer, run_process, tmp_path, node, fault_row
+):
     """An error in the diagnostics, and where it is asked for an end; one node does for both."""
     name = f'{node}_late'
     process = start(run_process, name, node, tmp_path)
     status_of(peer, name, punctual)
+    told = fault_row(f'the process of the {node} is stopped for 1 s')
     stand_still(process)
     status = status_of(peer, name, lambda s: 'missed' in s.message)
+    told(f'an error on /diagnostics: {status.message}')
     assert status.level == DiagnosticStatus.ERROR
     assert 'overrun_error is 30%' in status.message
     status_of(peer, name, punctual)  # what lies before the window is forgotten
     if node in ENDED:
         peer.set_parameters(name, overrun_abort=0.4)
+        told = fault_row(f'the same, and overrun_abort of the {node} is 40 %')
         stand_still(process)
         process.wait_for('until ~/enable: ')
+        told('it stops its work until ~/enable')
         status = status_of(peer, name, lambda s: 'overrun_abort is 40%' in s.message)
         assert status.level == DiagnosticStatus.ERROR
         assert peer.call(SetBool, f'{name}/enable', SetBool.Request(data=True)).success
