@@ -24,6 +24,7 @@ STAMP_INTERFACES := $(VENV)/.stamp-interfaces-$(PLACE)
 STAMP_PACKAGE := $(VENV)/.stamp-package-$(PLACE)
 STAMP_BENCH := $(VENV)/.stamp-bench-$(PLACE)
 STAMP_DOCS := $(VENV)/.stamp-docs-$(PLACE)
+STAMP_MUTATE := $(VENV)/.stamp-mutate-$(PLACE)
 
 # --no-compile below: the 6,600 modules would take 25 s, and most of them are never imported.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
@@ -33,7 +34,7 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MINUTES ?= 120
-.PHONY: help setup test test-all faults soak demo bench docs lint lock clean check-distro
+.PHONY: help setup test test-all faults soak mutate demo bench docs lint lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 3 to 4 minutes'
@@ -41,6 +42,7 @@ help:
 	@echo 'make test-all  run every test'
 	@echo 'make faults    do what may go wrong on hardware, and write docs/faults.md; 20 minutes'
 	@echo 'make soak      plan, execute, cancel and kill at random for MINUTES=$(MINUTES)'
+	@echo 'make mutate    break what guards, see that a test notices, write the table of docs; hours'
 	@echo 'make demo      plan and execute a ball on a plate, with the nodes as processes'
 	@echo 'make bench     measure, print a table and write build/bench.json'
 	@echo 'make docs      build the documentation as pages in build/docs'
@@ -92,6 +94,11 @@ $(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
 	@$(PIP) install --no-deps -r requirements/docs.txt
 	@touch $@
 
+$(STAMP_MUTATE): requirements/mutate.txt $(STAMP_PACKAGE)
+	@echo 'Installing what breaks modules to see if a test notices ...'
+	@$(PIP) install --no-deps -r requirements/mutate.txt
+	@touch $@
+
 # Nodes wait more than they work: the tests of three modules run at a time, each on a domain of its
 # own, the longest first (test/conftest.py). Files are named, since each worker would read them all.
 ROS_TESTS := test/ros test/launch
@@ -122,6 +129,14 @@ demo: setup
 bench: setup $(if $(VENV),$(STAMP_BENCH))
 	$(BIN)/python -m benchmarks
 
+# From nothing each time: what an earlier run left may be of other sources. Plugins of pytest that
+# no test of guards needs would take as long to load as a test takes; each mutant loads them.
+mutate: setup $(if $(VENV),$(STAMP_MUTATE))
+	rm -rf mutants
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	    nice -n 19 $(BIN)/python -m mutmut run --max-children 1
+	$(BIN)/python tools/mutation_table.py
+
 docs: setup $(if $(VENV),$(STAMP_DOCS))
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo 'open build/docs/index.html'
@@ -136,5 +151,5 @@ lock: setup
 
 clean:
 	rm -rf $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info
-	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf mutants .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -2,8 +2,8 @@
 Write the lock files of the requirements: every package, direct or not, at one version.
 
 pip resolves each `requirements/<name>.in` without installing anything; what it would install into
-an empty environment becomes `requirements/<name>.txt`. The files of benchmarks and documentation
-hold only what they add to the others.
+an empty environment becomes `requirements/<name>.txt`. The files of benchmarks, documentation and
+mutation hold only what they add to the others.
 
     .venv/bin/python tools/lock.py
 """
@@ -18,7 +18,7 @@ import sys
 
 REQUIREMENTS = Path(__file__).resolve().parents[1] / 'requirements'
 DISTRIBUTIONS = ('jazzy', 'kilted')
-ADDITIONS = ('bench', 'docs')
+ADDITIONS = ('bench', 'docs', 'mutate')
 
 
 def canonical(name: str) -> str:

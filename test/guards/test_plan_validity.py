@@ -88,6 +88,7 @@ def states(**changes):
             r'^plan\.times must increase: times\[0\] is 2, the next 1$',
         ),
         ({'times': [0, 1e-7, 9e-7]}, r'^plan\.times must span 1e-06 or more, got 9e-07$'),
+        ({'times': [1, 1 + 2e-7, 1 + 4e-7]}, r'^plan\.times must span 1e-06 or more, got 4e-07$'),
         ({'times': [0, np.nan, 2]}, r'^plan\.times must be finite, got nan for times\[1\]$'),
         ({'times': [0, 1, np.inf]}, r'^plan\.times must be finite, got inf for times\[2\]$'),
         ({'times': ['a', 1, 2]}, r'^plan\.times must be numbers: could not convert'),

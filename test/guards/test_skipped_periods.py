@@ -89,6 +89,11 @@ def test_a_loop_that_is_too_late_skips_ahead_counts_and_tells(clock, work, skipp
     assert loop.read_punctuality().skipped == skipped
 
 
+def test_what_is_skipped_adds_up(clock):
+    loop, _ = run(clock, [0.4375, 0.0, 0.0, 0.5625, 0.0])
+    assert loop.read_punctuality().skipped == 2 + 3
+
+
 def test_a_loop_gives_up_at_what_it_is_told(clock):
     told = []
     run(clock, [1.0, 0.0], give_up=2.0, on_skip=told.append)
@@ -150,11 +155,21 @@ def test_a_fault_ends_the_loop_and_is_told(clock):
     def tick():
         raise ValueError(threading.current_thread().name)
 
-    loop = PeriodicLoop(tick, 0.125, name='control', on_fault=told.append)
+    for given, name in (({}, 'loop'), ({'name': 'control'}, 'control')):
+        loop = PeriodicLoop(tick, 0.125, on_fault=told.append, **given)
+        assert (loop.period, loop.deadline) == (0.125, 0.0)
+        loop.start()
+        loop._thread.join(LONG)
+        assert str(told.pop()) == name
+        assert not loop.running
+
+
+def test_a_loop_does_not_keep_its_process_alive(clock):
+    seen = []
+    loop = PeriodicLoop(lambda: seen.append(threading.current_thread().daemon) or False, 0.125)
     loop.start()
     loop._thread.join(LONG)
-    assert [str(error) for error in told] == ['control']
-    assert not loop.running
+    assert seen == [True]
 
 
 def test_a_loop_can_be_stopped_from_within_and_from_outside():

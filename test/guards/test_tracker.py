@@ -15,14 +15,15 @@ class Constant:
     """A law that always gives the same control."""
 
     def __init__(self, value):
-        self.value = value
+        self.value, self.asked = value, []
 
-    def command(self, t, x):  # noqa: ARG002
+    def command(self, t, x):
+        self.asked.append((t, x))
         return np.array([self.value])
 
 
-PLAN = plan_of([0.0, 2.0, 4.0], [0.0, 0.0, 0.0], (1.0, 0.0))
 STATES = np.array([[1.0, 0.0], [0.2, 1.0], [0.0, 0.0]])
+PLAN = plan_of([0.0, 2.0, 4.0], [0.0, 0.0, 0.0], states=STATES)
 
 
 def edge(cart):
@@ -67,7 +68,7 @@ def test_what_does_not_count_is_no_error():
     assert made.goal_error(at(0.25, 9.0)) == pytest.approx(0.25)  # from the plan's end
     assert made.start_error(PLAN, at(0.25, 9.0)) == pytest.approx(0.75)
     assert math.isnan(made.start_error(PLAN, at(math.nan)))  # no distance: it passes no bound
-    with pytest.raises(ParameterError, match='uncounted: no tangent entry'):
+    with pytest.raises(ParameterError, match=r'^uncounted: no tangent entry'):
         tracker(uncounted=('w',))
 
 
@@ -135,6 +136,14 @@ def test_patience_is_20_ms_where_none_is_given():
     made.step(1.0, at(1.5))
     assert made.step(1.015, at(1.5)).lost == ''
     assert made.step(1.025, at(1.5)).lost != ''
+
+
+def test_the_law_is_asked_with_time_and_state():
+    made, law, x = tracker(), Constant(0.0), at(0.5)
+    made.begin(PLAN, Following(law, PLAN.times, STATES, holds=True))
+    assert not made.step(3.9, x).ended
+    assert law.asked == [(3.9, x)]
+    assert made.step(4.0, x).ended  # nothing is to settle unless it is told
 
 
 @pytest.mark.parametrize(

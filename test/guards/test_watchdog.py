@@ -58,7 +58,10 @@ def test_a_ramp_brings_all_joints_to_rest_in_its_time():
     assert not ramp.over(10.0)
     assert not ramp.over(10.4999)
     assert ramp.over(10.5)
-    assert ramp.over(10.5 - 1e-13)  # to rounding
+    unit = StopRamp(1.0)
+    unit.start([1.0], 0.0)
+    assert unit.over(1.0 - 1e-12)  # to rounding
+    assert not unit.over(1.0 - 2e-12)
     assert ramp.rate(10.5).tolist() == [0.0, 0.0]
     assert ramp.rate(99.0).tolist() == [0.0, 0.0]
 

@@ -143,6 +143,68 @@ def test_without_clock_it_is_told(clocks, stream):
     assert 'no /clock came yet' in stream.refused
 
 
+@pytest.mark.parametrize('off', [-SECOND // 2, SECOND // 2])
+def test_stamp_at_the_bound_is_taken(clocks, stream, off):
+    stream.offer(clocks.node + off, 1)
+    assert stream.state() is not None
+
+
+def test_without_clock_the_whole_text_says_so(clocks, check):
+    clocks.node = 0
+    assert check.problem(2 * SECOND) == (
+        'a state was refused: its stamp is 2 s ahead of simulated time; no /clock came yet; '
+        'stamp_tolerance is 0.5 s'
+    )
+
+
+def test_a_state_that_was_used_is_not_refused_as_it_grows_old(clocks, stream):
+    stream.offer(clocks.node, 1)
+    stream.state()
+    clocks.go_on(1.0)
+    assert stream.state()[1] == 1
+    assert (stream.refused, stream.trouble) == ('', '')
+    stream.offer(clocks.node, 2)
+    stream.state()
+    assert stream.count == 2
+
+
+def test_without_a_check_each_other_stamp_counts(clocks):
+    stream = Numbers()
+    for stamp, raw, seen in ((5, 1, 1), (5, 2, 1), (3, 4, 4), (9, 5, 5)):
+        stream.offer(stamp, raw)
+        assert stream.state()[1] == seen
+    clocks.steady += 2.0
+    assert stream.age == 2.0
+
+
+def test_the_state_nearest_to_a_time_is_one_of_those_that_came(clocks, stream):
+    assert stream.state_near(clocks.node) is None
+    begin = clocks.node
+    stream.offer(begin, 3)
+    assert stream.state_near(begin) == 3  # before anything was read
+    for k, raw in ((1, 1), (2, 2)):
+        clocks.go_on(0.1)
+        stream.offer(clocks.node, raw)
+        stream.state()
+        assert stream.state_near(begin + k * SECOND // 10) == raw
+    clocks.go_on(0.1)
+    stream.offer(clocks.node, 9)  # not read yet
+    near = [stream.state_near(begin + k * SECOND // 20) for k in (-9, 0, 1.5, 2, 3.5, 9)]
+    assert near == [3, 3, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize('set_back', [False, True])
+def test_the_last_states_alone_are_remembered(clocks, stream, set_back):
+    if set_back:
+        stream.offer(clocks.node, 1)
+        stream.state()
+        clocks.node = 2 * SECOND
+    for k in range(newest_state.KEPT + 10):
+        stream.offer(clocks.node + k, k)
+        stream.state()
+    assert stream.state_near(clocks.node) == 10
+
+
 class Both:
     """Makes a state of the places of hand and object."""
 
