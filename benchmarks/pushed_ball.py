@@ -30,8 +30,8 @@ from rolling_planner import plan_rolling, PlanProblem
 RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
 CAREFUL = 0.9  # share of the friction that plans and predictions count on
 LEAST = 0.3  # normal force in plans, over the weight
-HORIZON = Horizon(period=4e-3, slew=4.0, tail=1.0, normal_force_min=0.2)
-MARGIN = 0.04  # of the plate that plans leave to feedback [m]
+HORIZON = Horizon(period=4e-3, slew=20.0, tail=1.0, normal_force_min=0.2)
+MARGIN = 0.08  # of the plate that plans leave to feedback [m]
 OFF, TURNED, NOISE, TURN_NOISE = 0.01, 0.2, 2e-4, np.radians(0.2)
 PUSH, PUSHED = 0.05, 0.05  # m/s times the mass, s
 REACHED, HELD, DURATION, STEP = 6.0, 1.0, 7.0, 1e-3  # s

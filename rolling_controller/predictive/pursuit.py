@@ -53,11 +53,11 @@ class Replanning:
 
     """
 
-    lead: float = 0.3
+    lead: float = 0.25
     tolerance: float = 7e-3
-    deviation: float = 0.03
+    deviation: float = 0.01
     learned: float = 0.01
-    settle: float = 0.3
+    settle: float = 0.2
     shortest: float = 0.6
     least: float = 0.5
     most: float = 1.5
@@ -152,10 +152,11 @@ class Pursuit:
             return False
         if self._moved:
             return True
-        if t >= end + options.settle and self._missed(x) > options.tolerance:
-            return True
         if t >= end:
-            return self.error(self.law.expected_end(t, x)) > options.deviation
+            expected = self._missed(self.law.expected_end(t, x))
+            if t < end + options.settle:
+                return expected > options.deviation
+            return min(self._missed(x), expected) > options.tolerance
         if end - t - options.lead < options.shortest:
             return False
         learned = np.abs(self.law.p - self._known) > options.learned * np.abs(self._known)
