@@ -34,12 +34,13 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MINUTES ?= 120
-.PHONY: help setup test test-all faults soak mutate demo bench docs lint lock clean check-distro
+.PHONY: help setup test test-all test-pythons faults soak mutate demo bench docs lint lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 3 to 4 minutes'
 	@echo 'make test      run the tests but the slow ones'
 	@echo 'make test-all  run every test'
+	@echo 'make test-pythons  test the mathematics on $(PYTHONS), those that are installed'
 	@echo 'make faults    do what may go wrong on hardware, and write docs/faults.md; 20 minutes'
 	@echo 'make soak      plan, execute, cancel and kill at random for MINUTES=$(MINUTES)'
 	@echo 'make mutate    break what guards, see that a test notices, write the table of docs; hours'
@@ -122,6 +123,23 @@ faults: setup
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
+
+# The mathematics without ROS on the other Pythons of the wheel; one file there stands on nodes.
+PYTHONS := python3.10 python3.12
+MATHEMATICS := $(addprefix test/,ball_balancer contract controller dynamics hybrid_contact \
+    internal_masses pendulum_sphere planner scenario spin_rolling)
+test-pythons:
+	@for python in $(PYTHONS); do \
+	    if ! $$python -c 'import venv' 2>/dev/null; then \
+	        echo "$$python is not installed: left out"; continue; \
+	    fi; \
+	    folder=build/$$(basename $$python); \
+	    $$python -m venv $$folder && touch $$folder/COLCON_IGNORE && \
+	    $$folder/bin/python -m pip --quiet --disable-pip-version-check install pytest-xdist \
+	        --editable '.[mesh,predictive,sweep,test]' && \
+	    $$folder/bin/python -m pytest -q -n auto --dist worksteal -m 'not slow and not ros' \
+	        --ignore=test/controller/test_following_bounds.py $(MATHEMATICS) || exit 1; \
+	done
 
 demo: setup
 	$(BIN)/rolling demo ball_on_plate
