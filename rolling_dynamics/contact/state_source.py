@@ -10,6 +10,8 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.posed_state import posed_state
 
+APART = 5e-3  # m between the bodies beyond which the contact is sought from the start too
+
 
 class Source(Protocol):
     """What makes a state of poses and twists of hand and object, 13 numbers each."""
@@ -73,6 +75,11 @@ class StateSource:
 
         """
         out = self._convert(hand, object_, self._near, self._params)
+        if not abs(out[self._size]) < APART:  # it was put elsewhere: its old place misleads
+            found = out.copy()
+            out = self._convert(hand, object_, self._start, self._params)
+            if abs(out[self._size]) >= abs(found[self._size]):
+                out = found
         x, gap = out[: self._size], float(out[self._size])
         if np.all(np.isfinite(x)):
             self._near = x[self._contact]

@@ -103,6 +103,15 @@ def test_poses_alone_tell_the_place_on_the_rim():
         found.append([state[where], told[2:4]])
     for way in np.swapaxes(found, 0, 1):
         np.testing.assert_allclose(way, states[:, where], atol=1e-6)
+    for k in (80, 100, 130, 200):  # put back to the start from where it got to
+        for x in states[: k + 1]:
+            plant.restart(x)
+            seen = plant.observe()
+            source.state(seen.hand, seen.object_)
+        plant.restart(states[0])
+        seen = plant.observe()
+        state, _ = source.state(seen.hand, seen.object_)
+        np.testing.assert_allclose(state[where], states[0, where], atol=1e-4)
 
 
 @pytest.mark.slow
