@@ -158,6 +158,8 @@ def run_lines(path):
 
 @pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
 def test_rolling_commands_run_in_their_order(path, folder, capsys, shooting_compiled):
+    if path.name == 'first_hour.md':
+        pytest.skip('test_first_hour.py walks it, in an empty home')
     if path in WITH_LONG:
         pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
     run_lines(path)

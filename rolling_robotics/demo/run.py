@@ -30,7 +30,7 @@ from rolling_robotics.experiments import find_experiment
 if TYPE_CHECKING:
     from rolling_robotics.nodes.demo_client import DemoClient
 
-START_TIMEOUT = 120.0  # for nodes that compile for the first time [s]
+START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
 PLAN_TIMEOUT = 300.0
 EXECUTION_TIMEOUT = 600.0
 STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
