@@ -490,14 +490,14 @@ def test_make_refuses_another_distribution_by_name(distribution):
 
 
 def test_every_test_with_nodes_is_in_the_files_that_make_names():
-    """Those of README's demonstrations are slow: `make test-all` reads all files."""
+    """Those of README and of the first hour are slow: `make test-all` reads all files."""
     text = (ROOT / 'Makefile').read_text(encoding='utf-8')
     folders = re.search(r'^ROS_TESTS := (.*)$', text, re.MULTILINE)[1]
     (more,) = re.findall(r'^\t +\$\(ROS_TESTS\) (.*)$', text, re.MULTILINE)
     named = [ROOT / name for name in f'{folders} {more}'.split()]
     marked = {p for p in (ROOT / 'test').rglob('test_*.py') if 'mark.ros' in p.read_text()}
     inside = {p for p in marked for name in named if p == name or name in p.parents}
-    assert marked - inside == {ROOT / 'test' / 'test_readme.py'}
+    assert marked - inside == {ROOT / 'test' / f'test_{n}.py' for n in ('readme', 'first_hour')}
 
 
 def test_longest_modules_are_there():

@@ -11,13 +11,14 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_planner.planners.planner import planner_of
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config/scenarios'
+NOT_READ = ('system', 'start_controls')  # not from a file
 READ = json.loads((Path(__file__).parent / 'read.json').read_text())
 
 
 def plain(value):
     """Return a value as JSON has it, floats to the last bit."""
     if dataclasses.is_dataclass(value):
-        names = [f.name for f in dataclasses.fields(value) if f.name != 'system']
+        names = [f.name for f in dataclasses.fields(value) if f.name not in NOT_READ]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
