@@ -2,21 +2,27 @@
 
 from importlib import import_module
 from pathlib import Path
+import queue
 import re
 import shlex
 import subprocess
 import sys
+import threading
+import time
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 import pytest
+import rclpy
 from rclpy.action import ActionClient
+from rclpy.experimental import EventsExecutor
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.cli import main
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.nodes.goal_sender import GoalSender
 import yaml
 
 pytestmark = pytest.mark.ros
@@ -188,3 +194,44 @@ def test_a_pose_on_goal_pose_is_gone_to(nodes, peer):
     with peer.every(5.0, lambda: publisher.publish(pose)):  # until the planner knows of it
         peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=LONG, accept=is_there)
     peer.node.destroy_publisher(publisher)
+
+
+@pytest.mark.slow  # an answer to a client this young may be dropped on a busy machine
+def test_buttons_of_the_viewer_plan_and_execute(nodes):
+    """What the buttons call, on the executor of the viewer; their browser is left out."""
+    reset(nodes)
+    told, context = queue.SimpleQueue(), rclpy.Context()
+    rclpy.init(context=context, domain_id=nodes[0])
+    node, executor = rclpy.create_node('viewer', context=context), EventsExecutor(context=context)
+    sender = GoalSender(node)
+    executor.add_node(node)
+    turning = threading.Event()
+    turning.set()
+    thread = threading.Thread(target=spin_while, args=(executor, turning))
+    thread.start()
+    try:
+        until(lambda: sender.is_served)
+        sender.plan((0.03, 0.01, 0.0), told.put)
+        assert told.get(timeout=LONG) == 'planning ...'
+        assert told.get(timeout=LONG).startswith('planned: 2 s')
+        sender.execute(told.put)
+        assert told.get(timeout=LONG) == 'executing ...'
+        assert told.get(timeout=LONG).startswith('reached')
+    finally:
+        turning.clear()
+        thread.join(LONG)
+        executor.shutdown(timeout_sec=0.0)
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+def spin_while(executor, turning):
+    while turning.is_set():
+        executor.spin_once(timeout_sec=0.1)
+
+
+def until(condition):
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
