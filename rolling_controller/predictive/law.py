@@ -264,15 +264,18 @@ class PredictiveLaw:
             Norm of the deviation that remains once the end was held (m, rad, m/s, rad/s).
 
         """
-        d = self._apart(x, self.reference.at(t)[0])[self.used.moving]
-        return float(np.linalg.norm(self.reference.transition(t) @ d))
+        return float(np.linalg.norm(self._left(t, x)))
 
     def expected_end(self, t: float, x: Array) -> Array:
         """Return the state that is expected once the end was held, to first order."""
         d = np.zeros(self.system.tangent.size)
-        moving = self.used.moving
-        d[moving] = self.reference.transition(t) @ self._apart(x, self.reference.at(t)[0])[moving]
+        d[self.used.moving] = self._left(t, x)
         return np.array(self.system.retract(self.reference.states[-1], d)).ravel()
+
+    def _left(self, t: float, x: Array) -> Array:
+        """Return the deviation that remains once the end was held, of what moves."""
+        d = self._apart(x, self.reference.at(t)[0])[self.used.moving]
+        return self.reference.transition(t) @ d
 
     def moved_to(self, x: Array) -> Array:
         """Return a state as a start of plans: what the active controls cannot move as planned."""

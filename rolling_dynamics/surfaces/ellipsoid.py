@@ -9,7 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.surfaces.surface import Chart, Pair, Surface, Vector
 
 # Axes (i, j, k): the poles of the chart lie on k, the longitude starts at i and turns towards j.
-_CHART_AXES = {'z': (0, 1, 2), 'x': (1, 2, 0), 'y': (2, 0, 1)}
+CHART_AXES = {'z': (0, 1, 2), 'x': (1, 2, 0), 'y': (2, 0, 1)}
 
 
 def Ellipsoid(a: float, b: float, c: float, *, side: str = 'outside', pole: str = 'z') -> Surface:
@@ -76,10 +76,10 @@ def _check_lengths(kind: str, lengths: dict[str, float]) -> None:
 
 def _charts(parameters: ca.SX, semi: tuple[int, int, int], pole: str) -> tuple[Chart, ...]:
     """Return three charts; ``semi`` tells which parameter is the semi-axis along x, y, z."""
-    if pole not in _CHART_AXES:
+    if pole not in CHART_AXES:
         raise ParameterError(f"pole must be 'x', 'y' or 'z', got {pole!r}")
-    order = [pole, *(name for name in _CHART_AXES if name != pole)]
-    return tuple(_chart(name, _CHART_AXES[name], parameters, semi) for name in order)
+    order = [pole, *(name for name in CHART_AXES if name != pole)]
+    return tuple(_chart(name, CHART_AXES[name], parameters, semi) for name in order)
 
 
 def _chart(

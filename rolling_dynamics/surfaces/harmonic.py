@@ -8,9 +8,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.surfaces.ellipsoid import CHART_AXES
 from rolling_dynamics.surfaces.surface import Chart, Surface
-
-POLES = {'z': (0, 1, 2), 'x': (1, 2, 0), 'y': (2, 0, 1)}  # axes of a chart, the pole is the last
 
 
 def harmonics(n: ca.SX, degree: int) -> ca.SX:
@@ -83,7 +82,7 @@ def HarmonicBody(coefficients: ArrayLike, *, pole: str = 'z') -> Surface:
     """
     given = np.asarray(coefficients, dtype=float).ravel()
     degree = degree_of(given)
-    if pole not in POLES:
+    if pole not in CHART_AXES:
         raise SurfaceError(f"pole must be 'x', 'y' or 'z', got {pole!r}")
     if not np.all(np.isfinite(given)):
         raise SurfaceError('harmonic: all coefficients must be finite')
@@ -94,7 +93,7 @@ def HarmonicBody(coefficients: ArrayLike, *, pole: str = 'z') -> Surface:
     uv, n = ca.SX.sym('uv', 2), ca.SX.sym('n', 3)
     normal = ca.SX(3, 1)
     angles = (ca.sin(uv[0]) * ca.cos(uv[1]), ca.sin(uv[0]) * ca.sin(uv[1]), ca.cos(uv[0]))
-    for axis, value in zip(POLES[pole], angles, strict=True):
+    for axis, value in zip(CHART_AXES[pole], angles, strict=True):
         normal[axis] = value
     chart = Chart(
         name=pole,

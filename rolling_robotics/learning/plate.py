@@ -18,6 +18,7 @@ from rolling_robotics.learning.task import (
     Verdict,
 )
 from rolling_robotics.scene.scene import rotation_matrices
+from scipy.spatial.transform import Rotation
 
 TARGETS = ('point', 'circle')
 STEEPEST = math.cos(0.5)  # of the plate
@@ -135,14 +136,11 @@ class ReorientBall(BallOnPlate):
 
     def _missing(self, lanes: Lanes) -> Array:
         """Return the rotation vector that takes the ball to its goal, the short way."""
-        goal, here = lanes.goals[:, 5:9], self.of(lanes, 'q_HO')
-        w = np.sum(goal * here, axis=1)
-        v = here[:, :1] * goal[:, 1:] - goal[:, :1] * here[:, 1:]
-        v = v - np.cross(goal[:, 1:], here[:, 1:])
-        sine = np.linalg.norm(v, axis=1)
-        angle = 2 * np.arctan2(sine, np.abs(w))
-        factor = np.where(w < 0, -1.0, 1.0) * angle / np.maximum(sine, 1e-12)
-        return np.asarray(factor[:, None] * v)
+        goal, here = (
+            Rotation.from_quat(q[:, [1, 2, 3, 0]])
+            for q in (lanes.goals[:, 5:9], self.of(lanes, 'q_HO'))
+        )
+        return np.asarray((goal * here.inv()).as_rotvec())
 
 
 def _unit(q: Array) -> Array:

@@ -8,6 +8,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
 from rolling_robotics.learning.plate import BallOnPlate
+from transforms3d.quaternions import axangle2quat, qmult
 
 GYM = 'rolling_robotics.learning:rolling/'
 EVERY = pytest.mark.parametrize('name', TASKS)
@@ -111,6 +112,19 @@ def test_reward_and_observation_of_a_ball_beside_its_target():
     assert reward == pytest.approx(1 - np.tanh(distance / 0.1), rel=1e-12)
     assert np.linalg.norm(seen[:2]) == pytest.approx(distance, rel=1e-6)
     assert not failed
+
+
+def test_rotation_to_the_goal_takes_the_ball_there():
+    env = gymnasium.make_vec(f'{GYM}ReorientBall-v0', 20)
+    seen, _ = env.reset(seed=0)
+    lanes, task = env._episodes.lanes, env._episodes.task
+    for missing, here, goal in zip(
+        seen[:, 10:].astype(float), task.of(lanes, 'q_HO'), lanes.goals[:, 5:], strict=True
+    ):
+        angle = np.linalg.norm(missing)
+        assert angle <= np.pi + 1e-6
+        reached = qmult(axangle2quat(missing, angle), here)
+        assert abs(reached @ goal) == pytest.approx(1.0, abs=1e-6)
 
 
 def by_hand(seen):
