@@ -15,6 +15,9 @@ CONE: Colour = (0.8, 0.47, 0.65)
 FORCE: Colour = (0.0, 0.35, 0.25)
 GLASS = 0.3  # opacity of a shell that shows what is in it, of a ghost, and of an obstacle
 
+# Curves. Okabe & Ito (2008): told apart with every kind of colour blindness.
+CURVES = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
+
 
 def with_opacity(colours: Chequer, opacity: float) -> tuple[tuple[float, ...], ...]:
     """Return both colours as r, g, b, a."""

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
+from rolling_dynamics.robots.palette import CURVES
 from rolling_robotics.result_arrays import Values
 
-# Okabe & Ito (2008): told apart with every kind of colour blindness; the dashes help in grey.
-COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
+COLOURS = CURVES  # the dashes help in grey
 DASHES = ('-', '--', '-.', ':', (0, (5, 1)), (0, (3, 1, 1, 1)))
 GREY = '#666666'
 LIMIT = '#000000'

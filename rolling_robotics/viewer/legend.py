@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from html import escape
 
-from rolling_dynamics.robots.palette import CONE, FORCE, GHOST
+from rolling_dynamics.robots.palette import CONE, CURVES, FORCE, GHOST
 from rolling_robotics.scene.scene import Colour, Scene, Strip
 
-COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')  # of curves
 LIMIT, NOW = 'limit', '#000000'
 
 
 def curve_colours(strip: Strip) -> dict[str, str]:
     """Return the colours of the curves of a strip by their names, its limit among them."""
     names = [*strip.curves, *([LIMIT] if strip.limit is not None else [])]
-    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    return {name: CURVES[i % len(CURVES)] for i, name in enumerate(names)}
 
 
 def legend_of(scene: Scene) -> str:

@@ -6,6 +6,7 @@ from collections import deque
 import math
 
 import numpy as np
+from rolling_dynamics.robots.palette import CURVES
 from rolling_robotics.scene.poses import Vector
 from rolling_robotics.scene.scene import Colour, Values
 from rolling_robotics.viewer.history import History
@@ -99,7 +100,7 @@ class LiveCurve:
         self._history, self._title, self._limit = history, title, limit
         series = (
             uplot.Series(label='s'),
-            uplot.Series(label=title, stroke='#0072B2', width=2),
+            uplot.Series(label=title, stroke=CURVES[0], width=2),
             uplot.Series(label='limit', stroke='#000000', width=1),
             uplot.Series(label='shown', stroke='#000000', width=2),
         )
