@@ -99,6 +99,26 @@ class Plant(SteppedPlant):
         d[layout.slice('d_HO')] = rotation
         self.restart(np.array(self._retract(self.start, d)).reshape(-1))
 
+    def push(self, velocity: ArrayLike) -> None:
+        """
+        Strike the object through its centre of mass.
+
+        Parameters
+        ----------
+        velocity
+            Impulse over the mass of the object, in the world, 3 numbers [m/s]: the velocity that
+            it would give the object if that were free.
+
+        """
+        if self.fault:
+            return
+        pushed = self.params.copy()
+        pushed[self.system.parameters.slice('gravity_W')] += velocity
+        rate, given = self.system.mode.dynamics, (self.x, self.u, self.time)
+        # forces enter the rates linearly: what one more of them does in 1 s, its impulse does now
+        self.x = self.x + np.array(rate(*given, pushed) - rate(*given, self.params)).ravel()
+        self._look(self.x, self.u)
+
     def brake(self) -> NDArray[np.float64]:
         """Return the control that brings the hand to rest."""
         return self.clipped(-self.x[self._velocity] / self._brake_time)

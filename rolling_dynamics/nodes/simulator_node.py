@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from geometry_msgs.msg import AccelStamped
+from geometry_msgs.msg import AccelStamped, Vector3
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact.plant import Plant
@@ -22,6 +22,7 @@ from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import accel_to_control, finite
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import EVENT
 
 TABLE = (
     *plant_parameters('hand', 1000.0),
@@ -61,6 +62,7 @@ class SimulatorNode(PlantNode):
             limits=model.control_limits,
         )
         plant.reset()
+        self.reader(Vector3, '~/push', lambda message: self._push(plant, message), EVENT)
         topics = PlantTopics(
             self,
             model.system,
@@ -83,6 +85,13 @@ class SimulatorNode(PlantNode):
         if not finite(message.accel.linear, message.accel.angular):
             raise ParameterError('it is not finite')
         return accel_to_control(message.accel)
+
+    def _push(self, plant: Plant, message: Vector3) -> None:
+        if not finite(message):
+            self.get_logger().warning('~/push: not finite; give the impulse over the mass [m/s]')
+            return
+        with self._lock:
+            plant.push((message.x, message.y, message.z))
 
 
 def main() -> int:

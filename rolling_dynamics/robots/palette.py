@@ -13,6 +13,7 @@ GHOST: Chequer = ((0.0, 0.50, 0.36), (0.55, 0.85, 0.72))
 OBSTACLE: Chequer = ((0.45, 0.45, 0.45), (0.45, 0.45, 0.45))
 CONE: Colour = (0.8, 0.47, 0.65)
 FORCE: Colour = (0.0, 0.35, 0.25)
+PREDICTED: Colour = (0.84, 0.37, 0.0)  # path that a law foresees
 GLASS = 0.3  # opacity of a shell that shows what is in it, of a ghost, and of an obstacle
 
 # Curves. Okabe & Ito (2008): told apart with every kind of colour blindness.

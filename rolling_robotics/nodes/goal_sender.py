@@ -1,16 +1,17 @@
-"""Goals from the live viewer to planner and controller."""
+"""Goals from the live viewer to planner and controller, and pushes to the simulator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
+from rolling_node_kit.qos import EVENT
 from rolling_robotics.viewer.goal_panel import Tell
 
 
@@ -22,11 +23,21 @@ class GoalSender:
         self._node = node
         self._planner = ActionClient(node, PlanRolling, 'plan_rolling')
         self._controller = ActionClient(node, ExecutePlan, 'execute_plan')
+        self._pushes = node.create_publisher(Vector3, 'simulator/push', EVENT)
 
     @property
     def is_served(self) -> bool:
         """Whether there is a planner and a controller."""
         return self._planner.server_is_ready() and self._controller.server_is_ready()
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether something takes pushes."""
+        return self._pushes.get_subscription_count() > 0
+
+    def push(self, x: float, y: float) -> None:
+        """Push what rolls: impulse over mass along x and y of the world [m/s]."""
+        self._pushes.publish(Vector3(x=x, y=y))
 
     def plan(self, place: tuple[float, float, float], tell: Tell) -> None:
         """Have a motion to a place in the world [m] planned."""

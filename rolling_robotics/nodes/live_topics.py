@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Path
+import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rolling_interfaces.msg import RollingContact
@@ -38,6 +41,8 @@ class LiveTopics:
         Counts the changes of shapes and plan.
     plan, wrench, contact
         The newest of each; None before.
+    predicted
+        Points of the newest predicted path [m], shape (k, 3), and when it came [s].
     taken
         Number of messages of /tf that were taken.
 
@@ -61,6 +66,7 @@ class LiveTopics:
         self.plan: MultiDOFJointTrajectory | None = None
         self.wrench: WrenchStamped | None = None
         self.contact: RollingContact | None = None
+        self.predicted: tuple[NDArray[np.float64], float] | None = None
         self.version, self.taken = 0, 0
         self._looked = -PARTS_PERIOD
 
@@ -73,6 +79,7 @@ class LiveTopics:
         self._wrenches = reader(WrenchStamped, 'contact/wrench', STREAM_READER)
         self._contacts = reader(RollingContact, 'contact/state', EVENT)
         self._plans = reader(MultiDOFJointTrajectory, 'plan/object', LATCHED)
+        self._predictions = reader(Path, 'predicted_path', EVENT)
 
     def poll(self, now: float) -> None:
         """Take what came, at a time of a steady clock [s]."""
@@ -87,6 +94,10 @@ class LiveTopics:
                 self._draw(message, anew=False)
         self.wrench = _newest(self._wrenches, self.wrench)
         self.contact = _newest(self._contacts, self.contact)
+        path = _newest(self._predictions, None)
+        if path is not None:
+            places = [stamped.pose.position for stamped in path.poses]
+            self.predicted = np.array([(p.x, p.y, p.z) for p in places]).reshape(-1, 3), now
         plan = _newest(self._plans, None)
         if plan is not None:
             self.plan = plan if len(plan.points) else None

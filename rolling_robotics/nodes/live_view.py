@@ -26,13 +26,15 @@ from rolling_robotics.scene.scene import Scene
 from rolling_robotics.viewer.goal_panel import GoalPanel
 from rolling_robotics.viewer.history import History, JOINED, Snapshot
 from rolling_robotics.viewer.live_panel import LivePanel
-from rolling_robotics.viewer.live_trace import LiveCurve, LiveTrace
+from rolling_robotics.viewer.live_trace import LiveCurve, LivePath, LiveTrace
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import CURVE_PERIOD, RATE
+from rolling_robotics.viewer.push_panel import PushPanel
 from rolling_robotics.viewer.scene_server import Stage
 from rolling_robotics.viewer.serve import look_at, served, stop_request
 import viser
 
+PREDICTED = 0.5  # age of a predicted path from which on it is not drawn any more [s]
 LIVE_PERIOD = 1.0  # between two pictures of the curves while they grow [s]
 
 
@@ -90,6 +92,7 @@ class LiveScene:
         self._shown: Snapshot | None = None
         self._updated = self._curved = -math.inf  # times of the last of them [s]
         self.sent = 0
+        self._predicted: LivePath | None = None
         self._text = server.gui.add_markdown(self._waiting())
         self.history = History(self._options.history)
         self.panel = LivePanel(server, self.history, self._options.speed)
@@ -97,6 +100,7 @@ class LiveScene:
         if self._options.commands:
             self._sender = GoalSender(node)
             self.goal = GoalPanel(server, self._sender.plan, self._sender.execute)
+            self._pushed = PushPanel(server, self._sender.push)
 
     @property
     def taken(self) -> int:
@@ -119,6 +123,7 @@ class LiveScene:
             self._updated = now
             if self._shown is None or shown.time != self._shown.time:
                 self._show(shown, stage, scene)
+            self._show_predicted(now, stage)
             period = LIVE_PERIOD if self.panel.is_live else CURVE_PERIOD
             if now - self._curved >= period:
                 self._curved = now
@@ -179,6 +184,16 @@ class LiveScene:
         self._shown = shown
         self.sent += 1
 
+    def _show_predicted(self, now: float, stage: Stage) -> None:
+        """Draw the path that a law predicts, while that is the present."""
+        if self._topics.predicted is None:
+            return
+        if self._predicted is None:
+            self._predicted = LivePath(self._server, '/predicted', 0.01 * stage.size)
+        points, came = self._topics.predicted
+        fresh = self.panel.is_live and now - came < PREDICTED
+        self._predicted.show(points if fresh else None)
+
     def tell(self) -> None:
         """Write beside the scene how the contact is."""
         if self._stage is None:
@@ -187,6 +202,7 @@ class LiveScene:
         if self.goal is not None:
             rolling = (self._topics.frames.pose(n) for n in PLANNED if n in self._topics.frames)
             self.goal.update(self._sender.is_served, next(rolling, None), self._stage.size)
+            self._pushed.update(self._sender.is_pushed)
         contact = self._topics.contact
         if contact is None:
             self._text.content = ''

@@ -6,7 +6,7 @@ from collections import deque
 import math
 
 import numpy as np
-from rolling_dynamics.robots.palette import CURVES
+from rolling_dynamics.robots.palette import CURVES, PREDICTED
 from rolling_robotics.scene.poses import Vector
 from rolling_robotics.scene.scene import Colour, Values
 from rolling_robotics.viewer.history import History
@@ -17,6 +17,26 @@ from viser import uplot
 
 PIECE = 15  # points of a piece of a trace; the last one begins the next piece
 SAMPLES = 200  # of a curve
+
+
+class LivePath:
+    """A path in the world that is drawn anew each time it is another."""
+
+    def __init__(self, server: viser.ViserServer, name: str, thickness: float) -> None:
+        """Draw nothing yet, below a name of the scene; thickness of the line in m."""
+        self._line = server.scene.add_line_segments(
+            name, np.zeros((0, 2, 3)), rgb(PREDICTED), thickness=thickness, visible=False
+        )
+        self._drawn: Values | None = None
+
+    def show(self, points: Values | None) -> None:
+        """Draw a path [m], shape (k, 3), or nothing."""
+        if points is self._drawn:
+            return
+        self._drawn = points
+        self._line.visible = points is not None and len(points) > 1
+        if points is not None and len(points) > 1:
+            self._line.points = np.stack([points[:-1], points[1:]], axis=1, dtype=np.float32)
 
 
 class LiveTrace:

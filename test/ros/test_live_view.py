@@ -2,14 +2,15 @@
 
 import threading
 
-from geometry_msgs.msg import TransformStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
+from nav_msgs.msg import Path
 import numpy as np
 import pytest
 import rclpy
 from rolling_dynamics.nodes.markers import OBJECT_COLOURS, surface_marker
 from rolling_dynamics.surfaces import Sphere
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.qos import LATCHED, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
@@ -48,6 +49,7 @@ def test_what_is_published_is_shown(peer, viewer):
             (WrenchStamped, 'contact/wrench', STREAM_WRITER),
             (RollingContact, 'contact/state', STREAM_WRITER),
             (MultiDOFJointTrajectory, 'plan/object', LATCHED),
+            (Path, 'predicted_path', EVENT),
         )
     }
     surfaces = MarkerArray(markers=[surface_marker(Sphere(0.1), 'object', 0, OBJECT_COLOURS)])
@@ -60,6 +62,8 @@ def test_what_is_published_is_shown(peer, viewer):
     plan = MultiDOFJointTrajectory(joint_names=['object'], points=points)
     publishers['plan/object'].publish(plan)
     contact = RollingContact(mode='rolling', friction_utilisation=0.5, required_friction=0.25)
+    ahead = Path(poses=[PoseStamped() for _ in range(3)])
+    ahead.poses[2].pose.position.y = 0.4
     with served('127.0.0.1', 0) as server:
         live = LiveScene(viewer, server)
         for k in range(2000):  # until all came, however late a reader is found
@@ -67,9 +71,11 @@ def test_what_is_published_is_shown(peer, viewer):
             publishers['/tf'].publish(TFMessage(transforms=moved))
             publishers['contact/wrench'].publish(wrench)
             publishers['contact/state'].publish(contact)
+            publishers['predicted_path'].publish(ahead)
             live.update(k / 30)
             traced = live._traces and live._traces['object'].length
-            if traced and live._stage._force is not None and len(live._stage._moving) == 3:
+            forced, foreseen = live._stage._force is not None, live._predicted is not None
+            if traced and forced and foreseen and len(live._stage._moving) == 3:
                 break
             arrived.wait(0.01)
         ball, ghost, frame = live._stage._moving
@@ -85,9 +91,14 @@ def test_what_is_published_is_shown(peer, viewer):
         rim = np.asarray(live._stage._cone.vertices)[1] * live._stage._cone.scale
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
         assert newest(live, 'distance from the goal [m]') == abs(ball.position[0] - 7.0)
+        assert np.asarray(live._predicted._line.points)[:, :, 1] == pytest.approx(
+            np.array([[0.0, 0.0], [0.0, 0.4]])
+        )
         live.tell()
         assert '50 % of the friction used' in live._text.content
         back_and_live_again(live, k / 30)
+        live.update(k / 30 + 10.0)
+        assert not live._predicted._line.visible  # nothing came for so long
     for publisher in publishers.values():
         node.destroy_publisher(publisher)
 

@@ -5,7 +5,7 @@ import math
 import signal
 import time
 
-from geometry_msgs.msg import AccelStamped
+from geometry_msgs.msg import AccelStamped, Vector3
 from nav_msgs.msg import Odometry
 import pytest
 from rolling_interfaces.msg import RollingContact
@@ -131,6 +131,23 @@ def test_hand_moves_on_command_and_comes_to_rest_without(peer, at_start):
         accept=lambda m: abs(m.twist.twist.linear.z) < 1e-4,
     )
     assert still
+    peer.node.destroy_publisher(publisher)
+
+
+def test_push_sets_the_object_rolling_and_one_that_is_not_finite_does_not(peer, node, at_start):
+    publisher = peer.node.create_publisher(Vector3, 'simulator/push', EVENT)
+
+    def publish():
+        publisher.publish(Vector3(x=math.nan))
+        publisher.publish(Vector3(y=0.07))
+
+    with peer.every(2.0, publish):  # until the simulator knows of it
+        twist = peer.collect(
+            Odometry, 'object/odometry', STREAM_READER, accept=lambda m: m.twist.twist.linear.y > 0
+        )[0].twist.twist
+    assert twist.linear.x == pytest.approx(0.0, abs=1e-9)
+    assert twist.linear.y == pytest.approx(0.05 * round(twist.linear.y / 0.05), rel=0.02)
+    node.wait_for('~/push: not finite')
     peer.node.destroy_publisher(publisher)
 
 
