@@ -2,7 +2,8 @@
 A process that compiles what others ask for, one function after another, and outlives them.
 
 A job is a file in the cache folder. Whoever writes one starts the process if none is at work; it
-holds a lock as long as it is.
+holds a lock as long as it is. A damaged job, at which CasADi may loop for ever, is known by its
+digest; one that ends the process is counted before it is read, comes last, and is given up.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import contextlib
 import fcntl
+import hashlib
 import json
 import logging
 import os
 from pathlib import Path
 import subprocess
 import sys
-from typing import IO
+from typing import Any, IO
 
 import casadi as ca
 from rolling_dynamics.compiled.library import Library, synchronise
-from rolling_dynamics.compiled.policy import cache_folder, Target
+from rolling_dynamics.compiled.policy import cache_folder, Target, USUAL
 from rolling_dynamics.compiled.source import c_source
 
 LOG = logging.getLogger(__name__)
@@ -54,15 +56,17 @@ def ask_for(library: Library, functions: Sequence[ca.Function], source: str = ''
         return False
     job = cache_folder() / f'{library.name}{_SUFFIX}'
     try:
-        if not job.exists():
-            content = {
-                'compiler': library.compiler,
-                'target': library.target,
-                'functions': [f.serialize() for f in functions],
-                'source': source,
-            }
+        if not job.is_file():
+            content = json.dumps(
+                {
+                    'compiler': library.compiler,
+                    'target': library.target,
+                    'functions': [f.serialize() for f in functions],
+                    'source': source,
+                }
+            )
             written = job.with_name(f'{job.name}_{os.getpid()}')
-            written.write_text(json.dumps(content))
+            written.write_text(f'{_digest(content)}\n{content}')
             synchronise(written)
             written.replace(job)
         start()
@@ -114,12 +118,33 @@ def _taken(file: IO[bytes]) -> bool:
     return True
 
 
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _content(job: Path) -> dict[str, Any]:
+    """Return what a job asks for; raise ValueError where it is not as it was written."""
+    digest, _, content = job.read_text().partition('\n')
+    if digest != _digest(content):
+        raise ValueError('it has another digest')
+    return dict(json.loads(content))
+
+
 def waiting() -> list[Path]:
-    """Return the jobs, smallest first."""
+    """Return the jobs: those that ended the process last, otherwise the smallest first."""
     with contextlib.suppress(OSError):
-        jobs = [(path.stat().st_size, path) for path in cache_folder().glob(f'*{_SUFFIX}')]
-        return [path for _, path in sorted(jobs)]
+        files = [path for path in cache_folder().glob(f'*{_SUFFIX}') if path.is_file()]
+        return sorted(files, key=lambda job: (_size(_attempts(job)), _size(job), job))
     return []
+
+
+def _attempts(job: Path) -> Path:
+    """Return the file that counts the attempts at a job, a byte for each."""
+    return job.with_suffix('.attempts')
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def work() -> None:
@@ -132,24 +157,25 @@ def work() -> None:
             while jobs := waiting():  # the loop that waits for a short function comes first
                 _carry_out(jobs[0])
                 jobs[0].unlink(missing_ok=True)
+                _attempts(jobs[0]).unlink(missing_ok=True)
 
 
 def _carry_out(job: Path) -> None:
+    """Compile what a job asks for, or note why not, for those who wait for it."""
+    library = Library(job.stem, '', USUAL)
+    if _size(_attempts(job)) >= MOST_ATTEMPTS:
+        library.give_up(f'the process that compiles it ended {MOST_ATTEMPTS} times')
+        return
+    with _attempts(job).open('ab') as file:
+        file.write(b'.')
     try:
-        asked = json.loads(job.read_text())
-        library = Library(job.stem, asked['compiler'], Target(*asked['target']))
+        asked = _content(job)
+        library.compiler, library.target = asked['compiler'], Target(*asked['target'])
+        if library.sound or library.failed:
+            return
         functions = [ca.Function.deserialize(text) for text in asked['functions']]
         source = asked['source'] or c_source(functions)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        LOG.warning('%s is not a job: %s', job, error)
+        library.give_up(f'its job is damaged: {error}')
         return
-    if library.sound or library.failed:
-        return
-    attempts = job.with_suffix('.attempts')  # a byte for each
-    with attempts.open('ab') as file:
-        file.write(b'.')
-    if attempts.stat().st_size > MOST_ATTEMPTS:
-        library.give_up(f'its compiler was killed {MOST_ATTEMPTS} times')
-    else:
-        library.build(source)
-    attempts.unlink()
+    library.build(source)

@@ -24,6 +24,7 @@ from rolling_dynamics.compiled import (
     FastFunction,
     jobs,
     library,
+    policy,
     source,
 )
 from rolling_dynamics.errors import ParameterError
@@ -316,7 +317,10 @@ def test_compiled_behind(behind):
     assert fast.output[0] == 0
     (g,) = compiled(f)
     assert is_machine_code(g)
-    assert {p.suffix for p in behind.iterdir()} <= {'.so', '.json', ''}
+    deadline = time.monotonic() + LONG
+    while not {p.suffix for p in behind.iterdir()} <= {'.so', '.json', ''}:
+        assert time.monotonic() < deadline, 'the job is still there'
+        time.sleep(0.01)
 
 
 @needs_compiler
@@ -374,6 +378,63 @@ def test_damaged_job_is_dropped(behind, content):
     assert is_machine_code(store.newest(f))
     while (behind / 'bad.job').exists():  # at the latest the timeout of tests ends this
         time.sleep(0.01)
+
+
+FATAL = """
+import os, signal
+import casadi as ca
+from rolling_dynamics.compiled import jobs
+ca.Function.deserialize = staticmethod(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+jobs.work()
+"""
+
+
+def worked():
+    """Return how a process that compiles ends if it is killed by every function it reads."""
+    return subprocess.run([sys.executable, '-c', FATAL], check=False, timeout=LONG).returncode
+
+
+@needs_compiler
+def test_job_with_one_letter_changed_is_not_read(behind, monkeypatch, fault_row):
+    """CasADi loops for ever over some of them, or ends the process."""
+    monkeypatch.setattr(jobs, 'start', lambda: None)
+    f = function()
+    compiled(f)
+    (job,) = behind.glob('*.job')
+    content = job.read_text()
+    middle = content.index('"functions"') + 1000
+    other = 'a' if content[middle] != 'a' else 'b'
+    job.write_text(content[:middle] + other + content[middle + 1 :])
+    told = fault_row('one letter of a job is changed')
+    assert worked() == 0
+    told('the job is dropped, and nobody waits for it')
+    assert not list(behind.glob('*.job'))
+    assert store.wait(LONG)
+    assert not is_machine_code(store.newest(f))
+
+
+@needs_compiler
+def test_job_that_ends_the_process_comes_last_and_is_given_up(behind, monkeypatch, fault_row):
+    monkeypatch.setattr(jobs, 'start', lambda: None)
+    told = fault_row('a job ends the process that compiles')
+    f = function()
+    compiled(f)
+    (fatal,) = behind.glob('*.job')
+    larger = source.c_source([function(name='other')]) + '//' + 9999 * '-'
+    good = library.Library('good', compiler(), policy.USUAL)
+    assert jobs.ask_for(good, (), larger)
+    assert worked() == -signal.SIGKILL
+    assert not good.sound
+    assert worked() == -signal.SIGKILL
+    assert good.sound
+    assert [worked() for _ in range(jobs.MOST_ATTEMPTS - 1)] == [-signal.SIGKILL, 0]
+    told(f'others are compiled; it is given up after {jobs.MOST_ATTEMPTS} attempts')
+    assert [path.read_text() for path in behind.glob('*.failed')] == [
+        'the process that compiles it ended 3 times'
+    ]
+    assert not fatal.exists()
+    assert not list(behind.glob('*.attempts'))
+    assert store.wait(LONG)
 
 
 # -- fast functions -----------------------------------------------------------------------------
