@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.robots.palette import HAND, OBJECT, with_opacity
 from rolling_dynamics.surfaces import Surface
-from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
+from rolling_dynamics.surfaces.grid import drawn_cells
 from rolling_node_kit.conversions import list_to_point, vector_to_list
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -39,7 +39,7 @@ def surface_marker(
     edges: ArrayLike | None = None,
 ) -> Marker:
     """
-    Return a mesh of the first chart of a surface.
+    Return a mesh of what is drawn of a surface.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def surface_marker(
     box = _drawn_box(surface, extent)
     if edges is not None:
         box = np.clip(box, *np.reshape(edges, (2, 2)).T)
-    grid = surface_points(surface, box, CELLS + 1).reshape(-1, 3)
-    points = [list_to_point(p) for p in grid.tolist()]
+    vertices, cells, kinds = drawn_cells(surface, box)
+    points = [list_to_point(p) for p in vertices.tolist()]
     shades = [colour(rgba) for rgba in colours]
-    for (a, b, c, d), which in zip(*grid_cells(CELLS + 1, CELLS + 1), strict=True):
+    for (a, b, c, d), which in zip(cells, kinds, strict=True):
         marker.points += [points[k] for k in (a, b, c, a, c, d)]
         marker.colors += [shades[which]] * 6
     return marker

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
-import io
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
-from rolling_dynamics.regular_file import read_regular
-from rolling_dynamics.scenario.entry import Array, Tensor
+from rolling_dynamics.scenario.entry import Array, Numbers, Tensor
 from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, vector, whole
+from rolling_dynamics.scenario.mesh_file import read_mesh
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.surface_section import Edges, Pole, SURFACES, SurfaceSection
 from rolling_dynamics.surfaces.harmonic import HarmonicBody
-from rolling_dynamics.surfaces.support_fit import fit_support, MAX_DEGREE
-from rolling_dynamics.surfaces.surface import Surface
-
-SUFFIXES = ('stl', 'obj', 'ply', 'off')
-MAX_BYTES = 50_000_000
+from rolling_dynamics.surfaces.support_fit import MAX_DEGREE
+from rolling_dynamics.surfaces.surface import Picture, Surface
 
 
 class Fit(Section):
@@ -36,6 +31,23 @@ class Fit(Section):
     centre: Array = vector('centre of mass, in the frame of the file', 'm')
     volume: float = quantity('volume', 'm^3', positive=True)
     inertia: Array = entry(Tensor('inertia of the solid for 1 kg', 'm^2'))
+    vertices: Array | None = numbers(
+        'of the mesh that is drawn', 'm', of=Numbers(count=3), count=(4, None), default=None
+    )
+    triangles: Array | None = numbers(
+        'numbers of their vertices', of=Numbers(count=3), count=(4, None), default=None
+    )
+
+    def picture(self) -> Picture | None:
+        """Return what is drawn; None for the smooth body."""
+        if self.vertices is None or self.triangles is None:
+            return None
+        triangles = self.triangles.astype(np.int64)
+        if not np.isin(self.triangles, np.arange(len(self.vertices))).all():
+            raise SurfaceError(
+                f'fit.triangles: must be numbers of vertices, 0 to {len(self.vertices) - 1}'
+            )
+        return Picture(self.vertices, triangles)
 
 
 @SURFACES.add
@@ -54,7 +66,7 @@ class MeshSection(SurfaceSection):
     def surface(self, edges: Edges) -> Surface:
         """Return the surface; its origin lies in the centre of mass."""
         del edges
-        return HarmonicBody(self._fit.coefficients, pole=self.pole)
+        return HarmonicBody(self._fit.coefficients, pole=self.pole, picture=self._fit.picture())
 
     def volume(self) -> float:
         """Return the volume of the mesh [m^3]."""
@@ -100,39 +112,6 @@ def with_meshes(document: dict[str, Any], folder: Path) -> None:
         except ValidationError:
             continue
         try:
-            surface['fit'] = _fit_file(folder / section.file, section)
+            surface['fit'] = read_mesh(folder / section.file, section.unit, section.degree)
         except (ParameterError, SurfaceError) as error:
             raise ScenarioError(f'{name}.surface.file: {error}') from None
-
-
-def _fit_file(path: Path, section: MeshSection) -> dict[str, Any]:
-    if find_spec('trimesh') is None:
-        raise ParameterError("a mesh needs trimesh; install it with `pip install '.[mesh]'`")
-    import trimesh  # noqa: PLC0415  optional, and rarely needed
-
-    kind = path.suffix.lower().lstrip('.')
-    if kind not in SUFFIXES:
-        raise ParameterError(f'{path}: {" or ".join(SUFFIXES)} is needed')
-    try:
-        mesh: Any = trimesh.load_mesh(io.BytesIO(read_regular(path, MAX_BYTES)), file_type=kind)
-        closed = mesh.is_watertight and mesh.is_winding_consistent and mesh.volume > 0
-    except (ParameterError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001  whatever its readers raise on damaged files
-        raise ParameterError(f'{path}: cannot be read as {kind}: {error}') from None
-    if not closed:
-        raise ParameterError(
-            f'{path}: the mesh is not closed, so that its centre of mass is not known; repair it '
-            'with trimesh or MeshLab'
-        )
-    mesh.apply_scale(section.unit)
-    mesh.density = 1.0 / mesh.volume
-    centre = np.array(mesh.center_mass)
-    fit = fit_support(np.array(mesh.convex_hull.vertices) - centre, section.degree)
-    return {
-        'coefficients': fit.coefficients.tolist(),
-        'error': fit.error,
-        'centre': centre.tolist(),
-        'volume': float(mesh.volume),
-        'inertia': np.array(mesh.moment_inertia).tolist(),
-    }

@@ -1,4 +1,4 @@
-"""Points of a surface on a grid, and the cells between them: what every drawing starts from."""
+"""What every drawing of a surface starts from: cells between points of it, chequered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,38 @@ from rolling_dynamics.surfaces.surface import Surface
 
 CELLS = 24  # of a mesh along each direction
 CHEQUER = 3  # cells of a square of the pattern that shows the rolling
+
+
+def drawn_cells(
+    surface: Surface, box: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int_], NDArray[np.int_]]:
+    """
+    Return what is drawn of a surface: its picture, or the first chart over a box.
+
+    Parameters
+    ----------
+    surface
+        The surface.
+    box
+        Least and greatest u and v, shape (2, 2).
+
+    Returns
+    -------
+    points
+        In the frame of the body [m], shape (N, 3).
+    corners, colour
+        Of the cells, see :func:`grid_cells`; a triangle repeats its last corner.
+
+    """
+    picture = surface.picture
+    if picture is None:
+        points = surface_points(surface, box, CELLS + 1).reshape(-1, 3)
+        return points, *grid_cells(CELLS + 1, CELLS + 1)
+    x, y, z = picture.vertices[picture.triangles].mean(axis=1).T
+    angles = np.arctan2(np.hypot(x, y), z), np.arctan2(y, x) % (2 * np.pi)
+    wide = np.pi * CHEQUER / CELLS, 2 * np.pi * CHEQUER / CELLS
+    colour = sum((a // w).astype(int) for a, w in zip(angles, wide, strict=True)) % 2
+    return picture.vertices, picture.triangles[:, [0, 1, 2, 2]], np.asarray(colour)
 
 
 def surface_points(surface: Surface, box: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces.ellipsoid import CHART_AXES
-from rolling_dynamics.surfaces.surface import Chart, Surface
+from rolling_dynamics.surfaces.surface import Chart, Picture, Surface
 
 
 def harmonics(n: ca.SX, degree: int) -> ca.SX:
@@ -62,7 +62,9 @@ def degree_of(coefficients: ArrayLike) -> int:
     return degree
 
 
-def HarmonicBody(coefficients: ArrayLike, *, pole: str = 'z') -> Surface:
+def HarmonicBody(
+    coefficients: ArrayLike, *, pole: str = 'z', picture: Picture | None = None
+) -> Surface:
     """
     Return the convex body whose support function is a sum of spherical harmonics.
 
@@ -73,6 +75,8 @@ def HarmonicBody(coefficients: ArrayLike, *, pole: str = 'z') -> Surface:
     pole
         Axis of the poles of the chart, ``x``, ``y`` or ``z``. The chart takes (u, v) to the point
         whose outward normal has the polar angle u, 0 < u < pi, and the longitude v.
+    picture
+        What is drawn of the body that this one is close to.
 
     Raises
     ------
@@ -103,5 +107,10 @@ def HarmonicBody(coefficients: ArrayLike, *, pole: str = 'z') -> Surface:
         periods=(None, 2 * math.pi),
     )
     return Surface(
-        name='harmonic', parameters=ca.SX(0, 1), values={}, charts=(chart,), support=support
+        name='harmonic',
+        parameters=ca.SX(0, 1),
+        values={},
+        charts=(chart,),
+        support=support,
+        picture=picture,
     )

@@ -92,6 +92,24 @@ class LocalGeometry:
     connection: ca.SX
 
 
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """
+    What is drawn of a body whose surface is but close to it.
+
+    Attributes
+    ----------
+    vertices
+        Shape (N, 3) [m], in the body frame.
+    triangles
+        Numbers of their vertices, anticlockwise from outside, shape (M, 3).
+
+    """
+
+    vertices: Array
+    triangles: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Surface:
     """
@@ -113,6 +131,8 @@ class Surface:
     support
         Support function h(n) of a convex body as ``n -> expression``, homogeneous of degree 1; its
         gradient is the point with outward normal n. None if not known or not convex.
+    picture
+        What is drawn; None: the first chart.
 
     """
 
@@ -122,6 +142,7 @@ class Surface:
     charts: tuple[Chart, ...]
     side: str = 'outside'
     support: Callable[[ca.SX], ca.SX] | None = None
+    picture: Picture | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.robots.palette import GHOST, GLASS, HAND
-from rolling_dynamics.surfaces.grid import CELLS, grid_cells, surface_points
+from rolling_dynamics.surfaces.grid import CELLS, drawn_cells, grid_cells
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.scene.scene import Colour, Mesh, Values
 
@@ -57,9 +58,9 @@ def surface_mesh(
     opacity: float = 1.0,
     closed: bool = True,
 ) -> Mesh:
-    """Return the mesh of the part of a surface over a box of its first chart."""
-    return grid_mesh(
-        surface_points(surface, box, CELLS + 1),
+    """Return the mesh of what is drawn of a surface over a box of its first chart."""
+    return _cell_mesh(
+        *drawn_cells(surface, box),
         colours,
         inward=surface.side == 'inside',
         opacity=opacity,
@@ -71,14 +72,26 @@ def grid_mesh(
     points: Values,
     colours: Sequence[Colour],
     *,
-    inward: bool = False,
     opacity: float = 1.0,
     closed: bool = True,
 ) -> Mesh:
     """Return the mesh of a grid of points, shape (n, m, 3), chequered in two colours."""
-    faces, which = grid_cells(*points.shape[:2])
+    cells = grid_cells(*points.shape[:2])
+    return _cell_mesh(points.reshape(-1, 3), *cells, colours, opacity=opacity, closed=closed)
+
+
+def _cell_mesh(
+    points: Values,
+    faces: NDArray[np.int_],
+    which: NDArray[np.int_],
+    colours: Sequence[Colour],
+    *,
+    inward: bool = False,
+    opacity: float,
+    closed: bool,
+) -> Mesh:
     return Mesh(
-        vertices=points.reshape(-1, 3),
+        vertices=points,
         faces=faces[:, ::-1] if inward else faces,
         colours=np.asarray(colours, dtype=float)[which],
         opacity=opacity,

@@ -7,8 +7,10 @@ from rolling_dynamics import ContactSystem, Plane, simulate
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, HarmonicBody
+from rolling_dynamics.surfaces.grid import drawn_cells
 from rolling_dynamics.surfaces.harmonic import harmonics
 from rolling_dynamics.surfaces.support_fit import fit_support
+from scipy.spatial import cKDTree
 import yaml
 
 trimesh = pytest.importorskip('trimesh')
@@ -167,10 +169,38 @@ def test_scenario_holds_what_was_made_of_its_mesh(tmp_path):
     assert again.p == pytest.approx(scenario.p)
 
 
+def cup(sections):
+    """Return a hollow body, 0.2 m high, of four triangles a section."""
+    profile = [[0, -0.1], [0.06, -0.1], [0.06, 0.1], [0.05, 0.1], [0.05, -0.09], [0, -0.09]]
+    return trimesh.creation.revolve(np.array(profile), sections=sections)
+
+
+@pytest.mark.parametrize('sections', [6, 40, 600])
+def test_what_is_drawn_is_the_mesh(tmp_path, sections):
+    """A hollow one too; in triangles fine enough for a chequer, few enough for a page."""
+    mesh = cup(sections)
+    surface = load_scenario(written(tmp_path, mesh)).system.object_surface
+    drawn = trimesh.Trimesh(surface.picture.vertices, surface.picture.triangles, process=False)
+    assert 300 < len(drawn.faces) <= 3000
+    assert drawn.is_winding_consistent
+    assert drawn.volume == pytest.approx(mesh.volume, rel=0.04)
+    given = mesh.sample(400_000, seed=0) - mesh.center_mass
+    assert cKDTree(given).query(drawn.vertices)[0].max() < 0.01 * 0.2
+    points, cells, colour = drawn_cells(surface, None)
+    assert points is surface.picture.vertices
+    assert cells.shape == (len(drawn.faces), 4)
+    assert 0.3 < colour.mean() < 0.7
+
+
 def test_mesh_that_cannot_be_taken_is_one_line(tmp_path):
     path = written(tmp_path, ball(2))
     with pytest.raises(ScenarioError, match=r"object\.surface: file: 'body.stl' is read where"):
         load_scenario(PAGE)
+    fit = load_scenario(path).raw['object']['surface']['fit']
+    fit['triangles'][0][0] = len(fit['vertices'])
+    other = {**PAGE['object'], 'surface': {**PAGE['object']['surface'], 'fit': fit}}
+    with pytest.raises(ScenarioError, match=r'fit\.triangles: must be numbers of vertices, 0 to'):
+        load_scenario({**PAGE, 'object': other})
     (tmp_path / 'body.stl').write_text('solid nothing')
     with pytest.raises(ScenarioError, match=r'object\.surface\.file: .*body\.stl'):
         load_scenario(path)
