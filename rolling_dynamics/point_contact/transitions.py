@@ -158,7 +158,7 @@ class Transitions:
             return s.noted('painleve', PAINLEVE, ends=True)
         if N <= 0:
             return self._fly(s) if lift >= 0 else s.noted('detached', DETACHED, ends=True)
-        out = replace(s, mode='slipping', x=self._kick_slip(s, START * CREEP * d))
+        out = replace(s, x=self._kick_slip(s, START * CREEP * d))
         return self._slip_spin(out, u).noted('slip', 'the contact begins to slip')
 
     # spin
@@ -206,10 +206,11 @@ class Transitions:
         """Return sliding with its spin held, or free against spin friction."""
         if not self._can_hold(s):
             return replace(self._with_spin(s), mode='slipping')
-        held = replace(s, x=self._on('pure_slipping', s), mode='pure_slipping')
+        held = replace(self._spinning(s, 0.0), x=self._on('pure_slipping', s))
+        held = replace(held, mode='pure_slipping')
         wrench = self._wrench('pure_slipping', held, u)
         if not spins and abs(wrench[2]) <= self._of(s, 'mu_spin') * wrench[5]:
-            return self._spinning(held, 0.0)
+            return held
         return replace(self._spun(s, -np.sign(wrench[2])), mode='slipping')
 
     def _spun(self, s: MotionState, direction: float) -> MotionState:
@@ -220,7 +221,7 @@ class Transitions:
         x[self.system.state.slice(self.system.spin_entry)] += normal * (
             direction * START * SPIN_CREEP - spin
         )
-        x = self._kick_slip(replace(s, x=self._on('rolling', replace(s, x=x))), slip[:2])
+        x = self._kick_slip(replace(s, x=self._on('rolling', replace(s, x=x))), slip)
         return self._spinning(replace(s, x=x), float(direction))
 
     # leaving and landing
@@ -260,8 +261,7 @@ class Transitions:
         """Return sliding of a contact that slips, unless it is lifted at once."""
         if not self.system.slides:
             return s.noted('friction', 'the contact slips', ends=True)
-        s = replace(s, x=self._on('slipping', s), mode='slipping')
-        out = self._slip_spin(s, u)
+        out = self._slip_spin(replace(s, x=self._on('slipping', s)), u)
         if self._undetermined(out, u):
             return out.noted('painleve', PAINLEVE, ends=True)
         return self._fly(s) if self._force(out.mode, out, u)[2] <= 0 else out

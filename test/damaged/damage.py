@@ -98,8 +98,8 @@ def damaged_document(draw, document):
         if kind == 'lose':
             del parent[path[-1]]
         elif kind == 'wrong':
-            parent[path[-1]] = draw(st.sampled_from(WRONG))
-        elif kind == 'scale' and isinstance(value, int | float):
+            parent[path[-1]] = copy.deepcopy(draw(st.sampled_from(WRONG)))
+        elif kind == 'scale' and isinstance(value, int | float) and abs(value) < 1e300:
             parent[path[-1]] = value * draw(st.sampled_from([-1, 0, 1e-3, 1e3, 1e12]))
         elif kind == 'nest':
             for _ in range(draw(st.sampled_from([1, 2, 200]))):

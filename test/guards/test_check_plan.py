@@ -2,12 +2,12 @@
 
 import math
 
-from cart import Cart, P, plan_of
+from cart import Carried, Cart, P, plan_of
 import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.errors import CancelledError, ParameterError
-from rolling_planner.check_plan import check_plan
+from rolling_planner.check_plan import check_hand_trajectory, check_plan
 
 
 def edge(cart):
@@ -141,3 +141,74 @@ def test_cancelling_is_no_failure_of_the_plan():
 def test_a_plan_of_another_system_is_refused():
     with pytest.raises(ParameterError, match=r"^plan\.system must be 'cart', got 'barrow'"):
         check(plan_of([0.0, 1.0], [0.0, 0.0], system='barrow'), edge=edge)
+
+
+# -- while the hand follows a trajectory ---------------------------------------------------------
+
+
+def drawn(spin=0.0, fall=0.0):
+    """
+    Return samples of a hand from t = 1 s to 2 s, and the state at the end.
+
+    It is drawn along by 0.5 m/s^2, turned by an acceleration and let fall more and more; a cart
+    on it begins at 0.25 m with 0.5 m/s.
+    """
+    t = np.linspace(0.0, 1.0, 9)
+    zero, one = np.zeros(9), np.ones(9)
+    half = spin * t**2 / 4
+    x_axis = np.array([np.cos(2 * half), -np.sin(2 * half)])  # of the world, in the hand
+    samples = {
+        'q_WH': np.column_stack([np.cos(half), zero, zero, np.sin(half)]),
+        'p_WH': np.column_stack([t**2 / 4, 3 * one, -fall * t**3 / 6]),
+        'w_WH_H': np.column_stack([zero, zero, spin * t]),
+        'v_WH_H': np.column_stack([*(x_axis * t / 2), -fall * t**2 / 2]),
+        'alpha_WH_H': np.column_stack([zero, zero, spin * one]),
+        'a_WH_H': np.column_stack([*(x_axis / 2), -fall * t]),
+    }
+    end = [0.75, 0.5, *(samples[name][-1] for name in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H'))]
+    return {'times': 1.0 + t, **samples}, np.hstack(end)
+
+
+def follow(samples, **given):
+    x = np.full(15, math.nan)  # what the trajectory says of the hand takes their place
+    x[:2] = 0.25, 0.5
+    return check_hand_trajectory(Carried(), P, x, **(samples | given))
+
+
+def test_the_hand_goes_as_its_samples_say():
+    samples, end = drawn(spin=0.8)
+    report = follow(samples)
+    assert report.ok
+    assert report.margins == pytest.approx({'edge': 0.25, 'normal_force': 10.0}, abs=1e-6)
+    assert report.trajectory.end == 2.0
+    assert report.trajectory.states[-1] == pytest.approx(end, abs=1e-6)
+
+
+DERIVATIVES = ('alpha_WH_H', 'a_WH_H', 'w_WH_H', 'v_WH_H')
+
+
+@pytest.mark.parametrize(('left_out', 'within'), [(DERIVATIVES[:2], 2e-3), (DERIVATIVES, 0.06)])
+def test_what_is_left_out_is_interpolated(left_out, within):
+    samples, end = drawn(spin=0.8)
+    less = {k: v for k, v in samples.items() if k not in left_out}
+    report = follow(less)
+    assert report.ok
+    assert report.trajectory.states[-1] == pytest.approx(end, abs=within)
+
+
+def test_a_hand_that_falls_ever_faster_loses_the_cart():
+    """Its acceleration grows by 16 m/s^3: free fall is reached after 10/16 s."""
+    samples, _ = drawn(fall=16.0)
+    report = follow(samples)
+    assert (report.ok, report.first_failure_time) == (False, pytest.approx(0.625, abs=1e-6))
+    assert report.reason == (
+        'the normal force falls to zero: the object leaves the hand 0.625 s after the start'
+    )
+
+
+def test_a_hand_that_goes_on_may_be_cancelled():
+    samples, _ = drawn()
+    t = np.linspace(1.0, 2.0, 600)
+    still = {name: np.tile(samples[name][0], (600, 1)) for name in ('q_WH', 'p_WH')}
+    with pytest.raises(CancelledError):
+        follow({'times': t, **still}, on_progress=lambda _: False)
