@@ -10,6 +10,7 @@ from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle, published_frame
+from rolling_dynamics.simulation import simulate, Trajectory
 
 DURATION = 20.0  # s
 GRAVITY_W = (0.0, 0.0, -1.0)
@@ -28,6 +29,12 @@ class Example(NamedTuple):
     p: NDArray[np.float64]
     x0: NDArray[np.float64]
     control: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def simulated(self, duration: float, tolerance: float) -> Trajectory:
+        """Return its motion over a duration [s], friction without limit, at a tolerance."""
+        return simulate(
+            *self, duration, events={'friction': 'ignore'}, rtol=tolerance, atol=tolerance
+        )
 
 
 def disk(*, unilateral: bool = False) -> Example:

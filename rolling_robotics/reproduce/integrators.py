@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.internal_masses.published import ball, Example
-from rolling_dynamics.simulation import simulate
 from rolling_robotics.reproduce.row import Row, unprinted
 from scipy.integrate import solve_ivp
 
@@ -69,17 +68,7 @@ def _timed(run: Callable[[], Array]) -> Integrated:
 
 
 def _suite(example: Example, duration: float, tolerance: float) -> Array:
-    run = simulate(
-        example.system,
-        example.p,
-        example.x0,
-        example.control,
-        duration,
-        events={'friction': 'ignore'},
-        rtol=tolerance,
-        atol=tolerance,
-    )
-    return np.asarray(run.states[-1])
+    return np.asarray(example.simulated(duration, tolerance).states[-1])
 
 
 class _Pieces:

@@ -31,7 +31,7 @@ from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.pendulum_sphere.swing import speed_change
 from rolling_dynamics.simulation import simulate
-from rolling_robotics.reproduce.row import Row
+from rolling_robotics.reproduce.row import beside, Row
 
 SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
 PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
@@ -126,71 +126,30 @@ def example(velocity: tuple[float, float], direction: float) -> Replay:
     )
 
 
-def _row(
-    name: str,
-    printed: float,
-    tolerance: float,
-    computed: float,
-    unit: str = '',
-    relation: str = 'equal',
-) -> Row:
-    return Row(
-        name=name,
-        printed=printed,
-        tolerance=tolerance,
-        computed=float(computed),
-        unit=unit,
-        relation=relation,
-    )
-
-
 def _numbers() -> Iterator[Row]:
     """Yield the rows; a number that the paper rounds may differ by half its last digit."""
     params = paper_sphere()
     center, saddle = fixed_points(params, ACCELERATION)
-    yield _row('stable fixed point at a_0 = 0.1 (Section 3)', 0.38, 0.005, center.theta, 'rad')
-    yield _row('unstable fixed point at a_0 = 0.1 (Section 3)', 2.56, 0.005, saddle.theta, 'rad')
+    name = '{} fixed point at a_0 = 0.1 (Section 3)'
+    yield beside(name.format('stable'), 0.38, center.theta, 0.005, 'rad')
+    yield beside(name.format('unstable'), 2.56, saddle.theta, 0.005, 'rad')
     gaits = gaits_for_speed(params, CHANGE, PERIOD)
-    yield _row(
-        'amplitude for a change of speed by 0.5 in 5 (Example 1)',
-        0.83,
-        0.005,
-        gaits[0].amplitude,
-        'rad',
-    )
+    name = 'amplitude for a change of speed by 0.5 in 5 (Example 1)'
+    yield beside(name, 0.83, gaits[0].amplitude, 0.005, 'rad')
     speed = CHANGE / math.tan(TURN)
-    yield _row('initial speed of the turn by 40 deg (Example 2)', 0.6, 0.05, speed, 'x_0/t_0')
-    start = example((0.0, 0.0), 0.0)
-    yield _row(
-        'speed after the swing, replayed on the full model (Example 1)',
-        CHANGE,
-        REPLAYED * CHANGE,
-        start.velocity[-1, 0],
-        'x_0/t_0',
-    )
+    yield beside('initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 0.05, 'x_0/t_0')
+    reached = example((0.0, 0.0), 0.0).velocity[-1, 0]
+    name = 'speed after the swing, replayed on the full model (Example 1)'
+    yield beside(name, CHANGE, reached, REPLAYED * CHANGE, 'x_0/t_0')
     turn = example((speed, 0.0), math.pi / 2)
     angle = math.degrees(math.atan2(turn.velocity[-1, 1], turn.velocity[-1, 0]))
-    yield _row(
-        'turn by the swing, replayed on the full model (Example 2)',
-        math.degrees(TURN),
-        REPLAYED * math.degrees(TURN),
-        angle,
-        'deg',
-    )
+    name, printed = 'turn by the swing, replayed on the full model (Example 2)', math.degrees(TURN)
+    yield beside(name, printed, angle, REPLAYED * printed, 'deg')
     stop = gaits_for_speed(params, -CHANGE, PERIOD)[0].amplitude
-    yield _row('amplitude of the stop (Section 2.1)', -0.83, 0.005, stop, 'rad')
-    yield _row(
-        'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)',
-        0.0,
-        1e-12,
-        _oddness(params),
-        'x_0/t_0',
-    )
+    yield beside('amplitude of the stop (Section 2.1)', -0.83, stop, 0.005, 'rad')
+    odd = np.sum(speed_change(params, np.array([0.83, -0.83]), PERIOD))
+    name = 'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)'
+    yield beside(name, 0.0, odd, 1e-12, 'x_0/t_0')
     count = sum(g.amplitude > 0 for g in gaits)
-    yield _row(
-        'amplitudes for 0.5 in 5: at least (Section 2.1)', 2, 0.0, count, relation='at least'
-    )
-
-
-def _oddness(params: SphereParameters) -> float:
-    return float(np.sum(speed_change(params, np.array([0.83, -0.83]), PERIOD)))
+    name = 'amplitudes for 0.5 in 5: at least (Section 2.1)'
+    yield beside(name, 2, count, 0.0, relation='at least')

@@ -19,7 +19,8 @@ from rolling_dynamics.pendulum_sphere.constant_acceleration import (
 )
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_extremes
-from rolling_robotics.figures.style import COLOURS, GREY, STYLE, WIDTH
+from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.reproduce.drawings import write_drawings
 from rolling_robotics.reproduce.ivanova_pivovarova import (
     ACCELERATION,
     CHANGE,
@@ -36,7 +37,7 @@ FRICTION = 0.8  # coefficient for which the surfaces are masked
 
 def draw_all(folder: Path) -> list[Path]:
     """Write every figure as PNG and return the files."""
-    drawings: dict[str, Callable[[], Figure]] = {
+    drawings = {
         'figure_3': speed_figure,
         'figure_4': example_1_figure,
         'figure_7': turn_figure,
@@ -44,14 +45,7 @@ def draw_all(folder: Path) -> list[Path]:
         'figure_9': phase_portrait,
         'figure_10': history_figure,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    with mpl.rc_context(STYLE):
-        for name, draw in drawings.items():
-            file = folder / f'ivanova_pivovarova_{name}.png'
-            draw().savefig(file, dpi=130)
-            files.append(file)
-    return files
+    return write_drawings(folder, 'ivanova_pivovarova', drawings)
 
 
 def speed_figure() -> Figure:

@@ -24,7 +24,7 @@ from rolling_dynamics.internal_masses.required_friction import (
 )
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.reproduce import integrators, steppers
-from rolling_robotics.reproduce.row import Row
+from rolling_robotics.reproduce.row import beside, Row, unprinted
 from scipy.optimize import fsolve
 
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
@@ -62,16 +62,7 @@ def detaching_run() -> Run:
 
 
 def _run(example: Example, duration: float, tolerance: float) -> Run:
-    trajectory = simulate(
-        example.system,
-        example.p,
-        example.x0,
-        example.control,
-        duration,
-        events={'friction': 'ignore'},
-        rtol=tolerance,
-        atol=tolerance,
-    )
+    trajectory = example.simulated(duration, tolerance)
     return Run(example, trajectory, required_friction(trajectory))
 
 
@@ -106,15 +97,16 @@ def rows() -> list[Row]:
     """Return every number the paper prints; rounding may move one by half its last digit."""
     disk, ball, angles = disk_run(), ball_run(), balanced_angles()
     disk_pairs, ball_pairs = (sum(pairs_that_hold(r.needed.mu).values()) for r in (disk, ball))
+    disk_force, ball_force = disk.needed.least_normal_force, ball.needed.least_normal_force
     return [
-        _row('disk: least coefficient of friction', 0.2951, 5e-5, disk.needed.mu),
-        _row(LEAST.format('disk'), 0, 1e-6, disk.needed.least_normal_force, 'N', 'above'),
-        _row('disk: pairs of materials that hold', 4, 0, disk_pairs),
-        _row('ball: least coefficient of friction', 0.19, 5e-3, ball.needed.mu),
-        _row(LEAST.format('ball'), 0, 1e-6, ball.needed.least_normal_force, 'N', 'above'),
-        _row('ball: pairs of materials that hold', 6, 0, ball_pairs),
-        _row('ball: initial angle theta_2', 2.0369, 5e-5, angles[0], 'rad'),
-        _row('ball: initial angle theta_3', 0.7044, 5e-5, angles[1], 'rad'),
+        beside('disk: least coefficient of friction', 0.2951, disk.needed.mu, 5e-5),
+        beside(LEAST.format('disk'), 0, disk_force, 1e-6, 'N', relation='above'),
+        beside('disk: pairs of materials that hold', 4, disk_pairs, 0),
+        beside('ball: least coefficient of friction', 0.19, ball.needed.mu, 5e-3),
+        beside(LEAST.format('ball'), 0, ball_force, 1e-6, 'N', relation='above'),
+        beside('ball: pairs of materials that hold', 6, ball_pairs, 0),
+        beside('ball: initial angle theta_2', 2.0369, angles[0], 5e-5, 'rad'),
+        beside('ball: initial angle theta_3', 0.7044, angles[1], 5e-5, 'rad'),
         *integrators.rows(),
         *steppers.rows(),
         *_detachment(),
@@ -123,51 +115,14 @@ def rows() -> list[Row]:
 
 def _detachment() -> list[Row]:
     end = detaching_run().trajectory.terminal_event
-    friction = forces(detaching_run(), 2)[2][-1]
+    friction = float(np.linalg.norm(forces(detaching_run(), 2)[2][-1]))
+    when = end.time if end else float('nan')
+    name = 'modified ball: normal force vanishes'
     return [
-        Row(
-            name='modified ball: normal force vanishes',
-            printed=PRINTED_DETACHMENT,
-            computed=end.time if end else float('nan'),
-            tolerance=1e-4,
-            unit='s',
-            expected=3.6095,
-        ),
-        Row(
-            name='modified ball: static friction at that instant',
-            printed=None,
-            computed=float(np.linalg.norm(friction)),
-            tolerance=1e-2,
-            unit='N',
-            expected=5.046,
-        ),
-        Row(
-            name='modified ball: begins to slip, mu = 1',
-            printed=None,
-            computed=slip_time(1.0),
-            tolerance=1e-4,
-            unit='s',
-            expected=3.5520,
-        ),
+        beside(name, PRINTED_DETACHMENT, when, 1e-4, 's', expected=3.6095),
+        unprinted('modified ball: static friction at that instant', friction, 5.046, 1e-2, 'N'),
+        unprinted('modified ball: begins to slip, mu = 1', slip_time(1.0), 3.5520, 1e-4, 's'),
     ]
-
-
-def _row(
-    name: str,
-    printed: float,
-    tolerance: float,
-    computed: float,
-    unit: str = '',
-    relation: str = 'equal',
-) -> Row:
-    return Row(
-        name=name,
-        printed=printed,
-        tolerance=tolerance,
-        computed=float(computed),
-        unit=unit,
-        relation=relation,
-    )
 
 
 def stated(rows: list[Row]) -> list[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
-from rolling_robotics.figures.style import COLOURS, GREY, legend, STYLE, WIDTH
+from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
+from rolling_robotics.reproduce.drawings import write_drawings
 from rolling_robotics.reproduce.putkaradze_rogers import (
     ball_run,
     detaching_run,
@@ -27,21 +26,14 @@ ARROWS = 60
 
 def draw_all(folder: Path) -> list[Path]:
     """Write every figure as PNG and return the files."""
-    drawings: dict[str, Callable[[], Figure]] = {
+    drawings = {
         'figure_5_3': disk_motion,
         'figure_5_4': disk_forces,
         'figure_6_2': ball_motion,
         'figure_6_3': lambda: ball_forces(ball_run(), 'ball', 'figure 6.3'),
         'figure_6_4': detachment,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    with mpl.rc_context(STYLE):
-        for name, draw in drawings.items():
-            file = folder / f'putkaradze_rogers_{name}.png'
-            draw().savefig(file, dpi=130)
-            files.append(file)
-    return files
+    return write_drawings(folder, 'putkaradze_rogers', drawings)
 
 
 def _places(run: Run, times: Array) -> tuple[Array, Array]:

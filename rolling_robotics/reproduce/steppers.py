@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.internal_masses.masses import rail_masses
 from rolling_dynamics.internal_masses.published import ball, Example
 from rolling_dynamics.internal_masses.required_friction import required_friction
-from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.reproduce.row import Row, unprinted
 
 Array = NDArray[np.float64]
@@ -101,13 +101,13 @@ def stepped(example: Example, planned: Trajectory, motor: Stepper, seed: int = 0
     # each acceleration holds for its sample: the same value at both of its ends
     held = np.repeat(np.column_stack(drives), 2, axis=0)
     ends = np.column_stack([times, times + SAMPLE * (1 - 1e-6)]).ravel()
-    return _simulated(example._replace(control=(ends, held)))
+    return example._replace(control=(ends, held)).simulated(DURATION, TIGHT)
 
 
 def rows() -> list[Row]:
     """Return what steps of one and two degrees do to the ball: path, masses, friction, force."""
     example = ball()
-    planned = _simulated(example)
+    planned = example.simulated(DURATION, TIGHT)
     out = []
     for degrees, error in ((1.0, 0.01), (2.0, 0.02)):
         motor = Stepper(step=math.radians(degrees), error=error)
@@ -136,16 +136,3 @@ class Deviation(NamedTuple):
         masses, place = off[:, layout.slice('theta')], off[:, layout.slice('p')]
         path = np.linalg.norm(place, axis=1)
         return cls(float(masses.max()), float(path.max()), required_friction(found).mu)
-
-
-def _simulated(example: Example) -> Trajectory:
-    return simulate(
-        example.system,
-        example.p,
-        example.x0,
-        example.control,
-        DURATION,
-        events={'friction': 'ignore'},
-        rtol=TIGHT,
-        atol=TIGHT,
-    )

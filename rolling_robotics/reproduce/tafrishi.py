@@ -7,6 +7,7 @@ text and formulas give with those of the corrected model; the inputs of figure 4
 
 from __future__ import annotations
 
+from functools import partial
 import math
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rolling_dynamics.control_affine import affine_fields, AffineFields
 from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket
 from rolling_dynamics.spin_rolling_sphere import induced_curvature, SpinRollingSphere
 from rolling_dynamics.surfaces import Plane
-from rolling_robotics.reproduce.row import Row
+from rolling_robotics.reproduce.row import beside, Row
 
 SUMMARY = 'spin-rolling sphere: Darboux-frame kinematics and controllability (Tafrishi et al.)'
 RADIUS, V_O, PSI, THETA, PHI = 1.0, 0.4, 0.3, 0.5, 0.2
@@ -50,21 +51,8 @@ def stated(_: list[Row]) -> list[str]:
     ]
 
 
-def _row(
-    name: str, printed: float, computed: float, unit: str = '', expected: float | None = None
-) -> Row:
-    return Row(
-        name=name,
-        printed=float(printed),
-        computed=float(computed),
-        tolerance=ROUNDING,
-        unit=unit,
-        expected=expected,
-    )
-
-
-def _count(name: str, printed: int, computed: int, expected: int | None = None) -> Row:
-    return Row(name=name, printed=printed, computed=computed, tolerance=0.0, expected=expected)
+_row = partial(beside, tolerance=ROUNDING)
+_count = partial(beside, tolerance=0.0)
 
 
 def fields(variant: str) -> AffineFields:
@@ -105,7 +93,7 @@ def _drift_rows() -> list[Row]:
             'direction of the drift, Fig. 5',
             45.0,
             math.degrees(math.atan2(drift[1], drift[0])),
-            'deg',
+            unit='deg',
             expected=math.degrees(a),
         ),
         _row(
@@ -118,10 +106,10 @@ def _drift_rows() -> list[Row]:
             'divergence of the drift, (19)',
             math.sin(a) * (math.sin(PSI) + math.cos(PSI)) * math.tan(V_O) / RADIUS,
             plain[0, 0],
-            '1/m',
+            unit='1/m',
             expected=math.sin(a + PSI) * math.tan(V_O) / RADIUS,
         ),
-        _row('the same in the volume cos v_o', 0.0, natural[0, 0], '1/m'),
+        _row('the same in the volume cos v_o', 0.0, natural[0, 0], unit='1/m'),
     ]
 
 
@@ -203,14 +191,14 @@ def _curvature_rows() -> list[Row]:
             'geodesic curvature of a circle in the plane, (77)',
             0.0,
             circle.k_g,
-            '1/m',
+            unit='1/m',
             expected=1 / RADIUS,
         ),
         _row(
             f'normal rate of a disc, (6), gamma_s = {GAMMA:g}',
             1 / RADIUS + GAMMA,
             _disc_rate(),
-            '1/m',
+            unit='1/m',
             expected=1 / RADIUS - GAMMA,
         ),
     ]
@@ -218,13 +206,7 @@ def _curvature_rows() -> list[Row]:
 
 def figures(folder: Path) -> list[Path]:
     """Draw figures 4 and 5, as published and corrected, and return the files."""
-    from rolling_robotics.reproduce.tafrishi_figures import (  # noqa: PLC0415
-        draw_figure_4,
-        draw_figure_5,
-    )
+    # matplotlib is slow to import
+    from rolling_robotics.reproduce.tafrishi_figures import draw_all  # noqa: PLC0415
 
-    folder.mkdir(parents=True, exist_ok=True)
-    return [
-        draw_figure_4(folder / 'tafrishi_figure_4.png'),
-        draw_figure_5(folder / 'tafrishi_figure_5.png'),
-    ]
+    return draw_all(folder)

@@ -6,44 +6,45 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_robotics.figures.style import COLOURS, GREY, STYLE
+from rolling_robotics.figures.style import COLOURS, GREY
+from rolling_robotics.reproduce.drawings import write_drawings
 from rolling_robotics.reproduce.tafrishi import G_F, LENGTH, RADIUS, SETS
 
 VARIANTS = {'as_published': 'as published', 'corrected': 'corrected'}
 THETAS = np.linspace(-math.pi, math.pi, 241)
 
 
-def draw_figure_4(path: Path) -> Path:
-    """Draw one direction on the plane with different inputs, and the paths on the sphere."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 7.6), layout='constrained')
-        for column, (variant, title) in enumerate(VARIANTS.items()):
-            plane = figure.add_subplot(2, 2, 1 + column)
-            sphere = figure.add_subplot(2, 2, 3 + column, projection='3d')
-            _wire(sphere)
-            for colour, inputs in zip(COLOURS, SETS, strict=False):
-                points, normals = _roll(variant, inputs)
-                words = ', '.join(f'{v:g}' for v in inputs)
-                plane.plot(*points.T, color=colour, label=rf'$\alpha,\beta,\gamma$ = {words}')
-                plane.plot(*points[-1], 'o', color=colour, markersize=5)
-                sphere.plot(*normals.T, color=colour)
-            end = LENGTH * np.array([math.cos(G_F), math.sin(G_F)])
-            plane.plot([0, end[0]], [0, end[1]], '--', color=GREY, linewidth=1, zorder=0)
-            plane.set(title=f'plane, {title}', xlabel=r'$u_s$ [m]', ylabel=r'$v_s$ [m]')
-            plane.set_aspect('equal', adjustable='datalim')
-            plane.legend(loc='upper left')
-            sphere.set_title(f'sphere, {title}')
-        figure.suptitle(
-            r'Figure 4: $G_f$ = 30 deg for 6 m of arc length; inputs chosen, not printed'
-        )
-        figure.savefig(path, dpi=130)
-    return path
+def draw_all(folder: Path) -> list[Path]:
+    """Write both figures as PNG and return the files."""
+    return write_drawings(folder, 'tafrishi', {'figure_4': figure_4, 'figure_5': figure_5})
+
+
+def figure_4() -> Figure:
+    """Return figure 4: a direction on the plane by several inputs, and the paths on the sphere."""
+    figure = Figure(figsize=(9.0, 7.6), layout='constrained')
+    for column, (variant, title) in enumerate(VARIANTS.items()):
+        plane = figure.add_subplot(2, 2, 1 + column)
+        sphere = figure.add_subplot(2, 2, 3 + column, projection='3d')
+        _wire(sphere)
+        for colour, inputs in zip(COLOURS, SETS, strict=False):
+            points, normals = _roll(variant, inputs)
+            words = ', '.join(f'{v:g}' for v in inputs)
+            plane.plot(*points.T, color=colour, label=rf'$\alpha,\beta,\gamma$ = {words}')
+            plane.plot(*points[-1], 'o', color=colour, markersize=5)
+            sphere.plot(*normals.T, color=colour)
+        end = LENGTH * np.array([math.cos(G_F), math.sin(G_F)])
+        plane.plot([0, end[0]], [0, end[1]], '--', color=GREY, linewidth=1, zorder=0)
+        plane.set(title=f'plane, {title}', xlabel=r'$u_s$ [m]', ylabel=r'$v_s$ [m]')
+        plane.set_aspect('equal', adjustable='datalim')
+        plane.legend(loc='upper left')
+        sphere.set_title(f'sphere, {title}')
+    figure.suptitle(r'Figure 4: $G_f$ = 30 deg for 6 m of arc length; inputs chosen, not printed')
+    return figure
 
 
 def _roll(
@@ -83,37 +84,35 @@ def _wire(axes: Any) -> None:  # noqa: ANN401 (axes in space have no types)
     )
 
 
-def draw_figure_5(path: Path) -> Path:
-    """Draw the drift on the plane for all theta: its components, its direction."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 6.4), layout='constrained')
-        for column, (variant, title) in enumerate(VARIANTS.items()):
-            velocity = np.array([_drift(variant, theta) for theta in THETAS])
-            parts, arrows = (figure.add_subplot(2, 2, k + column) for k in (1, 3))
-            degrees = np.degrees(THETAS)
-            parts.plot(degrees, velocity[:, 0], color=COLOURS[0], label=r"$u_s'$")
-            parts.plot(degrees, velocity[:, 1], '--', color=COLOURS[1], label=r"$v_s'$")
-            speed = np.hypot(*velocity.T)
-            parts.plot(degrees, speed, color=GREY, linewidth=1, label='speed')
-            parts.set(
-                title=f'drift, {title}',
-                xlabel=r'$\theta$ [deg], $\phi = 0$',
-                xticks=range(-180, 181, 90),
-                ylim=(-1.9, 1.6),
-            )
-            parts.legend(loc='lower center', ncols=3)
-            arrows.plot(*velocity.T, color=COLOURS[2])
-            arrows.set(
-                title=f"$(u_s', v_s')$ for all theta, {title}",
-                xlabel=r"$u_s'$",
-                ylabel=r"$v_s'$",
-                xlim=(-1.6, 1.6),
-                ylim=(-1.6, 1.6),
-            )
-            arrows.set_aspect('equal')
-        figure.suptitle('Figure 5: the drift is always along 45 deg only with the printed sine')
-        figure.savefig(path, dpi=130)
-    return path
+def figure_5() -> Figure:
+    """Return figure 5: the drift on the plane for all theta: its components, its direction."""
+    figure = Figure(figsize=(9.0, 6.4), layout='constrained')
+    for column, (variant, title) in enumerate(VARIANTS.items()):
+        velocity = np.array([_drift(variant, theta) for theta in THETAS])
+        parts, arrows = (figure.add_subplot(2, 2, k + column) for k in (1, 3))
+        degrees = np.degrees(THETAS)
+        parts.plot(degrees, velocity[:, 0], color=COLOURS[0], label=r"$u_s'$")
+        parts.plot(degrees, velocity[:, 1], '--', color=COLOURS[1], label=r"$v_s'$")
+        speed = np.hypot(*velocity.T)
+        parts.plot(degrees, speed, color=GREY, linewidth=1, label='speed')
+        parts.set(
+            title=f'drift, {title}',
+            xlabel=r'$\theta$ [deg], $\phi = 0$',
+            xticks=range(-180, 181, 90),
+            ylim=(-1.9, 1.6),
+        )
+        parts.legend(loc='lower center', ncols=3)
+        arrows.plot(*velocity.T, color=COLOURS[2])
+        arrows.set(
+            title=f"$(u_s', v_s')$ for all theta, {title}",
+            xlabel=r"$u_s'$",
+            ylabel=r"$v_s'$",
+            xlim=(-1.6, 1.6),
+            ylim=(-1.6, 1.6),
+        )
+        arrows.set_aspect('equal')
+    figure.suptitle('Figure 5: the drift is always along 45 deg only with the printed sine')
+    return figure
 
 
 def _drift(variant: str, theta: float) -> NDArray[np.float64]:

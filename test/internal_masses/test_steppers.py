@@ -35,7 +35,7 @@ def test_rate_and_torque_are_limited():
 
 def test_the_ball_keeps_to_its_path_the_better_the_finer_the_steps():
     example = ball()
-    planned = steppers._simulated(example)
+    planned = example.simulated(steppers.DURATION, steppers.TIGHT)
     coarse, fine = (
         Deviation.of(planned, stepped(example, planned, Stepper(step=step, damping=0.2)))
         for step in (np.radians(2.0), np.radians(0.5))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from PIL import Image
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
-from rolling_robotics.figures.style import STYLE
+from rolling_robotics.reproduce.drawings import Drawing, write_drawings
 from rolling_robotics.reproduce.woodruff_lynch import (
     ball_figures,
     dish,
@@ -21,7 +18,7 @@ from rolling_robotics.scene.build import scene_of
 
 def draw_all(folder: Path, *, fast: bool = False) -> list[Path]:
     """Write every figure as PNG and return the files; ``fast`` leaves out Fig. 13."""
-    drawings: dict[str, Callable[[], Figure | Image.Image]] = {
+    drawings: dict[str, Drawing] = {
         'figure_5': plate_figures.paths_on_the_plate,
         'figure_6': plate_figures.other_engines,
         'figure_7': in_the_dish,
@@ -34,18 +31,7 @@ def draw_all(folder: Path, *, fast: bool = False) -> list[Path]:
     }
     if fast:
         del drawings['figure_13']
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    with mpl.rc_context(STYLE):
-        for name, draw in drawings.items():
-            file = folder / f'woodruff_lynch_{name}.png'
-            drawn = draw()
-            if isinstance(drawn, Figure):
-                drawn.savefig(file, dpi=130)
-            else:
-                drawn.save(file)
-            files.append(file)
-    return files
+    return write_drawings(folder, 'woodruff_lynch', drawings)
 
 
 def in_the_dish() -> Image.Image:
