@@ -76,6 +76,10 @@ class RunningLaw:
         self.law, self.z = law, np.zeros(law.state.size)
         self._function = FastFunction(law.joined)
 
+    def begin(self) -> None:
+        """Go back to a state of zeros."""
+        self.z[:] = 0.0
+
     def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
         """
         Return the output after a measurement.

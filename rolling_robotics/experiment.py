@@ -62,7 +62,8 @@ class Experiment:
         Laws of the controller that one may choose from by its parameter ``law``, the usual first.
     demo
         ``module:attribute`` of what `rolling demo` does with it, a
-        :class:`rolling_robotics.demo.demo.Demo` or one of the laboratory.
+        :class:`rolling_robotics.demo.demo.Demo`, one of the laboratory, or what has a method
+        ``perform(out, use_sim_time=...)`` that returns the exit status.
 
     """
 

@@ -25,7 +25,7 @@ HEAD = '| parameter | default | range | changes | meaning |\n|---|---|---|---|--
 def nodes() -> dict[str, str]:
     """Return the module of each node of the suite by the name of its page."""
     out = {}
-    for path in sorted(ROOT.glob('rolling_*/nodes/*_node.py')):
+    for path in sorted(ROOT.glob('rolling_*/**/nodes/*_node.py')):
         if '\ndef main(' in path.read_text(encoding='utf-8'):
             module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
             out[path.stem.removesuffix('_node')] = module

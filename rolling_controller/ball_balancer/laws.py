@@ -13,11 +13,10 @@ from rolling_controller.ball_balancer import estimator
 from rolling_controller.ball_balancer.estimator import estimate
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.step_law import StepLaw
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.faults import check
 from scipy.linalg import solve_discrete_are
 
 Array = NDArray[np.float64]
@@ -136,7 +135,7 @@ EXPORTED: Mapping[str, Callable[[RigModel], StepLaw]] = {**LAWS, 'estimator': es
 
 def laws_of(scenario: Scenario) -> dict[str, Callable[[], StepLaw]]:
     """Return what can be exported for the rig of a scenario, by name."""
-    rig = RigModel.of(check(BallBalancerFile, scenario.raw, ''))
+    rig = RigModel.of(rig_of(scenario))
     return {name: partial(make, rig) for name, make in EXPORTED.items()}
 
 

@@ -70,21 +70,34 @@ def judged(run: RigRun) -> list[Jump]:
         if run.fine_times[-1] < start + LAST - run.times[1]:  # lost, or not run for so long
             break
         inside = (run.fine_times >= start) & (run.fine_times < start + LAST)
-        t, ball = run.fine_times[inside] - start, run.ball[inside]
-        way = points[k + 1] - points[k]
-        length = float(np.hypot(*way))
-        along = (ball - points[k]) @ way / length
-        there = np.flatnonzero(along >= 0.9 * length)
-        off = np.hypot(*(ball - points[k + 1]).T)
-        out.append(
-            Jump(
-                length=length,
-                rise=float(t[there[0]]) if there.size else float('nan'),
-                overshoot=max(0.0, float(along.max()) - length),
-                end_error=float(np.median(off[t >= LAST - END])),
-            )
-        )
+        t = run.fine_times[inside] - start
+        out.append(judged_jump(t, run.ball[inside], points[k], points[k + 1]))
     return out
+
+
+def judged_jump(t: Array, ball: Array, before: Array, goal: Array) -> Jump:
+    """
+    Return what came of a jump.
+
+    Parameters
+    ----------
+    t, ball
+        Times since the change of the set point, shape (k,) [s], and places, shape (k, 2) [m].
+    before, goal
+        Set points before and after the change (2) [m].
+
+    """
+    way = goal - before
+    length = float(np.hypot(*way))
+    along = (ball - before) @ way / length
+    there = np.flatnonzero(along >= 0.9 * length)
+    off = np.hypot(*(ball - goal).T)
+    return Jump(
+        length=length,
+        rise=float(t[there[0]]) if there.size else float('nan'),
+        overshoot=max(0.0, float(along.max()) - length),
+        end_error=float(np.median(off[t >= t[-1] - END])),
+    )
 
 
 def hold_errors(run: RigRun, place: Callable[[float], Array]) -> Array:

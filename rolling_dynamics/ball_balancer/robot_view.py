@@ -28,4 +28,5 @@ def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
         ),
         Curve(name='rail', link='plate_link', points=corners, width=thick / 2),
     )
-    return replace(general_view(system, p), shapes=shapes)
+    shift = np.eye(system.tangent.size)[:, :2]  # of the ball on the plate
+    return replace(general_view(system, p), shapes=shapes, shift=shift)

@@ -15,6 +15,7 @@ from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.entry import Array, refused, TIME
+from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, whole
 from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.model import Section
@@ -236,3 +237,8 @@ class BallBalancerFile(ScenarioFile):
         count, reach = self.servo.count, self.servo.reach
         angles = np.array(system.servo_angles(np.clip(tilt, -reach, reach) * count, p)).ravel()
         return np.asarray(np.clip(np.round(angles / count), -reach, reach) * count)
+
+
+def rig_of(scenario: Scenario) -> BallBalancerFile:
+    """Return the entries of a scenario of this system, checked."""
+    return check(BallBalancerFile, scenario.raw, '')

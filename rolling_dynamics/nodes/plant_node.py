@@ -7,7 +7,7 @@ A subclass says what a command is, loads the plant, and makes the topics that sh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import threading
 import time
 from typing import Any, NamedTuple, Protocol
@@ -157,15 +157,20 @@ class PlantNode(CompilingNode, LoopNode):
         if self._clock_writer is not None:
             self._clock_writer.publish(Clock(clock=nanoseconds_to_time(now)))
         self._topics.state(seen, now)
+        self.take_turns(seen, now)
         if self.sim_time:
-            self.turns.wait(
-                now,
-                self._poll,
-                lambda: self._topics.state(seen, now),
-                timeout=self.values['lockstep_timeout'],
-            )
             self._loop.period = self.period()
         self._publish_slowly(seen, now, fault)
+
+    def take_turns(self, seen: Any, now: int) -> None:
+        """In simulated time wait until the state of this time [ns] is answered."""
+        self.wait_for_answer(now, lambda: self._topics.state(seen, now))
+
+    def wait_for_answer(self, stamp: int, repeat: Callable[[], None]) -> None:
+        """In simulated time wait for the answer to what has a stamp [ns], sent again by a call."""
+        if self.sim_time:
+            timeout = self.values['lockstep_timeout']
+            self.turns.wait(stamp, self._poll, repeat, timeout=timeout)
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
         """Publish what is due at a lower rate, each kind in a tick of its own."""

@@ -7,6 +7,7 @@ would: its full state, odometry, joints, contact, frames.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 import sys
 
@@ -77,17 +78,31 @@ class RobotSimulatorNode(PlantNode):
 
     def read_command(self, message: JointState) -> NDArray[np.float64]:
         """Return the control; refuse other names, missing efforts, and what is not finite."""
-        names, effort = list(message.name), message.effort
-        if len(effort) != len(names):
-            raise ParameterError(f'it has {len(effort)} efforts for {len(names)} names')
-        if names != self._names:
-            if sorted(names) != sorted(self._names):
-                raise ParameterError(f'its names are {names}, {self._names} are needed')
-            by_name = dict(zip(names, effort, strict=True))
-            effort = [by_name[name] for name in self._names]
-        if not math.isfinite(sum(effort)):
-            raise ParameterError('it is not finite')
-        return np.array(effort, dtype=float)
+        return numbers_by_name(self._names, list(message.name), message.effort, 'efforts')
+
+
+def numbers_by_name(
+    wanted: Sequence[str], names: Sequence[str], numbers: Sequence[float], what: str
+) -> NDArray[np.float64]:
+    """
+    Return the numbers of a command in the order that is wanted.
+
+    Raises
+    ------
+    ParameterError
+        Its names are others, it has as many numbers not, or one is not finite.
+
+    """
+    if len(numbers) != len(names):
+        raise ParameterError(f'it has {len(numbers)} {what} for {len(names)} names')
+    if list(names) != list(wanted):
+        if sorted(names) != sorted(wanted):
+            raise ParameterError(f'its names are {names}, {list(wanted)} are needed')
+        by_name = dict(zip(names, numbers, strict=True))
+        numbers = [by_name[name] for name in wanted]
+    if not math.isfinite(sum(numbers)):
+        raise ParameterError('it is not finite')
+    return np.array(numbers, dtype=float)
 
 
 def main() -> int:

@@ -56,10 +56,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--law',
-        choices=('lqr', 'predictive'),
+        choices=('lqr', 'pid', 'predictive'),
         default='',
-        help='ball_on_plate only: feedback by the linear regulator or by predictive control '
-        '(default: lqr)',
+        help='ball_on_plate, butterfly and ball_balancer only: law of the feedback (default: lqr; '
+        'pid is for ball_balancer)',
     )
     parser.add_argument(
         '--simulated-time',
@@ -88,7 +88,9 @@ def run(args: Namespace) -> int:
             )
         return int(run_demo(args.name, args.out, use_sim_time=sim, law=args.law))
     if args.law:
-        raise ParameterError(f'--law goes with ball_on_plate, got {args.name!r}')
+        raise ParameterError(
+            f'--law goes with ball_on_plate, butterfly and ball_balancer, got {args.name!r}'
+        )
     if args.trials < 0:
         raise ParameterError(f'--trials must be positive, got {args.trials}')
     if args.rate and not LEAST_RATE <= args.rate <= GREATEST_RATE:

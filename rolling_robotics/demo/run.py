@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 import time
@@ -76,14 +77,15 @@ def run_demo(
         known = ', '.join(experiment.laws) or 'no choice of laws'
         raise ParameterError(f'law: {name} has {known}, got {law!r}')
     demo = replace(experiment.load_demo(), law=law)
+    perform = partial(_outcome, demo) if isinstance(demo, Demo) else demo.perform
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     need_nodes()
     sim = in_simulated_time(use_sim_time)
-    outcome = _outcome(demo, out, use_sim_time=sim)
+    outcome = perform(out, use_sim_time=sim)
     if outcome == VOID and use_sim_time is None:
         say('once more, in simulated time')
-        outcome = _outcome(demo, out, use_sim_time=True)
+        outcome = perform(out, use_sim_time=True)
     return outcome
 
 
@@ -111,14 +113,9 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     scenario = load_scenario(experiment.scenario_file)
     recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
     say(f'{experiment.text}')
-    time_text = (
-        'time: that of the clock'
-        if pace is None
-        else f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
-    )
     with brought_up(
         out,
-        time_text,
+        time_text(pace),
         experiment=experiment,
         record=recording,
         use_sim_time=use_sim_time,
@@ -126,6 +123,13 @@ def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | Non
     ) as (domain, bringup):
         record = _run(demo, scenario, domain, bringup, pace=pace)
     return record, recording
+
+
+def time_text(pace: float | None) -> str:
+    """Return which time the nodes keep: simulated, up to so many seconds in one, or the clock."""
+    if pace is None:
+        return 'time: that of the clock'
+    return f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
 
 
 @contextmanager

@@ -97,6 +97,7 @@ class DemoClient:
         self._goal: Any = None
         self._seen = threading.Event()
         self._watches = [Watch(self._node, topic, kind) for topic, kind in watched.items()]
+        self.equip()
         self._lateness = Lateness(self._node)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
@@ -122,6 +123,9 @@ class DemoClient:
         rclpy.try_shutdown(context=self._context)
         if kind is None:
             self._interrupt.check()
+
+    def equip(self) -> None:
+        """Create what a subclass needs, before the node is spun."""
 
     def _check(self) -> None:
         """Raise if waiting is in vain, or no longer wanted."""

@@ -142,7 +142,7 @@ class TestEveryExperiment:
 
 
 def test_unknown_experiment_names_those_that_exist():
-    with pytest.raises(ParameterError, match='there are: ball_on_plate'):
+    with pytest.raises(ParameterError, match='there are: ball_balancer, ball_on_plate'):
         find_experiment('ball_on_moon')
 
 

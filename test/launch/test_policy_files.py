@@ -21,6 +21,7 @@ COMMANDS = {  # who alone may move something
     'hand/accel_command': 'controller',
     'robot/control': 'controller',
     'robot_joint_command': 'motor_bridge',
+    'servo_command': 'controller',
 }
 
 

@@ -15,9 +15,8 @@ from rolling_controller.ball_balancer.identification.log import log_of, read_log
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.faults import check
 
 DURATION = 120.0  # s, of an emulated log
 
@@ -29,7 +28,7 @@ def identify(path: Path) -> Identified:
 
 def emulate(scenario: Scenario, path: Path, seed: int, duration: float = DURATION) -> None:
     """Write the log of jumps of the set point on the rig of a scenario."""
-    file = check(BallBalancerFile, scenario.raw, '')
+    file = rig_of(scenario)
     run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, duration, seed=seed)
     write_log(path, log_of(run, file.camera.delay))
 

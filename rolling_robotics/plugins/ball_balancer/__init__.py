@@ -9,5 +9,6 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:laws_of',
     identification='rolling_controller.ball_balancer.identification.command',
+    experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
     example='ball_balancer',
 )

@@ -1,0 +1,219 @@
+"""
+Controller of a ball balancer: a law that answers each frame of the camera with servo angles.
+
+It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the ball.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rolling_controller.ball_balancer.estimator import PATIENCE
+from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.set_points import PATHS, place_on
+from rolling_controller.step_law import Array, RunningLaw
+from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.text import quoted
+from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
+from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+LOOK = 0.05  # s between two looks whether frames still come
+TABLE = (
+    Parameter(
+        name='scenario_file',
+        default='',
+        read_only=True,
+        text='scenario with the numbers of the rig; a path, or a name in config/',
+    ),
+    Parameter(
+        name='law', default='lqr', choices=tuple(LAWS), read_only=True, text='law of the feedback'
+    ),
+    Parameter(
+        name='path',
+        default='hold',
+        choices=tuple(PATHS),
+        text='way of the set point about the newest goal_pose',
+    ),
+    Parameter(
+        name='path_radius', default=0.04, low=0.0, high=1.0, unit='m', text='half its width'
+    ),
+    Parameter(
+        name='path_period', default=6.0, low=0.5, high=600.0, unit='s', text='duration of a round'
+    ),
+    Parameter(
+        name='frame_timeout',
+        default=0.5,
+        low=0.05,
+        high=60.0,
+        unit='s',
+        text='time without a frame after which the plate is levelled; not with use_sim_time',
+    ),
+    Parameter(
+        name='world_frame',
+        default='odom',
+        read_only=True,
+        text='frame in which a goal_pose may stand too: that of the ground below a level plate',
+    ),
+    Parameter(
+        name='frame_prefix', default='', read_only=True, text='prefix of the frame plate_link'
+    ),
+)
+
+
+class RigControllerNode(SuiteNode):
+    """Lifecycle node that runs a law in discrete time, a step a frame."""
+
+    _law: RunningLaw | None = None
+
+    def __init__(self) -> None:
+        """Declare the parameters; everything else happens in configure."""
+        super().__init__('controller', TABLE)
+
+    def configure(self) -> None:
+        """Load the rig, make its law, and create the topics."""
+        scenario = load_scenario(self.values['scenario_file'])
+        self._file = rig_of(scenario)
+        self._system, self._p = self._file.system_and_parameters()
+        self._law = LAWS[self.values['law']](RigModel.of(self._file)).start()
+        self._plate = f'{self.values["frame_prefix"]}plate_link'
+        self._message = JointTrajectory(
+            joint_names=list(self._system.state.entry('servo').components)
+        )
+        self._commands = self.writer(JointTrajectory, 'servo_command', COMMAND)
+        self._set_points = self.writer(PoseStamped, 'set_point', LATCHED)
+        self.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
+        self.reader(PoseWithCovarianceStamped, 'vision/object_pose', self._take_frame, SENSOR_DATA)
+        timer = self.create_timer(LOOK, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.at_cleanup(lambda: self.destroy_timer(timer))
+        self._refused = ''
+        self._begin()
+        name, rate = self.values['law'], 1 / self._law.law.period
+        self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
+
+    def activate(self) -> None:
+        """Begin with the set point in the middle."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
+        self._frames, self._blind, self._newest = 0, 0, -1
+        self._came = time.monotonic()
+        self._law.begin()
+
+    def deactivate(self) -> None:
+        """Level the plate; without a stamp, since no further frame is answered."""
+        if self._law is not None:
+            self._send(np.zeros(2), 0)
+
+    def cleanup(self) -> None:
+        """Forget the rig."""
+        self._law = None
+
+    # -- inputs -----------------------------------------------------------------------------
+
+    def _take_goal(self, message: PoseStamped) -> None:
+        frame, p = message.header.frame_id, message.pose.position
+        most = self._file.plate.half_width - self._file.ball.radius
+        if frame not in ('', self._plate, self.values['world_frame']):
+            self._refused = (
+                f'goal_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
+            )
+        elif not max(abs(p.x), abs(p.y)) <= most:  # refuses what is not a number, too
+            self._refused = (
+                f'goal_pose refused: at ({p.x:.4g}, {p.y:.4g}) m; the ball keeps to the plate '
+                f'within {most:.4g} m of its middle'
+            )
+        else:
+            self._goal, self._since = np.array([p.x, p.y]), math.nan
+
+    def _take_frame(self, message: PoseWithCovarianceStamped) -> None:
+        if not self.active:
+            return
+        frame, stamp = message.header.frame_id, time_to_nanoseconds(message.header.stamp)
+        if frame not in ('', self._plate):
+            self._refused = (
+                f'vision/object_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
+            )
+            return
+        if stamp <= self._newest:
+            if stamp == self._newest:
+                self._commands.publish(self._message)  # it was not heard
+            return
+        self._came = time.monotonic()
+        missed = round((stamp - self._newest) * 1e-9 / self._law.law.period) - 1
+        if self._newest >= 0 and missed > 0:
+            self._blind += missed
+            for _ in range(min(missed, PATIENCE)):
+                self._law.step((math.nan, math.nan), self._place(stamp))
+        self._newest = stamp
+        p = message.pose.pose.position
+        tilt = self._law.step((p.x, p.y), self._place(stamp))
+        self._frames += 1
+        self._blind = 0 if math.isfinite(p.x + p.y) else self._blind + 1
+        self._send(tilt, stamp)
+
+    def _place(self, stamp: int) -> Array:
+        """Return the set point at a time, and show it where it has changed."""
+        if math.isnan(self._since):
+            self._since = stamp * 1e-9
+        path, radius, period = (self.values[k] for k in ('path', 'path_radius', 'path_period'))
+        place = self._goal + place_on(path, radius, period, stamp * 1e-9 - self._since)
+        if not np.array_equal(place, self._shown):
+            self._shown = place
+            message = PoseStamped()
+            message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
+            message.pose.position.x, message.pose.position.y = place.tolist()
+            self._set_points.publish(message)
+        return place
+
+    def _watch(self) -> None:
+        """Level the plate where no frame came for a while, and begin anew with the next."""
+        sim_time = self.get_parameter('use_sim_time').value
+        late = time.monotonic() - self._came > self.values['frame_timeout']
+        if self.active and late and not sim_time and self._newest >= 0:
+            self._newest = -1
+            self._law.begin()
+            self._send(np.zeros(2), 0)
+
+    # -- output -----------------------------------------------------------------------------
+
+    def _send(self, tilt: Array, stamp: int) -> None:
+        angles = self._file.command(self._system, self._p, tilt)
+        self._message.header.stamp = nanoseconds_to_time(stamp)
+        self._message.points = [JointTrajectoryPoint(positions=angles.tolist())]
+        self._commands.publish(self._message)
+
+    def health(self) -> Health:
+        """Return what is followed, and what was refused."""
+        if self._law is None:
+            return OK, 'not running', {}
+        x, y = self._goal.tolist()
+        values = {'frames': self._frames, 'set point x [m]': x, 'set point y [m]': y}
+        if self._refused:
+            message, self._refused = self._refused, ''
+            return WARN, message, values
+        if self._newest < 0:
+            return WARN, 'no frames: the plate is level', values
+        if self._blind:
+            return WARN, f'{self._blind} frames without a ball', values
+        return OK, 'balancing', values
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(RigControllerNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""A client that moves the set point of a ball balancer, and watches the ball."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from numpy.typing import NDArray
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.qos import EVENT, LATCHED, RECORDER
+from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.nodes.watching import Watch
+
+Array = NDArray[np.float64]
+
+
+class SetPointClient(DemoClient):
+    """
+    Publishes `goal_pose`, and keeps every state that comes.
+
+    Attributes
+    ----------
+    set_points
+        Stamps [s] and places (2) [m] that the controller told of, in turn.
+    states
+        Stamps [s] and states of the plant, in turn.
+
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Start a node; ``options`` go to :class:`DemoClient`."""
+        self.set_points: list[tuple[float, Array]] = []
+        self.states: list[tuple[float, Sequence[float]]] = []
+        super().__init__(watched={}, **options)
+
+    def equip(self) -> None:
+        """Create the topics."""
+        self._watches = [Watch(self._node, 'robot/state', 'joints', RECORDER)]
+        self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', EVENT)
+        self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
+
+    def _look(self, watch: Watch) -> None:
+        self.states += watch.poll_all()
+
+    def _take(self, message: PoseStamped) -> None:
+        place = np.array([message.pose.position.x, message.pose.position.y])
+        self.set_points.append((time_to_nanoseconds(message.header.stamp) * 1e-9, place))
+
+    @property
+    def time(self) -> float:
+        """Stamp of the newest state of the plant [s]."""
+        return self.states[-1][0]
+
+    def wait_until_balancing(self, timeout: float) -> None:
+        """Wait until the plant is seen and the controller has told its first set point."""
+        self._wait('the plant did not come up', lambda: bool(self.states), timeout)
+        self._wait('the controller did not come up', lambda: bool(self.set_points), timeout)
+        self._lateness.begin()
+
+    def go_to(self, place: Array, until: float, timeout: float) -> None:
+        """
+        Publish a set point and wait.
+
+        Parameters
+        ----------
+        place
+            On the plate (2) [m].
+        until
+            Stamp of the plant to wait for [s].
+        timeout
+            Longest wait for the controller, and for the stamp [s].
+
+        """
+        message = PoseStamped()
+        message.pose.position.x, message.pose.position.y = place.tolist()
+        self._goals.publish(message)
+
+        def taken() -> bool:
+            return np.array_equal(self.set_points[-1][1], place)
+
+        self._wait(f'the controller did not take {place}', taken, timeout)
+        self._wait(f'the plant did not come to {until:.3g} s', lambda: self.time > until, timeout)
+
+    def worst_lateness(self) -> tuple[float, str]:
+        """Return the greatest share of missed deadlines since it balances, and whose it was."""
+        return self._lateness.worst

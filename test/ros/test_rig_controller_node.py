@@ -1,0 +1,87 @@
+"""The controller of a ball balancer: frames in, angles of servos out."""
+
+import threading
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+import pytest
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
+from trajectory_msgs.msg import JointTrajectory
+
+PERIOD = 1 / 29.7
+CONTROLLER = 'rolling_controller.ball_balancer.nodes.rig_controller_node'
+
+
+@pytest.fixture(scope='module')
+def controller(run_process):
+    params = {'scenario_file': 'ball_balancer', 'diagnostics_period': 0.2, 'frame_timeout': 60.0}
+    node = run_process(CONTROLLER, params=params)
+    node.wait_for('steps a second', 60.0)
+    yield node
+    assert node.stop(timeout=30.0) == 0, node.text
+
+
+@pytest.fixture
+def answered(peer):
+    """Send a frame with the ball at a place until its answer comes, and return that."""
+    frames = peer.node.create_publisher(
+        PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+    )
+
+    def send(k, x, y):
+        frame = PoseWithCovarianceStamped()
+        stamp = nanoseconds_to_time(round((10 + k * PERIOD) * 1e9))
+        frame.header.stamp, frame.header.frame_id = stamp, 'plate_link'
+        frame.pose.pose.position.x, frame.pose.pose.position.y = x, y
+        with peer.every(0.05, lambda: frames.publish(frame)):
+            return peer.collect(
+                JointTrajectory,
+                'servo_command',
+                COMMAND,
+                accept=lambda m: m.header.stamp == stamp,
+            )[0]
+
+    return send
+
+
+def refused(message):
+    return message.status[0].message.startswith('goal_pose refused')
+
+
+def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, controller, answered):
+    """A ball off the middle is pulled back, a set point moves it, one off the plate is refused."""
+    for k in range(3):
+        command = answered(k, 0.02, 0.0)
+    assert list(command.joint_names) == ['servo_x', 'servo_y']
+    assert command.points[0].positions[0] < -0.005
+    goals = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)
+    goal = PoseStamped()
+    goal.pose.position.x = 0.5
+    with peer.every(0.05, lambda: goals.publish(goal)):
+        told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=refused)
+    assert 'keeps to the plate within 0.08 m' in told[0].status[0].message
+    goal.pose.position.x = 0.04
+    with peer.every(0.05, lambda: goals.publish(goal)):
+        for k in range(3, 40):
+            command = answered(k, 0.02, 0.0)
+            if command.points[0].positions[0] > 0.005:
+                break
+    assert command.points[0].positions[0] > 0.005
+    shown = peer.collect(PoseStamped, 'set_point', LATCHED)[0]
+    assert shown.pose.position.x == 0.04
+    levelled = threading.Event()
+
+    def take(message):
+        if message.header.stamp == nanoseconds_to_time(0):
+            assert list(message.points[0].positions) == [0.0, 0.0]
+            levelled.set()
+
+    reader = peer.node.create_subscription(JointTrajectory, 'servo_command', take, COMMAND)
+    answered(k + 1, 0.02, 0.0)  # the reader is there
+    stop = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    assert peer.call(ChangeState, 'controller/change_state', stop).success
+    assert levelled.wait(60.0)
+    peer.node.destroy_subscription(reader)
