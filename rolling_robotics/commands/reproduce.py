@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
-# and figures take `fast`
+# and figures take `fast`; UNSEEN names figures that the text at hand does not show
 REPRODUCTIONS = {
     'ivanova-pivovarova': 'rolling_robotics.reproduce.ivanova_pivovarova',
     'putkaradze-rogers': 'rolling_robotics.reproduce.putkaradze_rogers',
@@ -33,6 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--fast', action='store_true', help='leave out what takes over a minute, and say what'
     )
+    parser.add_argument(
+        '--unseen',
+        action='store_true',
+        help='list the figures that the text at hand names and does not show',
+    )
     parser.add_argument('--figures', metavar='FOLDER', type=Path, help='draw the figures')
 
 
@@ -50,10 +55,13 @@ def run(args: Namespace) -> int:
     # a paper that says what of it is LONG can leave that out
     options = {'fast': args.fast} if hasattr(module, 'LONG') else {}
     rows = module.rows(**options)
-    stated = module.stated(rows)
+    stated, unseen = module.stated(rows), list(getattr(module, 'UNSEEN', ()))
     if out is not None:
-        write_json(out, {'name': args.name, 'stated': stated, 'rows': [r.to_dict() for r in rows]})
+        found = {'stated': stated, 'rows': [r.to_dict() for r in rows], 'unseen': unseen}
+        write_json(out, {'name': args.name, **found})
     say_written(out, table(rows), *(f'  {line}' for line in stated))
+    if args.unseen:
+        say('\n'.join(f'not shown in the text at hand: {name}' for name in unseen or ['none']))
     if options.get('fast'):
         say(f'left out, as it takes over a minute: {module.LONG}')
     if args.figures is not None:

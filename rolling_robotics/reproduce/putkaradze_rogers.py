@@ -30,6 +30,9 @@ from scipy.optimize import fsolve
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
 Array = NDArray[np.float64]
 PRINTED_DETACHMENT = 3.7358  # s
+# of a second paper, whose text at hand names its figures without a picture or a caption
+OTHER = 'Putkaradze & Rogers, On the dynamics of a rolling ball'
+UNSEEN = tuple(f'{OTHER}: Fig. {k}' for k in range(1, 14))
 LEAST = '{}: least normal force (printed: above)'
 DETACHING = (0.1, 0.1, 0.1, 60.0)
 PAIRS = ('aluminium', 'nickel'), ('aluminium', 'copper')
@@ -130,7 +133,7 @@ def stated(rows: list[Row]) -> list[str]:
     end, friction, slip = rows[-3:]
     return [
         'of the other paper (dynamics) the text at hand holds abstract and appendices A to D, no',
-        '  simulation: none of its figures can be laid beside ours',
+        '  simulation: none of its figures can be laid beside ours; --unseen lists them',
         'rails of the ball, unsaid in the paper: zeta = r (n cos theta - b1 sin theta), b1 of',
         '  Frisvad',
         f'detachment at {end.printed:g} does not follow from the printed parameters: N vanishes',

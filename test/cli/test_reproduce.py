@@ -21,7 +21,7 @@ def reproduced(rolling, name, folder):
     """Run the command; return how it ended, its rows by name, and what it states."""
     file = folder / 'rows.json'
     fast = ['--fast'] if name in LONG else []
-    ended = rolling('reproduce', name, '--json', file, *fast)
+    ended = rolling('reproduce', name, '--json', file, '--unseen', *fast)
     document = json.loads(file.read_text())
     return ended, {row['name']: row for row in document['rows']}, ' '.join(document['stated'])
 
@@ -47,6 +47,9 @@ def test_a_figure_that_does_not_follow_is_refuted_and_prose_takes_it_from_the_ta
     rolling, tmp_path
 ):
     ended, rows, prose = reproduced(rolling, 'putkaradze-rogers', tmp_path)
+    unseen = [line for line in ended.err.splitlines() if 'not shown in the text at hand' in line]
+    assert len(unseen) == 13
+    assert all('On the dynamics of a rolling ball: Fig.' in line for line in unseen)
     row = rows[DETACHMENT]
     assert (row['printed'], row['verdict'], ended.status) == (3.7358, 'refuted', 0)
     for told in rows.values():
