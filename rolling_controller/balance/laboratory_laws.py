@@ -6,6 +6,7 @@ Woodruff & Lynch, Section VIII: damping about rest, flip-up to balance, throw an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rolling_controller.balance.balance_lqr import BalanceLqr
@@ -19,7 +20,7 @@ from rolling_controller.law import OpenLoop
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
-from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
+from rolling_planner.laboratory.throw_catch import LIMITS, ThrowCatchPlan
 from rolling_planner.plan import Plan
 
 CONTROL_LIMITS = {
@@ -92,9 +93,7 @@ def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction)
         Of its balance regulator; see :func:`balance_region`.
 
     """
-    system, p = laboratory.model()
-    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
-    feedback = TimeVaryingLqr(system, p, plan, weights, control_limits=CONTROL_LIMITS)
+    feedback = _feedback(laboratory, plan, CONTROL_LIMITS)
     end = plan.duration
     return FlipUpArms(
         OpenLoop(plan),
@@ -105,7 +104,16 @@ def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction)
 
 def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> ThrowCatchLaw:
     """Return the law of a throw with its catch."""
-    return ThrowCatchLaw(plan, balance_regulator(laboratory, plan.hand))
+    limits = {name: (-high, high) for name, high in zip(CONTROL_LIMITS, LIMITS, strict=True)}
+    carry = _feedback(laboratory, plan.carry, limits)
+    return ThrowCatchLaw(plan, carry, balance_regulator(laboratory, plan.hand))
+
+
+def _feedback(
+    laboratory: Laboratory, plan: Plan, limits: Mapping[str, tuple[float, float]]
+) -> TimeVaryingLqr:
+    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
+    return TimeVaryingLqr(*laboratory.model(), plan, weights, control_limits=limits)
 
 
 def _regulator(

@@ -1,4 +1,4 @@
-"""Throw by replay, catch, and balance once the object touches; Woodruff & Lynch, VIII-E."""
+"""Throw under feedback, catch, and balance once the object touches; Woodruff & Lynch, VIII-E."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.law import Law
 from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ class ThrowCatchLaw:
 
     """
 
-    def __init__(self, plan: ThrowCatchPlan, regulator: BalanceLqr) -> None:
+    def __init__(self, plan: ThrowCatchPlan, carry: Law, regulator: BalanceLqr) -> None:
         """
         Put the throw before the balance.
 
@@ -31,11 +32,13 @@ class ThrowCatchLaw:
         ----------
         plan
             The throw.
+        carry
+            Feedback along it up to the release.
         regulator
             Balance at the place of the catch, the object upright there.
 
         """
-        self.plan, self.regulator = plan, regulator
+        self.plan, self.carry, self.regulator = plan, carry, regulator
         self._beta = regulator.system.state.slice('beta_HO').start
         self.balancing_since: float | None = None
 
@@ -60,6 +63,8 @@ class ThrowCatchLaw:
         rests = self.plan.move.start + self.plan.move.duration
         if self.balancing_since is None and touching and t > rests:
             self.balancing_since = t
+        if touching and t < self.plan.carry.duration:
+            return self.carry.command(t, x)
         if self.balancing_since is None:
             return self.plan.control_at(t)
         y = np.array(x, dtype=float)

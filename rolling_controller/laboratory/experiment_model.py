@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
+from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.laboratory.laws import PLANAR, Prepared, SPATIAL
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_dynamics.scenario_model import Model
+from rolling_planner.laboratory.planar_plan import planar_plan
 
 Array = NDArray[np.float64]
 IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand
@@ -97,7 +99,9 @@ def subject_of(experiment: str, model: Model) -> Subject:
         start=start,
         source=PlanarSource(observed),
         used=IN_PLANE,
-        prepare=lambda: PLANAR[experiment](laboratory),
+        prepare=lambda: PLANAR[experiment](
+            laboratory, lambda: planar_plan(experiment_plan(model.scenario), system)
+        ),
     )
 
 

@@ -2,7 +2,8 @@
 Laws of the experiments, each with those that it is compared with.
 
 Woodruff & Lynch, Section VIII: damping about rest, flip-up, throw and catch; and balance in space,
-which they leave to future work. A law is begun anew for each run, one run at a time.
+which they leave to future work. A law is begun anew for each run, one run at a time. Laws that
+follow a plan take it from :mod:`rolling_controller.laboratory.experiment_plan`.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from rolling_controller.law import Law
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
-from rolling_planner import plan_rolling
-from rolling_planner.laboratory.flip_up import flip_up_problem
 from rolling_planner.laboratory.throw_catch import plan_throw_catch
+from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
 REGION_SAMPLES = 60
+Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
 
 
 class ExperimentLaw(Protocol):
@@ -112,15 +113,15 @@ class Along:
         return self._law.command(t, x)
 
 
-def prepare_damping(laboratory: Laboratory) -> Prepared:
+def prepare_damping(laboratory: Laboratory, _planned: Planned) -> Prepared:
     """Return damping of the rocking about rest, and rest without control."""
     regulator = damping_regulator(laboratory)
     return Prepared({'closed_loop': lambda: Regulated(regulator), 'open_loop': lambda: Idle(3)})
 
 
-def prepare_flip_up(laboratory: Laboratory) -> Prepared:
+def prepare_flip_up(laboratory: Laboratory, planned: Planned) -> Prepared:
     """Return a planned flip-up: with feedback and balance, with balance only, replayed."""
-    plan = plan_rolling(flip_up_problem(laboratory))
+    plan = planned()
     region = balance_region(laboratory, REGION_SAMPLES)
     arms = flip_up_arms(laboratory, plan, region)
     return Prepared(
@@ -134,9 +135,9 @@ def prepare_flip_up(laboratory: Laboratory) -> Prepared:
     )
 
 
-def prepare_throw_catch(laboratory: Laboratory) -> Prepared:
+def prepare_throw_catch(laboratory: Laboratory, planned: Planned) -> Prepared:
     """Return a throw with its catch and balance, and the throw alone."""
-    plan = plan_throw_catch(laboratory)
+    plan = plan_throw_catch(laboratory, planned())
     law = throw_catch_law(laboratory, plan)
 
     def begun_anew() -> ExperimentLaw:
@@ -149,7 +150,7 @@ def prepare_throw_catch(laboratory: Laboratory) -> Prepared:
             'closed_loop': begun_anew,
             'open_loop': lambda: Along(_Thrown(plan.control_at)),
         },
-        f'throw planned: release after {plan.profile.duration:g} s, impact after '
+        f'throw planned: release after {plan.carry.duration:g} s, impact after '
         f'{plan.touch:.3f} s with the hand at ({plan.hand[0]:.3f}, {plan.hand[1]:.3f}) m; '
         f'accelerations up to {greatest} (about y [rad/s^2], along x and z [m/s^2])',
     )
@@ -175,7 +176,7 @@ def prepare_balance(body: SpatialBody) -> Prepared:
     )
 
 
-PLANAR: Mapping[str, Callable[[Laboratory], Prepared]] = {
+PLANAR: Mapping[str, Callable[[Laboratory, Planned], Prepared]] = {
     'damping': prepare_damping,
     'flip_up': prepare_flip_up,
     'throw_catch': prepare_throw_catch,

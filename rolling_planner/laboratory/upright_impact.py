@@ -104,26 +104,3 @@ def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact
         normal_impulse=float(impulse[1]),
         tilt=tilt,
     )
-
-
-def touch_time(laboratory: Laboratory, release: FlightState, height: float) -> float | None:
-    """Return when a flying ellipse comes down on a plate at a height [m]; None if never."""
-    g = laboratory.gravity
-
-    def gap(t: float) -> float:
-        s = release.after(t, g)
-        return float(s.p[1] + contact_arm(laboratory, s.angle)[1]) - height
-
-    rise = release.v[1] / g
-    top = float(release.p[1] + release.v[1] * rise / 2)
-    low, high = max(rise, 0.0), rise + math.sqrt(max(2 * (top - height) / g, 0.0))
-    times = np.linspace(low, high, 60)
-    gaps = [gap(float(t)) for t in times]
-    for k in range(len(times) - 1):
-        if gaps[k] > 0 >= gaps[k + 1]:
-            a, b = float(times[k]), float(times[k + 1])
-            for _ in range(50):
-                middle = (a + b) / 2
-                a, b = (middle, b) if gap(middle) > 0 else (a, middle)
-            return b
-    return None

@@ -11,9 +11,10 @@ import math
 from types import MappingProxyType
 from typing import Any
 
-from rolling_controller.laboratory.laws import PLANAR
+from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_robotics.trials.experiment import Experiment
 
@@ -52,11 +53,11 @@ LAWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def setting(name: str, laboratory: Laboratory | None = None) -> dict[str, Any]:
+def setting(name: str) -> dict[str, Any]:
     """Return what :class:`Experiment` says of an experiment apart from its laws, at once."""
     if name not in MADE:
         raise ParameterError(f'no experiment {name!r}; there are: {", ".join(MADE)}')
-    laboratory = laboratory or Laboratory()
+    laboratory = Laboratory()
     return {
         'name': name,
         'laboratory': laboratory,
@@ -65,16 +66,14 @@ def setting(name: str, laboratory: Laboratory | None = None) -> dict[str, Any]:
     }
 
 
-def build(name: str, laboratory: Laboratory | None = None) -> Experiment:
+def build(name: str) -> Experiment:
     """
-    Plan an experiment and design its laws; takes seconds.
+    Plan an experiment of the paper's object and plate and design its laws; takes seconds.
 
     Parameters
     ----------
     name
         ``damping``, ``flip_up`` or ``throw_catch``.
-    laboratory
-        Object and plate; those of the paper if None.
 
     Raises
     ------
@@ -82,5 +81,6 @@ def build(name: str, laboratory: Laboratory | None = None) -> Experiment:
         There is no such experiment.
 
     """
-    known = setting(name, laboratory)
-    return Experiment(laws=PLANAR[name](known['laboratory']).laws, **known)
+    known = setting(name)
+    subject = subject_of(name, load_model(f'laboratory_{name}'))
+    return Experiment(laws=subject.prepare().laws, **known)

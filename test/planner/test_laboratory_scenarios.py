@@ -43,7 +43,7 @@ def test_the_throw_of_the_scenario_ends_in_its_release():
     plan = plan_rolling(problem)
     release, force = plan.report['release'], plan.contact_wrenches[:, 5]
     weight = 0.0553 * 0.4 * 9.81
-    assert force[0] == pytest.approx(weight, rel=0.5)
+    assert force[:-1].min() > 0
     assert abs(force[-1]) < 1e-3 * weight
     assert release['force_rate'] < 0 < release['gap']
     motion = scenario.system.object_motion

@@ -1,4 +1,4 @@
-"""Motions of the hand in a throw: trapezoids of acceleration, and smooth transfers to rest."""
+"""Smooth motions of the hand from a moving start to rest."""
 
 from __future__ import annotations
 
@@ -8,49 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.arrays import Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThrowProfile:
-    """
-    Trapezoidal acceleration of the hand's three freedoms; Woodruff & Lynch, VIII-E.
-
-    Attributes
-    ----------
-    duration
-        From rest to release [s].
-    alpha
-        Greatest angular acceleration about y [rad/s^2].
-    a_x, a_z
-        Greatest acceleration along x and z of the hand [m/s^2].
-    ramp
-        Share of the duration of each of the two ramps.
-
-    """
-
-    duration: float
-    alpha: float
-    a_x: float
-    a_z: float
-    ramp: float = 0.25
-
-    def __post_init__(self) -> None:
-        """Refuse what is no trapezoid."""
-        if not self.duration > 0:
-            raise ParameterError(f'duration must be positive [s], got {self.duration!r}')
-        if not 0 < self.ramp <= 0.5:
-            raise ParameterError(f'ramp must lie above 0 and up to 0.5, got {self.ramp!r}')
-
-    @property
-    def peak(self) -> Array:
-        """Greatest control (alpha, a_x, a_z)."""
-        return np.array([self.alpha, self.a_x, self.a_z])
-
-    def control(self, t: float) -> Array:
-        """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z) at a time [s]."""
-        rise = self.ramp * self.duration
-        share = min(1.0, t / rise, (self.duration - t) / rise)
-        return self.peak * max(share, 0.0)
 
 
 class HandPose(NamedTuple):
