@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-import math
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.option import Option
 from rolling_dynamics.contract import default_weights, RegulatorWeights
@@ -58,13 +55,3 @@ def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeigh
         if group in groups and entry in system.tangent:
             groups[group][entry] = value
     return LqrWeights(**groups, control=values['control_weight'])
-
-
-def limits_by_name(
-    names: list[str], limits: NDArray[np.float64] | None
-) -> dict[str, tuple[float, float]]:
-    """Return least and greatest value of each control that has a limit."""
-    if limits is None:
-        return {}
-    pairs = zip(names, limits.tolist(), strict=True)
-    return {name: (-high, high) for name, high in pairs if math.isfinite(high)}

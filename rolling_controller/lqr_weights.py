@@ -14,7 +14,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
 
-Limits = Mapping[str, tuple[float, float]] | float
+Limits = Mapping[str, tuple[float, float]] | ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,20 +87,25 @@ def limit_arrays(
     control
         Layout of the control.
     limits
-        Least and greatest value by scalar name, or one number for all; no limit where there is
-        none.
+        Least and greatest value by scalar name, no limit where there is none; or what the
+        magnitude may be, one number for all or one for each control.
 
     Raises
     ------
     ParameterError
-        There is no such control.
+        There is no such control, or they are not as many.
 
     """
     names = control.names
     if isinstance(limits, Mapping):
         check_names(limits, names, 'control_limits: no control')
         pairs = [limits.get(n, (-math.inf, math.inf)) for n in names]
-    else:
-        pairs = [(-float(limits), float(limits))] * len(names)
-    low, high = np.array(pairs, dtype=float).reshape(-1, 2).T
-    return low, high
+        low, high = np.array(pairs, dtype=float).reshape(-1, 2).T
+        return low, high
+    size = np.asarray(limits, dtype=float)
+    if size.shape not in ((), (len(names),)):
+        raise ParameterError(
+            f'control_limits: one number is needed, or {len(names)} ({", ".join(names)}), got '
+            f'shape {size.shape}'
+        )
+    return np.full(len(names), -size), np.full(len(names), size)

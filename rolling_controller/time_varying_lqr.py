@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 import math
 import warnings
 
@@ -15,7 +15,7 @@ from rolling_controller.linearization import (
     moving_directions,
     step_functions,
 )
-from rolling_controller.lqr_weights import limit_arrays, LqrWeights
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
@@ -65,7 +65,7 @@ class TimeVaryingLqr:
         weights: LqrWeights | None = None,
         *,
         active_controls: Sequence[str] | None = None,
-        control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
+        control_limits: Limits = math.inf,
         nominal: str = 'simulated',
         knot: float = KNOT,
         interrupted: Callable[[], bool] = lambda: False,
@@ -84,7 +84,8 @@ class TimeVaryingLqr:
         active_controls
             Controls that feedback may use; those that the plan uses if None.
         control_limits
-            Least and greatest value by scalar name, or one number for all.
+            Least and greatest value by scalar name, or what the magnitude may be: one number for
+            all, or one for each control.
         nominal
             ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
             coarse plan's controls do not quite follow).

@@ -4,7 +4,8 @@ What README and docs show works as it stands: commands, code, scenarios and link
 Each line of a block of commands is of a kind that is known here; a line of another kind fails.
 `rolling` commands of a page are run one after the other in a folder of their own, in this process;
 those that start nodes are slow tests of their own, and those that go on until Ctrl-C are tested
-where their nodes and browsers are.
+where their nodes and browsers are. A page whose YAML begins with the name of a file is walked from
+top to bottom: files, code and commands in their order.
 """
 
 from importlib.util import find_spec
@@ -41,10 +42,14 @@ def label(value):
     return name(value) if isinstance(value, Path) else str(value).split()[0]
 
 
+def steps(path):
+    """Return kind and text of all blocks of a page, in their order."""
+    return re.findall(r'^```(\w*)\n(.*?)^```', path.read_text(), re.DOTALL | re.MULTILINE)
+
+
 def blocks(path, kind):
     """Return the blocks of a kind on a page."""
-    found = re.findall(r'^```([\w]*)\n(.*?)^```', path.read_text(), re.DOTALL | re.MULTILINE)
-    return [text for k, text in found if k == kind]
+    return [text for k, text in steps(path) if k == kind]
 
 
 def lines(path):
@@ -73,6 +78,13 @@ def is_long(line):
     return any(word in line for word in LONG) and subcommand(line) == 'plan'
 
 
+def file_name(text):
+    """Return the name of the file that a block of YAML is to be, if it names one."""
+    first = re.match(r'# (\w+\.yaml)\n', text)
+    return first and first.group(1)
+
+
+WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
 WITH_LINES = [p for p in PAGES if lines(p)]
 WITH_ROLLING = [p for p in PAGES if rolling_lines(p)]
 WITH_LONG = [p for p in PAGES if any(map(is_long, rolling_lines(p)))]
@@ -81,9 +93,12 @@ WITH_NODES = [
     for p in PAGES
     if any(needs_nodes(c) and subcommand(c) not in UNTIL_CTRL_C for c in rolling_lines(p))
 ]
-WITH_PYTHON = [p for p in PAGES if blocks(p, 'python')]
+WITH_PYTHON = [p for p in PAGES if blocks(p, 'python') and p not in WALKED]
 SCENARIOS = [
-    (p, text) for p in PAGES for text in blocks(p, 'yaml') if re.match(r'(#.*\n)*system: ', text)
+    (p, text)
+    for p in PAGES
+    for text in blocks(p, 'yaml')
+    if re.match(r'(#.*\n)*system: ', text) and p not in WALKED
 ]
 TARGETS = sorted(
     {
@@ -144,9 +159,9 @@ def test_rolling_commands_are_spelt_right(path):
         parser.parse_args(shlex.split(line.partition(' > ')[0])[1:])
 
 
-def run_lines(path):
+def run_lines(path, found=None):
     """Run the commands of a page that need no nodes and end by themselves."""
-    for line in rolling_lines(path):
+    for line in rolling_lines(path) if found is None else found:
         if needs_nodes(line) or subcommand(line) in UNTIL_CTRL_C:
             continue
         try:
@@ -160,6 +175,8 @@ def run_lines(path):
 def test_rolling_commands_run_in_their_order(path, folder, capsys, shooting_compiled):
     if path.name == 'first_hour.md':
         pytest.skip('test_first_hour.py walks it, in an empty home')
+    if path in WALKED:
+        pytest.skip('the slow test walks it')
     if path in WITH_LONG:
         pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
     run_lines(path)
@@ -170,6 +187,21 @@ def test_rolling_commands_run_in_their_order(path, folder, capsys, shooting_comp
 @pytest.mark.parametrize('path', WITH_LONG, ids=name)
 def test_rolling_commands_with_long_plans_run(path, folder):
     run_lines(path)
+
+
+@pytest.mark.slow  # equations of new bodies, and plans
+@pytest.mark.parametrize('path', WALKED, ids=name)
+def test_walked_pages_do_what_they_say(path, folder):
+    if 'import trimesh' in path.read_text():
+        pytest.importorskip('trimesh')
+    names = {'__name__': 'example'}
+    for kind, text in steps(path):
+        if kind == 'yaml':
+            (folder / file_name(text)).write_text(text)
+        elif kind == 'python':
+            exec(compile(text, name(path), 'exec'), names)  # noqa: S102
+        elif kind == 'sh':
+            run_lines(path, [line for line in text.splitlines() if line.startswith('rolling ')])
 
 
 @pytest.mark.slow  # starts simulator, planner, controller and recorder as processes
@@ -252,6 +284,6 @@ def test_every_picture_of_the_docs_is_made_by_a_tool_or_the_demonstration():
     frames = re.findall(
         r"^    '(\w+)': \(", (ROOT / 'tools' / 'frames.py').read_text(), re.MULTILINE
     )
-    made = {*EXPERIMENTS, *(f'frames_{name}' for name in frames)}
+    made = {*EXPERIMENTS, *(p.stem for p in WALKED), *(f'frames_{name}' for name in frames)}
     for path in (ROOT / 'docs' / 'images').iterdir():
         assert f"'{path.name}'" in source or path.stem in made

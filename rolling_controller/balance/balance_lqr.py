@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import math
 
 import casadi as ca
@@ -12,7 +12,7 @@ from rolling_controller.balance.equilibrium import linear_model
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
-from rolling_controller.lqr_weights import limit_arrays, LqrWeights
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.time_varying_lqr import law_function
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -52,7 +52,7 @@ class BalanceLqr:
         u: ArrayLike | None = None,
         weights: LqrWeights | None = None,
         active_controls: Sequence[str] | None = None,
-        control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
+        control_limits: Limits = math.inf,
         period: float = PERIOD,
     ) -> None:
         """
@@ -70,7 +70,8 @@ class BalanceLqr:
         active_controls
             Scalar names of the controls that feedback may use; all if None.
         control_limits
-            Least and greatest value by scalar name, or one number for all.
+            Least and greatest value by scalar name, or what the magnitude may be: one number for
+            all, or one for each control.
         period
             Time for which a control is held [s].
 

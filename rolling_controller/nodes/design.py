@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.lqr_options import limits_by_name, read_weights, weight_options
+from rolling_controller.lqr_options import read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.option import Option
 from rolling_controller.predictive.beside import PredictingBeside
@@ -90,7 +91,7 @@ def design_law(
     if weights is None:
         return open_loop(model.system, model.params, plan, interrupted)
     given = model.system, model.params, plan, read_weights(weights, model.system)
-    limits = limits_by_name(model.system.control.names, model.control_limits)
+    limits = math.inf if model.control_limits is None else model.control_limits
     if law == PREDICTIVE:
         horizon = Horizon(period=PERIOD, slew=SLEW)
         predictive = PredictiveLaw(

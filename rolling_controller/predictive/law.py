@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 import time
@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import moving_directions, step_functions
-from rolling_controller.lqr_weights import limit_arrays, LqrWeights
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
     Costs,
@@ -126,7 +126,7 @@ class PredictiveLaw:
         weights: LqrWeights | None = None,
         *,
         active_controls: Sequence[str] | None = None,
-        control_limits: Mapping[str, tuple[float, float]] | float = math.inf,
+        control_limits: Limits = math.inf,
         horizon: Horizon | None = None,
         safe: Callable[[Array], Array] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
@@ -145,7 +145,8 @@ class PredictiveLaw:
         active_controls
             Controls that may be used; those that the plan uses if None, all if it uses none.
         control_limits
-            Least and greatest value by scalar name, or one number for all.
+            Least and greatest value by scalar name, or what the magnitude may be: one number for
+            all, or one for each control.
         horizon
             How far a prediction looks, and how often.
         safe

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rolling_controller.law import Following
-from rolling_controller.lqr_options import limits_by_name
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.scenario import Scenario
@@ -21,13 +20,12 @@ def regulated(
     scenario: Scenario, plan: Plan, weights: LqrWeights, interrupted: Callable[[], bool] = never
 ) -> Following:
     """Return the regulator along a plan, within the limits of the scenario."""
-    names = scenario.system.control.names
     law = TimeVaryingLqr(
         scenario.system,
         scenario.p,
         plan,
         weights,
-        control_limits=limits_by_name(names, scenario.control_limits),
+        control_limits=scenario.control_limits,
         interrupted=interrupted,
     )
     return Following(law, law.times, law.states, law.warning)

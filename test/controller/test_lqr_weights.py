@@ -6,6 +6,7 @@ import pytest
 from rolling_controller import LqrWeights, TimeVaryingLqr
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.lqr_options import read_weights, weight_options
+from rolling_controller.lqr_weights import limit_arrays
 from rolling_controller.robot_laws import point_mass_kind, spin_rolling_sphere_kind
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
@@ -100,10 +101,20 @@ def test_weights_that_the_system_does_not_have_are_refused(wheel, wheel_plan, we
         TimeVaryingLqr(wheel['wheel'], wheel['params'], wheel_plan, LqrWeights(**weights))
 
 
+def test_limits_are_names_or_magnitudes():
+    layout = Layout((Entry('a', ('a_x', 'a_y'), 'N'),))
+    given = {'a_x': (-2, 2), 'a_y': (-np.inf, np.inf)}, [2.0, np.inf], np.array([2.0, np.inf])
+    for limits in given:
+        assert np.array(limit_arrays(layout, limits)).tolist() == [[-2, -np.inf], [2, np.inf]]
+    assert np.array(limit_arrays(layout, 3.0)).tolist() == [[-3, -3], [3, 3]]
+
+
 def test_controls_that_the_system_does_not_have_are_refused(wheel, wheel_plan):
     given = wheel['wheel'], wheel['params'], wheel_plan
     with pytest.raises(ParameterError, match="control_limits: no control 'torqe'; did you mean"):
         TimeVaryingLqr(*given, control_limits={'torqe': (-1.0, 1.0)})
+    with pytest.raises(ParameterError, match=r'one number is needed, or 1 \(torque\), got shape'):
+        TimeVaryingLqr(*given, control_limits=[1.0, 1.0])
     with pytest.raises(ParameterError, match="active_controls: no control 'torqe'; did you mean"):
         TimeVaryingLqr(*given, active_controls=['torqe'])
     with pytest.raises(ParameterError, match="active_controls: no control 'torqe'; did you mean"):
