@@ -185,7 +185,6 @@ def _check(
             start=begin,
             rtol=RTOL,
             atol=ATOL,
-            max_step=float(np.diff(times).max()),
             on_progress=on_progress,
         )
     except CancelledError:

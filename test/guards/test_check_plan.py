@@ -90,6 +90,20 @@ def test_a_margin_that_only_touches_zero_fails():
     assert report.margins == pytest.approx({'touch': 0.0, 'edge': 1.0}, abs=1e-12)
     assert report.first_failure_time == pytest.approx(0.4)
     assert report.reason == 'touch falls through zero 0.4 s after the start'
+    assert report.trajectory.end == 2.0
+
+
+def test_twenty_points_between_two_times_are_looked_at_and_the_first_failure_is_told():
+    """At 57 of 80, which fewer points or others would pass by."""
+
+    def near(share):
+        return lambda cart: ca.fabs(cart.t - (1 + share)) - 1e-9
+
+    plan = plan_of(np.linspace(1.0, 2.0, 5), np.zeros(5))
+    report = check(plan, late=near(57 / 80), early=near(13 / 80))
+    assert report.margins == pytest.approx({'late': -1e-9, 'early': -1e-9}, abs=1e-15)
+    assert report.reason == 'early falls through zero 0.1625 s after the start'
+    assert check(plan, late=near(57 / 80)).first_failure_time == pytest.approx(0.7125)
 
 
 def test_the_last_point_counts():
@@ -104,6 +118,7 @@ def test_states_of_a_plan_are_its_start_unless_another_is_given():
     plan = plan_of([0.0, 1.0], [0.0, 0.0], (0.25, 0.0))
     assert check(plan, edge=edge).margins == pytest.approx({'edge': 0.75})
     assert check(plan, [0.5, 0.0], edge=edge).margins == pytest.approx({'edge': 0.5})
+    assert check(plan, [0, 1], p=np.array([3.0]), edge=edge).margins == pytest.approx({'edge': 2})
 
 
 def test_held_controls_are_held():
@@ -122,10 +137,12 @@ def test_a_motion_without_margins_holds():
 
 def test_a_motion_that_cannot_be_simulated_fails_with_its_reason():
     with np.errstate(all='ignore'):
-        report = check(plan_of([0.0, 1.0], [1e308, 1e308]), edge=edge, far=lambda *_: ca.SX(1))
-    assert not report.ok
-    assert report.first_failure_time == 0.0 or 'edge' in report.reason
-    assert report.reason
+        report = check(plan_of([0.0, 1.0], [1e308, 1e308]), far=lambda cart: 2 + 0 * cart.u)
+    assert report.ok is False
+    assert report.reason.startswith('the motion fails: ')
+    assert report.margins == {'far': 2.0}
+    assert report.first_failure_time == 0.0
+    assert report.trajectory is None
 
 
 def test_cancelling_is_no_failure_of_the_plan():
@@ -177,11 +194,20 @@ def follow(samples, **given):
 
 def test_the_hand_goes_as_its_samples_say():
     samples, end = drawn(spin=0.8)
+    samples['p_WH'][:, 1] = end[7] = 3.5
     report = follow(samples)
     assert report.ok
     assert report.margins == pytest.approx({'edge': 0.25, 'normal_force': 10.0}, abs=1e-6)
     assert report.trajectory.end == 2.0
     assert report.trajectory.states[-1] == pytest.approx(end, abs=1e-6)
+
+
+def test_a_state_of_whole_numbers_takes_the_hand_as_it_is():
+    samples, _ = drawn()
+    samples['p_WH'][:, 1] = 3.5
+    x = [0, 0, *(13 * [0])]
+    report = check_hand_trajectory(Carried(), P, x, **samples)
+    assert report.trajectory.states[0][7] == 3.5
 
 
 DERIVATIVES = ('alpha_WH_H', 'a_WH_H', 'w_WH_H', 'v_WH_H')

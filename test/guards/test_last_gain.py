@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rolling_controller import LqrWeights, TimeVaryingLqr
 from rolling_controller.linearization import LinearSteps
-from rolling_controller.riccati import solve_riccati
+from rolling_controller.riccati import Reach, solve_riccati
 
 PLAN = plan_of([0.0, 0.5, 1.0], [0.5, 0.5, 0.5])
 
@@ -58,3 +58,38 @@ def test_the_recursion_has_a_gain_for_each_step():
     # P2 = 1; K1 = 2/2, P1 = 1 + 4 - 2; K0 = 3/4, P0 = 1 + 3 - 9/4
     assert found.gains.ravel() == pytest.approx([0.75, 1.0])
     assert (found.factors.ravel() ** 2) == pytest.approx([1.75, 3.0, 1.0])
+
+
+def random_steps(count, n, m):
+    rng = np.random.default_rng(3)
+    return LinearSteps(rng.normal(size=(count, n, n)), rng.normal(size=(count, n, m)))
+
+
+def test_the_recursion_is_that_of_the_textbook_for_any_weights():
+    steps, rng = random_steps(4, 3, 2), np.random.default_rng(4)
+    Q_root, R_root = rng.normal(size=(3, 3)), rng.normal(size=(2, 2)) + 3 * np.eye(2)
+    end_root = rng.normal(size=(3, 3))
+    found = solve_riccati(steps, Q_root, R_root, end_root)
+    S = end_root.T @ end_root
+    assert found.gains.shape == (4, 2, 3)
+    assert found.factors.shape == (5, 3, 3)
+    for k in reversed(range(4)):
+        assert found.factors[k + 1].T @ found.factors[k + 1] == pytest.approx(S, rel=1e-9)
+        A, B = steps.A[k], steps.B[k]
+        K = np.linalg.solve(R_root.T @ R_root + B.T @ S @ B, B.T @ S @ A)
+        S = Q_root.T @ Q_root + A.T @ S @ (A - B @ K)
+        assert found.gains[k] == pytest.approx(K, rel=1e-9)
+    assert found.factors[0].T @ found.factors[0] == pytest.approx(S, rel=1e-9)
+
+
+def test_what_steps_reach_is_the_sum_over_them_in_one_go_or_in_two():
+    steps = random_steps(5, 3, 2)
+    Phi, W = np.eye(3), np.zeros((3, 3))
+    for A, B in reversed(list(zip(steps.A, steps.B, strict=True))):
+        W, Phi = W + Phi @ B @ B.T @ Phi.T, Phi @ A
+    earlier, later = (
+        Reach.of(LinearSteps(steps.A[part], steps.B[part])) for part in (slice(2), slice(2, None))
+    )
+    for reach in (Reach.of(steps), later.after(earlier)):
+        assert reach.transition == pytest.approx(Phi, rel=1e-9)
+        assert reach.gramian == pytest.approx(W, rel=1e-9)
