@@ -75,7 +75,11 @@ class LieAlgebra:
         return rank(self.values(x, held))
 
     def weakest(self, x: ArrayLike, held: ArrayLike) -> float:
-        """Return the singular value that decides about full rank; zero where rank is lost."""
+        """
+        Return the singular value that decides about full rank at a state.
+
+        Zero where it is lost.
+        """
         s = np.linalg.svd(self.values(x, held), compute_uv=False)
         return float(s[self.fields.dimension - 1]) if s.size >= self.fields.dimension else 0.0
 

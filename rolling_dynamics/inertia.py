@@ -68,13 +68,13 @@ def checked_inertia(inertia: ArrayLike) -> NDArray[np.float64]:
 
 
 def inertia_moments(inertia: ArrayLike) -> list[float]:
-    """Return xx, yy, zz, xy, xz, yz of an inertia that a body can have, checked."""
+    """Return xx, yy, zz, xy, xz, yz [kg m^2] of an inertia matrix, checked."""
     J = checked_inertia(inertia)
     return [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
 
 
 def inertia_of(moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix of xx, yy, zz, xy, xz, yz, shape (3, 3)."""
+    """Return the matrix [kg m^2] of xx, yy, zz, xy, xz, yz, shape (3, 3)."""
     xx, yy, zz, xy, xz, yz = moments
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 

@@ -124,7 +124,7 @@ class EmulatedMotors:
         self.reset(q)
 
     def reset(self, q: ArrayLike) -> None:
-        """Put the arm at rest at joint angles q [rad]; no torque, no command."""
+        """Put the arm at rest at joint angles q [rad], shape (joints,); no torque, no command."""
         angles = np.array(q, dtype=float)
         counted = np.floor(angles / self.motors.resolution) * self.motors.resolution
         self._state = np.concatenate([angles, np.zeros(6), counted, np.zeros(3)])

@@ -181,7 +181,7 @@ class MotorBridge:
         return True
 
     def take_state(self, position: ArrayLike, velocity: ArrayLike, t: float) -> None:
-        """Take angles [rad] and rates [rad/s] of the joints; not a number where one is lost."""
+        """Take angles [rad] and rates [rad/s] of the joints, vectors; nan where one is lost."""
         q, qd = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
         if q.shape != (JOINTS,) or qd.shape != (JOINTS,):
             self.refused = f'joint states of {q.shape} and {qd.shape} numbers refused'

@@ -175,7 +175,7 @@ class PoseFilter:
         return body, near, gap
 
     def move(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
-        """Move the mean on by dt [s]; arguments as of :meth:`mean_after`."""
+        """Move the mean on by dt [s]; shapes and units as of :meth:`mean_after`."""
         self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
 
     def spread(self, dt: float) -> None:
@@ -317,7 +317,7 @@ class PoseFilter:
 
 
 def plausible(body: NDArray[np.float64]) -> bool:
-    """Tell whether a body (``object_prediction.BODY``) is finite and of a speed that occurs."""
+    """Tell whether a vector of ``object_prediction.BODY`` is finite and of a likely speed."""
     if not math.isfinite(body.sum()):
         return False
     w, v = body[7:10], body[10:13]

@@ -56,11 +56,15 @@ class StopRamp:
         self._rate: NDArray[np.float64] = np.zeros(0)
 
     def start(self, rate: ArrayLike, t: float) -> None:
-        """Start from these rates [rad/s] at a time [s]."""
+        """Start from these rates [rad/s], shape (joints,), at a time [s]."""
         self._rate, self._begin = np.array(rate, dtype=float), t
 
     def rate(self, t: float) -> NDArray[np.float64]:
-        """Return the rates at a time [rad/s]; zero from the end of the ramp on."""
+        """
+        Return the rates at a time [rad/s], shape (joints,).
+
+        Zero from the end of the ramp on.
+        """
         left = 1.0 - (t - self._begin) / self.duration
         return self._rate * min(max(left, 0.0), 1.0)
 

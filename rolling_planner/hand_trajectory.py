@@ -207,7 +207,11 @@ def _solve(A: Array, b: Array) -> Array:
 
 
 def right_jacobian(r: Array) -> Array:
-    """Return J, shape (..., 3, 3), with w = J(r) dr/dt for the angular velocity of exp(r)."""
+    """
+    Return J, shape (..., 3, 3), with w = J(r) dr/dt.
+
+    w is the angular velocity of exp(r), r a rotation vector [rad].
+    """
     s, K = np.sum(r * r, axis=-1)[..., None, None], _cross(r)
     small = s < 1e-8
     s = np.where(small, 1.0, s)

@@ -55,7 +55,11 @@ def check_sizes(sizes: Sizes) -> None:
 
 
 def numbers(name: str, values: Any) -> Array:  # noqa: ANN401  whatever a file holds
-    """Return values as an array, or raise ParameterError with the name of the entry."""
+    """
+    Return values, in any shape and unit, as an array.
+
+    Raises ParameterError with the name of the entry.
+    """
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
@@ -86,7 +90,7 @@ def check_interpolation(given: object) -> None:
 
 
 def check_times(times: Array) -> None:
-    """Raise ParameterError unless times are finite, not negative, and increase."""
+    """Raise ParameterError unless times [s], shape (N,), are finite, >= 0 and increase."""
     check_finite('times', times)
     if not times[0] >= 0.0:
         raise ParameterError(f'plan.times must not be negative, got {times[0]:.9g} at first')
@@ -103,7 +107,7 @@ def check_times(times: Array) -> None:
 
 
 def check_finite(name: str, values: Array, columns: Sequence[str] = ()) -> None:
-    """Raise ParameterError naming the first number that is not finite."""
+    """Raise ParameterError naming the first number, in any shape and unit, that is not finite."""
     if np.isfinite(values).all():
         return
     where = np.argwhere(~np.isfinite(values))[0]

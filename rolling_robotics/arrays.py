@@ -79,24 +79,28 @@ class Series:
 def friction_ratio(
     normal: NDArray[np.float64], friction: NDArray[np.float64], lost: ArrayLike = np.nan
 ) -> NDArray[np.float64]:
-    """Return static friction over normal force; ``lost`` where the latter is not positive."""
+    """
+    Return the ratio of static friction [N] to normal force [N], all of shape (N,).
+
+    ``lost`` where the latter is not positive.
+    """
     ratio = np.array(np.broadcast_to(np.asarray(lost, dtype=float), normal.shape))
     np.divide(friction, normal, out=ratio, where=normal > 0)
     return ratio
 
 
 def vector(values: ArrayLike, unit: str, frame: str, text: str, suffixes: str = 'xyz') -> Series:
-    """Return a series of vectors."""
+    """Return a series of vectors, shape (N, 3), in a unit."""
     return Series(np.asarray(values, dtype=float), unit, frame, tuple(suffixes), text)
 
 
 def entry_series(entry: Entry, values: NDArray[np.float64]) -> Series:
-    """Return a series of an entry of a layout."""
+    """Return a series of an entry of a layout, shape (N, k), in its unit."""
     return Series(values, entry.unit, entry.frame, entry.components, entry.text)
 
 
 def layout_series(layout: Layout, values: NDArray[np.float64]) -> dict[str, Series]:
-    """Return one series for each entry of a layout."""
+    """Return a series for each entry of a layout of values (N, size), in its units."""
     return {e.name: entry_series(e, values[:, layout.slice(e.name)]) for e in layout.entries}
 
 

@@ -65,6 +65,6 @@ def model_from(kind: type[T], given: Mapping[str, Any], prefix: str) -> T:
 
 
 def camera_from(given: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the pose of the camera that the vision bridge used, shape (4, 4)."""
+    """Return the pose of the camera that the vision bridge used, shape (4, 4), with places [m]."""
     both = {**CAMERA, **{k: given[k] for k in CAMERA if k in given}}
     return camera_pose(both['camera_position'], both['camera_quaternion'])

@@ -171,7 +171,11 @@ class BalanceLqr:
         return self._law.evaluate()
 
     def error(self, x: ArrayLike) -> Array:
-        """Return the difference from the equilibrium, shape (n tangent,); valid until the next."""
+        """
+        Return the difference from the equilibrium in tangent units, shape (n tangent,).
+
+        It is valid until the next.
+        """
         self._difference.inputs[0][:] = x
         return self._difference.evaluate()
 

@@ -57,7 +57,7 @@ class KalmanDecomposition:
 
     @property
     def rest_rates(self) -> NDArray[np.complex128]:
-        """Eigenvalues of what cannot be moved [1/s]."""
+        """Eigenvalues of what cannot be moved [1/s], shape (k,)."""
         return np.asarray(np.linalg.eigvals(self.A_rest), dtype=complex)
 
     @property

@@ -49,7 +49,7 @@ def layout(rig: RigModel) -> Layout:
 
 
 def kalman_gain(rig: RigModel) -> NDArray[np.float64]:
-    """Return the steady gains of ball [1], ball rate [1/s] and offset [counts/m]."""
+    """Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,)."""
     T, g = rig.period, rig.gain
     A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
     kick = np.array([T**2 / 2, T, 0.0])

@@ -53,7 +53,7 @@ def lqr_law(rig: RigModel) -> StepLaw:
 
 def lqr_gain(rig: RigModel) -> Array:
     """
-    Return the gains on ball [counts/m], its rate [counts s/m] and tilt.
+    Return the gains on ball [counts/m], its rate [counts s/m] and tilt [1], shape (3,).
 
     The servo counts as a lag of the time that it needs for half of a count scale of tilt.
     """
@@ -98,7 +98,7 @@ def pid_law(rig: RigModel) -> StepLaw:
 
 
 def pid_gain(rig: RigModel) -> Array:
-    """Return the gains on place [counts/m], rate [counts s/m] and integral [counts/(m s)]."""
+    """Return gains on place [counts/m], rate [counts s/m], integral [counts/(m s)], shape (3,)."""
     A = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]])
     B = np.array([[0], [rig.gain], [0]])
     return _riccati(rig, A, B, PID_SCALES)

@@ -28,7 +28,7 @@ def targets() -> Array:
 
 
 def jumps(t: float) -> Array:
-    """Return the set point at a time [s]."""
+    """Return the set point [m] at a time [s], shape (2,)."""
     points = targets()
     return np.asarray(points[int(np.clip((t - BEGIN) // LAST + 1, 0, JUMPS))])
 
@@ -101,7 +101,7 @@ def judged_jump(t: Array, ball: Array, before: Array, goal: Array) -> Jump:
 
 
 def hold_errors(run: RigRun, place: Callable[[float], Array]) -> Array:
-    """Return the distances from the set point of a hold from 5 s on [m]."""
+    """Return the distances from the set point of a hold from 5 s on [m], shape (k,)."""
     t = run.fine_times
     goals = np.array([place(s) for s in t])
     return np.asarray(np.hypot(*(run.ball - goals).T)[t >= SETTLED])

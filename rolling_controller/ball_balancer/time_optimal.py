@@ -59,7 +59,11 @@ def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> Fastes
 
 
 def moved(rig: RigModel, changes: Array) -> tuple[Array, Array, Array]:
-    """Return times, places and rates of full tilt forth and back that changes at two times."""
+    """
+    Return times [s], places [m], rates [m/s] of full tilt forth and back, shape (k,) each.
+
+    The tilt changes at two times [s].
+    """
     times = np.arange(0, float(changes[1]) + AFTER, STEP)
     # a step in which the command changes counts with its share of each
     shares = np.clip((times[:, None] + STEP - changes) / STEP, 0, 1)

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def on_slope(params: SphereParameters, gravity: Array) -> SphereParameters:
-    """Return the sphere on the floor under this gravity."""
+    """Return the sphere on the floor under this gravity [m/s^2], 3 numbers in the floor's axes."""
     along = float(np.hypot(gravity[0], gravity[1]))
     azimuth = float(np.arctan2(gravity[1], gravity[0]))
     return params.on_slope(float(np.arctan2(along, -gravity[2])), azimuth)
@@ -27,13 +27,13 @@ def resting_lean(params: SphereParameters, gravity: Array) -> Array:
 
 
 def lean_of(n: Array) -> Array:
-    """Return the angle from hanging along the normal, as a vector along the floor."""
+    """Return the angle of a unit vector n from hanging along the normal [rad], shape (2,)."""
     size = float(np.hypot(n[0], n[1]))
     return np.array(n[:2] * (np.arctan2(size, -n[2]) / size if size > 1e-12 else 1.0))
 
 
 def turned(turn: Array, n: Array) -> Array:
-    """Return n turned by a rotation vector."""
+    """Return n, shape (3,), turned by a rotation vector [rad]."""
     angle = float(np.linalg.norm(turn))
     if angle < 1e-12:
         return n

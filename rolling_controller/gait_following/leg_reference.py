@@ -65,13 +65,17 @@ class LegReference:
 
     @classmethod
     def resting(cls, params: SphereParameters, position: Array) -> LegReference:
-        """Return the reference of a rest."""
+        """Return the reference of a rest at a contact point [m], 2 numbers."""
         swing = SpatialSwing(params=params, direction=0.0, amplitude=0.0, period=1e-3)
         here = np.asarray(position, dtype=float)
         return cls(-np.inf, swing, here, np.zeros(2), here)
 
     def at(self, t: float) -> tuple[Array, Array, Array, Array, Array]:
-        """Return position, velocity, n, omega and its rate at a time."""
+        """
+        Return contact point [m], its velocity [m/s], n, omega [rad/s] and its rate [rad/s^2].
+
+        At a time [s]; the first two have the shape (2,), the others (3,), in W.
+        """
         local = t - self._start
         if local < self._period:
             where = max(local, 0.0) / self._period * GRID

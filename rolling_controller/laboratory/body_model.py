@@ -45,7 +45,7 @@ def laboratory_of(system: ContactSystem, params: ArrayLike) -> Laboratory:
 
 def spatial_body_of(system: ContactSystem, params: ArrayLike) -> SpatialBody:
     """
-    Return the ball or ellipsoid that a scenario puts on a plate in space.
+    Return the ball or ellipsoid that a system and its parameters put on a plate in space.
 
     Raises
     ------

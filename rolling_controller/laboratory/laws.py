@@ -75,7 +75,7 @@ class Idle:
         self._u = np.zeros(size)
 
     def command(self, t: float, x: Array, *, touching: bool) -> Array:  # noqa: ARG002
-        """Return zero."""
+        """Return a control of zero."""
         return self._u
 
 

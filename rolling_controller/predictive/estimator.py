@@ -99,7 +99,11 @@ class Estimator:
 
     @property
     def deviations(self) -> Array:
-        """Standard deviations of the estimated tangent numbers and log scales."""
+        """
+        Standard deviations of the state, in tangent units, then of the log scales.
+
+        Shape (n,).
+        """
         return np.array(np.sqrt(np.diag(self._C)))
 
     def begin(self, x: ArrayLike) -> None:

@@ -121,7 +121,7 @@ class Pursuit:
 
     def pursue(self, goal: Mapping[str, ArrayLike | None]) -> None:
         """
-        Change the goal, entries that are not named staying as they are.
+        Change the goal, in units of the state; entries that are not named stay as they are.
 
         Raises
         ------

@@ -130,15 +130,23 @@ class Reference:
         return int(np.floor((t - self.origin) / self.step + 1e-9)) + 1
 
     def cost_to_go(self, node: int) -> Array:
-        """Return L of the cost to go |L d|^2 from a node; after the plan, that of its end."""
+        """
+        Return the matrix L of the cost to go |L d|^2 from a node; after the plan, that of its end.
+
+        A deviation d has the units of the tangent space; the cost is a pure number [1].
+        """
         return np.array(self.factors[min(max(node, 0), self._last)])
 
     def roots(self, nodes: NDArray[np.int_]) -> Array:
-        """Return the root of Q per second at nodes, shape (k, moving, moving)."""
+        """Return the root of Q [1/s] at nodes, shape (k, moving, moving)."""
         return np.where((nodes < self._last)[:, None, None], *self._roots)
 
     def node_times(self, nodes: NDArray[np.int_]) -> Array:
-        """Return times of nodes [s], also of those after the last one."""
+        """
+        Return times of nodes [s], also of those after the last one.
+
+        It has the shape of ``nodes``.
+        """
         return np.array(self.origin + self.step * nodes, dtype=float)
 
     def at(self, t: float) -> tuple[Array, Array]:
@@ -165,7 +173,7 @@ class Reference:
         )
 
     def transition(self, t: float) -> Array:
-        """Return what feedback makes of a deviation at a time [s] until the tail is over."""
+        """Return the matrix of a deviation's way under feedback from a time [s] to the end."""
         k = round((t - self.origin) / self._knot)
         return np.array(self._transitions[min(max(k, 0), len(self._transitions) - 1)])
 

@@ -87,5 +87,5 @@ class StickDrive:
         self._stick, self._steering = stick, Steering(yaw)
 
     def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
-        """Return the torque on the pendulum in W [N m]."""
+        """Return the torque on the pendulum in W [N m], shape (3,)."""
         return self._stick.command(t, x, self._steering.velocity(t, forward, turn))

@@ -79,7 +79,7 @@ class MassDrive:
         self._law, self._limits, self._steering = law, limits, Steering(yaw)
 
     def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
-        """Return theta'' of the masses."""
+        """Return the control, theta'' of the masses."""
         u = self._law.command(
             t, x, self._steering.velocity(t, forward, turn if self._turns else 0.0)
         )

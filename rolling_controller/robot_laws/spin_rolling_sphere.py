@@ -94,6 +94,6 @@ class RollingDrive:
         self._radius, self._bounded, self._steering = radius, bounded, Steering(yaw)
 
     def command(self, t: float, x: Array, forward: float, turn: float) -> Array:  # noqa: ARG002
-        """Return w_SO_S [rad/s]."""
+        """Return w_SO_S [rad/s], shape (3,)."""
         vx, vy = self._steering.velocity(t, forward, turn)
         return self._bounded(np.array([-vy / self._radius, vx / self._radius, turn]))

@@ -83,7 +83,7 @@ class Kernel(Protocol):
         ...
 
     def guards(self, lanes: Lanes) -> Array:
-        """Return the guards, a row for each."""
+        """Return the guards, shape (guards, lanes), in their units."""
         ...
 
 

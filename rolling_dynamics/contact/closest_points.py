@@ -121,7 +121,11 @@ def closest_points(
 
 
 def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
-    """Return the same chart coordinates, each period within half a period of zero."""
+    """
+    Return the same chart coordinates (u, v), each period within half a period of zero.
+
+    Their units are those of the chart.
+    """
     out = np.array(uv, dtype=float)
     for k, period in enumerate(surface.charts[chart].periods):
         if period and math.isfinite(out[k]):
@@ -318,7 +322,11 @@ def _functions(
 def hand_starts(
     surface: Surface, chart: int, point: NDArray[np.float64], near: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return a grid on a chart; where it is unbounded, about the place next to a point."""
+    """
+    Return a grid on a chart, shape (k, 2), in its units.
+
+    Where unbounded, next to a point [m].
+    """
     c = surface.charts[chart]
     if near is None:
         uv = (0.0, 0.0) if c.inverse is None else c.inverse(point, surface.parameter_values)

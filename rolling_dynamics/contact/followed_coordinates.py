@@ -101,7 +101,11 @@ class ContactCoordinates:
         interpolate: Callable[[Array], Array],
         times: Array,
     ) -> Array:
-        """Return the coordinates at output times of a stretch, shape (M, 5)."""
+        """
+        Return (u_o, v_o, u_h, v_h, psi) at output times [s] of a stretch, shape (M, 5).
+
+        Units are those of the charts, psi in rad.
+        """
         out = np.empty((times.size, 5))
         for first in range(0, borders.size - 1, STEPS):
             part = borders[first : first + STEPS + 1]
@@ -113,7 +117,11 @@ class ContactCoordinates:
         return out
 
     def at(self, system: RollingSystem, x: Array) -> Array:
-        """Return the coordinates at the end of the motion so far, shape (5,)."""
+        """
+        Return the coordinates at the end of the motion so far.
+
+        Shape (5,), units as of ``along``.
+        """
         seen = charted(_contact(system), self._p, x[None, :])
         q = seen.q[0]
         self._last = q if self._last is None else self._near(q, self._last)

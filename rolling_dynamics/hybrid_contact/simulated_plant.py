@@ -129,7 +129,7 @@ class SimulatedHybridPlant:
         return self._plant.state.published_mode
 
     def brake(self) -> Array:
-        """Return the accelerations that bring the hand to rest, 6 numbers."""
+        """Return the control that brings the hand to rest: alpha_WH_H, a_WH_H; 6 numbers."""
         rates = np.concatenate([self._part('w_WH_H'), self._part('v_WH_H')])
         return self._clipped(-rates / self._brake_time)
 
@@ -169,7 +169,7 @@ class SimulatedHybridPlant:
     # -- looking ----------------------------------------------------------------------------
 
     def view(self) -> Array:
-        """Return what can be seen now, laid out as ``VIEW``."""
+        """Return what can be seen now, entries, shape and units as of the layout ``VIEW``."""
         return self._seen
 
     def _part(self, name: str) -> Array:

@@ -44,7 +44,11 @@ def checked_coefficients(
 def check_masses(
     masses: Sequence[Mass], shell: float, radius: float, centre_of_mass: NDArray[np.float64]
 ) -> None:
-    """Refuse a total of zero, a centre of mass outside the shell, rails that leave the shell."""
+    """
+    Refuse a total of zero, a centre of mass outside the shell, rails that leave the shell.
+
+    ``shell`` is its mass [kg]; ``radius`` and ``centre_of_mass``, a vector in B, are in m.
+    """
     check_mass('mass', shell)
     if not shell + sum(m.mass for m in masses) > 0:
         raise ParameterError('mass: the total of shell and masses is zero; it must be positive')

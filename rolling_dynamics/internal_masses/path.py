@@ -57,6 +57,6 @@ class PlanePath:
         return ca.Function('path', [s], [self.curve(s), tangent * speed])
 
     def samples(self, s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return c(s) and c'(s), shapes (N, 2)."""
+        """Return c(s) [m] and c'(s) [m], shapes (N, 2)."""
         place, slope = self._sampled(np.atleast_1d(np.asarray(s, dtype=float))[None, :])
         return np.array(place).T, np.array(slope).T

@@ -39,7 +39,7 @@ class RequiredFriction:
 def contact_forces(
     trajectory: Trajectory, times: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return N, static friction (2 columns) and their ratio at times of a rolling run."""
+    """Return N [N], static friction (k, 2) [N] and their ratio at times [s] of a rolling run."""
     function = trajectory.system.modes['rolling'].wrench
     if function is None:
         raise ParameterError(f'{trajectory.system.name}: a kinematic model has no contact force')

@@ -15,10 +15,10 @@ _HALF_TURN = np.array([1.0, -1.0, -1.0])
 
 
 def from_paper(v: ArrayLike) -> NDArray[np.float64]:
-    """Return vectors, shape (..., 3), given in the paper's axes, in axes with z up."""
+    """Return vectors, shape (..., 3), given in the paper's axes, in axes with z up; same unit."""
     return np.array(np.asarray(v, dtype=float) * _HALF_TURN)
 
 
 def to_paper(v: ArrayLike) -> NDArray[np.float64]:
-    """Return vectors, shape (..., 3), given in axes with z up, in the paper's."""
+    """Return vectors, shape (..., 3), given in axes with z up, in the paper's; same unit."""
     return np.array(np.asarray(v, dtype=float) * _HALF_TURN)

@@ -33,7 +33,11 @@ class PhaseCurve(NamedTuple):
 def angular_acceleration(
     params: SphereParameters, a0: float, theta: ArrayLike, rate: ArrayLike
 ) -> Array:
-    """Return the acceleration of the pendulum's angle, Eq. (19)."""
+    """
+    Return the pendulum's theta'' [rad/s^2], Eq. (19), in the common shape of theta and rate.
+
+    theta in rad, its rate in rad/s, a0 in m/s^2.
+    """
     th, w = np.asarray(theta, dtype=float), np.asarray(rate, dtype=float)
     c, R, weight = params.coupling, params.shell_radius, params.pendulum_mass * params.gravity
     L = params.pendulum_length
@@ -112,7 +116,7 @@ def fixed_points(params: SphereParameters, a0: float) -> tuple[FixedPoint, ...]:
 def phase_curve(
     params: SphereParameters, a0: float, theta: float, rate: float, times: ArrayLike
 ) -> PhaseCurve:
-    """Return the motion of the pendulum from an angle and a rate, at times [s]."""
+    """Return the motion from an angle [rad] and a rate [rad/s], at times [s], shape (N,)."""
     require_always_solvable(params)
     t = np.asarray(times, dtype=float)
     done = solve_ivp(

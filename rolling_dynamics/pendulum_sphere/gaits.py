@@ -53,7 +53,11 @@ class GaitLimits:
     def allow(
         self, params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
     ) -> NDArray[np.bool_]:
-        """Tell for which swings the contact holds and the drive suffices; arguments broadcast."""
+        """
+        Tell whether contact and drive allow swings of amplitude [rad] and period [s].
+
+        Both broadcast to the shape of the answer.
+        """
         x = swing_extremes(params, amplitude, period)
         weight = (params.shell_mass + params.pendulum_mass) * params.gravity
         mu = params.mu if self.friction is None else self.friction

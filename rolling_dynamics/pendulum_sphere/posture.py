@@ -10,14 +10,18 @@ from transforms3d.quaternions import axangle2quat, quat2mat
 
 
 def resting_direction(params: SphereParameters) -> NDArray[np.float64]:
-    """Return the pendulum's direction at rest; raise ParameterError if the slope is too steep."""
+    """
+    Return the pendulum's direction at rest, a unit vector in W.
+
+    Raises ParameterError if the slope is too steep.
+    """
     turn = params.equilibrium - params.slope  # from the normal of the floor, uphill
     uphill = -np.array([np.cos(params.azimuth), np.sin(params.azimuth), 0.0])
     return np.array(np.sin(turn) * uphill - [0.0, 0.0, np.cos(turn)])
 
 
 def attitude_of(n: ArrayLike) -> NDArray[np.float64]:
-    """Return the shortest turn q_WP from hanging along -z to a direction n."""
+    """Return the shortest turn q_WP, a quaternion wxyz, from hanging along -z to a direction n."""
     v = np.array(n, dtype=float) / np.linalg.norm(n)
     down = np.array([0.0, 0.0, -1.0])
     axis, cosine = np.cross(down, v), float(down @ v)

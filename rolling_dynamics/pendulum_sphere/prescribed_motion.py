@@ -80,7 +80,7 @@ def require_always_solvable(params: SphereParameters) -> None:
 
 
 def solvability(params: SphereParameters, n: ArrayLike) -> NDArray[np.float64]:
-    """Return (i_0 - m R_o R_t cos theta) / i_0 for directions n of the pendulum, (..., 3)."""
+    """Return the ratio (i_0 - m R_o R_t cos theta) / i_0 for directions n, shape (..., 3)."""
     cosine = -np.asarray(n, dtype=float)[..., 2]
     return np.array(1 - params.coupling * cosine / params.i0)
 

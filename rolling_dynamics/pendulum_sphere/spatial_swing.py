@@ -93,7 +93,11 @@ class SpatialSwing:
         return np.array(b / np.linalg.norm(b))
 
     def at(self, times: ArrayLike) -> SwingTable:
-        """Return the swing at times since its start [s]; outside of it the pendulum rests."""
+        """
+        Return the swing at times since its start [s], shape (k,).
+
+        Outside of it the pendulum rests.
+        """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         angle = swing_angle(np.clip(t, 0, self.period), self.amplitude, self.period)
         inside = ((t >= 0) & (t <= self.period)).astype(float)
@@ -124,14 +128,22 @@ class SpatialSwing:
         return np.array(self._series[0] * self.period)
 
     def velocity_gain(self, times: ArrayLike) -> Array:
-        """Return the change of velocity since the start, at times within the swing, (k, 2)."""
+        """
+        Return the change of velocity [m/s] since the start, at times [s] within it.
+
+        Shape (k, 2).
+        """
         t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
         c, k = self._series, np.arange(1, NODES)
         w = 2 * np.pi * k / self.period
         return np.array(c[0] * t + (np.sin(w * t) / w) @ c[1:])
 
     def displacement_gain(self, times: ArrayLike) -> Array:
-        """Return the displacement by the acceleration, at times within the swing, (k, 2)."""
+        """
+        Return the displacement [m] by the acceleration, at times [s] within it.
+
+        Shape (k, 2).
+        """
         t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
         c, k = self._series, np.arange(1, NODES)
         w = 2 * np.pi * k / self.period

@@ -44,7 +44,11 @@ class SwingExtremes(NamedTuple):
 
 
 def swing_angle(t: ArrayLike, amplitude: ArrayLike, period: ArrayLike) -> Angle:
-    """Return theta = alpha sin^2(pi t / T) and its derivatives, Eq. (8); arguments broadcast."""
+    """
+    Return theta = alpha sin^2(pi t / T) [rad] and its derivatives, Eq. (8).
+
+    Arguments broadcast to the shape of each.
+    """
     t, alpha, T = (np.asarray(v, dtype=float) for v in (t, amplitude, period))
     w = 2 * np.pi / T
     return Angle(
@@ -111,7 +115,11 @@ def speed_change(params: SphereParameters, amplitude: ArrayLike, period: ArrayLi
 def turn_angle(
     params: SphereParameters, amplitude: ArrayLike, period: ArrayLike, speed: ArrayLike
 ) -> Array:
-    """Return psi [rad], by which a swing across a motion of this speed turns it (Section 2.2)."""
+    """
+    Return psi [rad], by which a swing across a motion turns it (Section 2.2).
+
+    Amplitude [rad], period [s] and speed [m/s] broadcast to its shape.
+    """
     change = speed_change(params, amplitude, period)
     return np.array(np.arctan2(change, np.asarray(speed, dtype=float)))
 
@@ -119,7 +127,11 @@ def turn_angle(
 def swing_extremes(
     params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
 ) -> SwingExtremes:
-    """Return what a swing asks of contact and drive; where the contact lifts, friction is inf."""
+    """
+    Return what swings ask of contact and drive; where the contact lifts, friction is inf.
+
+    Amplitude [rad] and period [s] broadcast to the shape of each.
+    """
     alpha, T = np.broadcast_arrays(*_checked(amplitude, period))
     times = np.linspace(0, 0.5, 2 * NODES + 1) * T[..., None]  # the second half mirrors the first
     motion = planar_motion(params, swing_angle(times, alpha[..., None], T[..., None]))

@@ -60,18 +60,30 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
 
 
 def slips(v_before: Array, v_after: Array) -> bool:
-    """Tell whether a contact slips after an impact."""
+    """
+    Tell whether a contact slips after an impact; both velocities [m/s] end with the normal one.
+
+    They are vectors of 2 numbers in a plane, else of 3.
+    """
     return bool(np.linalg.norm(v_after[:-1]) > 10 * STUCK * float(np.linalg.norm(v_before)))
 
 
 def sticking_impulse(W: Array, v: Array, mu: float) -> Array | None:
-    """Return the impulse that ends the impact without slip; None if friction does not reach."""
+    """
+    Return the impulse [N s] that ends the impact without slip; None if friction does not reach.
+
+    W is the inverse mass matrix of the contact [1/kg], v its velocity [m/s].
+    """
     step = np.asarray(-np.linalg.solve(W, v), dtype=float)
     return step if np.linalg.norm(step[:-1]) <= mu * step[-1] else None
 
 
 def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
-    """Return v with a first slip in the direction in which a contact that stuck begins to slip."""
+    """
+    Return v [m/s] with a first slip in the direction in which a stuck contact begins to slip.
+
+    W is the inverse mass matrix of the contact [1/kg].
+    """
     stick = -np.linalg.solve(W[:-1, :-1], W[:-1, -1])
     d = -stick / np.linalg.norm(stick)
     for _ in range(50):

@@ -27,7 +27,7 @@ class Onset(NamedTuple):
     margin: float
 
     def grows(self, direction: Array) -> bool:
-        """Tell whether slip in this direction can begin."""
+        """Tell whether slip in this direction, a unit vector, can begin."""
         determined = self.normal_force > 0 and self.margin > 0
         return determined and float(self.acceleration @ direction) > 0
 

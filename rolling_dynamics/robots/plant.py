@@ -115,7 +115,11 @@ class RobotPlant(SteppedPlant):
         return float(seen.centre[2]) - self.view.radius if self.view.on_floor else 0.0
 
     def contact_point(self, seen: Observation) -> Array:
-        """Return the point below the robot on its floor, of another one its centre, in W [m]."""
+        """
+        Return the point below the robot on its floor, in W [m], shape (3,).
+
+        Of a robot that has no floor, its centre.
+        """
         if not self.view.on_floor:
             return seen.centre
         x, y, z = seen.centre.tolist()
@@ -138,7 +142,7 @@ class RobotPlant(SteppedPlant):
         return replace(self._seen, yaw=self._heading.yaw, yaw_rate=self._heading.rate)
 
     def joints(self, seen: Observation) -> tuple[Array, Array]:
-        """Return positions and rates of the joints at what was seen last."""
+        """Return positions [rad, m] and rates of the joints at what was seen, a vector each."""
         return self._observer.joints(seen, self.u, self.time)
 
     def read_news(self) -> list[str]:

@@ -77,12 +77,12 @@ class Description:
 
 
 def text_of(values: ArrayLike) -> str:
-    """Return numbers as URDF writes them."""
+    """Return a vector of numbers, in any unit, as URDF writes them."""
     return ' '.join(f'{v:.9g}' for v in np.atleast_1d(np.asarray(values, dtype=float)))
 
 
 def add_origin(element: ET.Element, position: ArrayLike, rpy: ArrayLike) -> None:
-    """Add the place of an element [m, rad]."""
+    """Add the place of an element: vectors of position [m] and roll, pitch, yaw [rad]."""
     ET.SubElement(element, 'origin', xyz=text_of(position), rpy=text_of(rpy))
 
 

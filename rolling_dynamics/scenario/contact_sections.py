@@ -41,7 +41,7 @@ class Object(Section):
     )
 
     def inertia_matrix(self) -> Array:
-        """Return the inertia as it is given, or of the homogeneous body."""
+        """Return the inertia matrix [kg m^2] as it is given, or of the homogeneous body."""
         if not isinstance(self.inertia, str):
             return self.inertia
         solid = self.surface.solid_inertia(self.mass)
@@ -68,7 +68,7 @@ class Gravity(Section):
     azimuth: float = quantity('direction of the tilt, from x towards y', 'rad', default=0.0)
 
     def vector(self) -> Array:
-        """Return it in the world [m/s^2]."""
+        """Return the vector in the world [m/s^2]."""
         tilt, azimuth = self.tilt, self.azimuth
         direction = [
             np.sin(tilt) * np.cos(azimuth),

@@ -107,7 +107,11 @@ class Control:
 
 
 def straight_between(t: ca.SX, times: NDArray[np.float64], values: NDArray[np.float64]) -> ca.SX:
-    """Return what is straight between the points and may jump where a time stands twice."""
+    """
+    Return what is straight between the points and may jump where a time stands twice.
+
+    Times [s] and values, in the unit of what is returned, both of shape (N,).
+    """
     out = ca.SX(float(values[-1]))
     for k in range(times.size - 2, -1, -1):
         if times[k + 1] == times[k]:

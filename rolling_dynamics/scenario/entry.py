@@ -223,7 +223,7 @@ class Tensor(Kind):
     types: ClassVar[tuple[type, ...]] = (*SCALARS, list)
 
     def read(self, given: Any) -> Array | str:
-        """Return the array, or the word."""
+        """Return the array, in the unit and the shape of the entry, or the word."""
         if self.word and given == self.word:
             return self.word
         hint = f'; or write {self.word!r}' if self.word else ''

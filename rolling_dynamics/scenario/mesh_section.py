@@ -73,7 +73,7 @@ class MeshSection(SurfaceSection):
         return self._fit.volume
 
     def solid_inertia(self, mass: float) -> Array:
-        """Return the inertia of the mesh, filled [kg m^2]."""
+        """Return the inertia matrix of the mesh, filled [kg m^2]."""
         return mass * self._fit.inertia
 
     @property

@@ -45,7 +45,11 @@ def placed_by_coordinates(
     contact_h: NDArray[np.float64],
     psi: float,
 ) -> Placement:
-    """Return the placement of contact coordinates; R_HO = R_HCh R_ChCo R_CoO."""
+    """
+    Return the placement of contact coordinates (u, v) and psi [rad].
+
+    R_HO = R_HCh R_ChCo R_CoO.
+    """
     object_surface.check_regular(contact_o)
     c, s = math.cos(psi), math.sin(psi)
     R_ChCo = np.array([[c, -s, 0], [-s, -c, 0], [0, 0, -1]])
@@ -61,7 +65,7 @@ def placed_by_attitude(
     q_HO: NDArray[np.float64],
     contact_h: NDArray[np.float64],
 ) -> Placement:
-    """Return the placement of an attitude and a contact point; needs a support function."""
+    """Return the placement of a quaternion wxyz and a point (u, v); needs a support function."""
     R_HO, R_HCh = quat2mat(q_HO), contact_frame(hand_surface, contact_h)
     point = _object_point(object_surface, -R_HO.T @ R_HCh[:, 2])
     return placed_at(object_surface, hand_surface, q_HO, contact_h, object_surface.locate(point))
@@ -74,7 +78,7 @@ def placed_at(
     contact_h: NDArray[np.float64],
     contact_o: NDArray[np.float64],
 ) -> Placement:
-    """Return the placement of an attitude with known contact points."""
+    """Return the placement of a quaternion q_HO wxyz with known contact points (u, v)."""
     try:
         object_surface.check_regular(contact_o)
     except SurfaceError:  # a pole of the chart

@@ -53,7 +53,7 @@ class BodyStart(Protocol):
 
     @property
     def velocity(self) -> Array | None:
-        """Of the centre in the world [m/s]."""
+        """Velocity vector of the centre in the world [m/s]."""
 
     @property
     def height(self) -> float | None:

@@ -49,7 +49,7 @@ class RailSection(Section):
 
 
 def ends(stops: Array) -> tuple[float, float]:
-    """Return the least and the greatest theta."""
+    """Return the least and the greatest theta of a vector of two, in its unit."""
     return float(stops[0]), float(stops[1])
 
 

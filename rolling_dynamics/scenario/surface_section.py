@@ -35,7 +35,11 @@ class Edges(Section):
         return self
 
     def bounds(self) -> Array:
-        """Return u_min, u_max, v_min, v_max, infinite where there is no edge; shape (4,)."""
+        """
+        Return u_min, u_max, v_min, v_max, infinite where there is no edge; shape (4,).
+
+        Their units are those of the chart: m of a plane, rad of an angle.
+        """
         return np.array([*bounds(self.u), *bounds(self.v)])
 
 
@@ -48,7 +52,11 @@ def check_ranges(section: Section, *keys: str) -> None:
 
 
 def bounds(given: Array | None) -> tuple[float, float]:
-    """Return the least and the greatest number of a range, unbounded if it is not given."""
+    """
+    Return the least and the greatest of a vector of two, in its unit.
+
+    Unbounded if there is none.
+    """
     low, high = UNBOUNDED if given is None else given
     return float(low), float(high)
 
@@ -70,7 +78,7 @@ class SurfaceSection(Section):
         return math.nan
 
     def solid_inertia(self, mass: float) -> Array | None:
-        """Return the inertia of a homogeneous body [kg m^2], None if it is not known."""
+        """Return the inertia matrix of a homogeneous body [kg m^2], None if it is not known."""
         del mass
         return None
 
@@ -94,7 +102,7 @@ class SphereSection(SurfaceSection):
         return sphere_volume(self.radius) if self.side == 'outside' else math.nan
 
     def solid_inertia(self, mass: float) -> Array | None:
-        """Return that of the ball."""
+        """Return the inertia matrix of the ball [kg m^2]."""
         r = self.radius
         return solid_ellipsoid_inertia(mass, r, r, r) if self.side == 'outside' else None
 
@@ -121,7 +129,7 @@ class EllipsoidSection(SurfaceSection):
         return solid if self.side == 'outside' else math.nan
 
     def solid_inertia(self, mass: float) -> Array | None:
-        """Return that of the solid ellipsoid."""
+        """Return the inertia matrix of the solid ellipsoid [kg m^2]."""
         outside = self.side == 'outside'
         return solid_ellipsoid_inertia(mass, self.a, self.b, self.c) if outside else None
 
@@ -158,7 +166,7 @@ class TorusSection(SurfaceSection):
         return 2 * math.pi**2 * self.major * self.minor**2 if self.side == 'outside' else math.nan
 
     def solid_inertia(self, mass: float) -> Array | None:
-        """Return that of the solid torus."""
+        """Return the inertia matrix of the solid torus [kg m^2]."""
         if self.side == 'inside':
             return None
         across = mass * (self.major**2 / 2 + 5 * self.minor**2 / 8)

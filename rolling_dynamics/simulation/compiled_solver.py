@@ -218,7 +218,7 @@ class CompiledSolver:
         raise SimulationError(f'at t = {self.t:.9g} s {reason} (step {h:.3g} s)')
 
     def set_levels(self, levels: NDArray[np.float64]) -> None:
-        """Change what the guards fall through."""
+        """Change what the guards fall through, shape (guards,), in their units."""
         self._levels[:] = levels
 
     def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -33,7 +33,11 @@ class StepControl(Protocol):
         ...
 
     def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what it is beside the line of its piece, at times one after the other."""
+        """
+        Return the control less the line of its piece, at times [s], one after the other.
+
+        Shape (times * controls,).
+        """
         ...
 
 
@@ -96,7 +100,7 @@ class PiecewiseLinear:
         return piece.value + piece.slope * (t - piece.start)
 
     def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return zeros: the pieces tell everything."""
+        """Return zeros of a control: the pieces tell everything."""
         return np.zeros(times.size * self.values.shape[1])
 
     def pieces(self, start: float, end: float) -> list[Piece]:

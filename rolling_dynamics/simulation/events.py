@@ -69,7 +69,7 @@ class GuardWatch:
     def values(
         self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the guards less their levels."""
+        """Return the guards less their levels, shape (guards,), in their units."""
         if self._guards is None:
             return np.zeros(0)
         return self._guards(x, u, t, self._p) - self.levels

@@ -49,5 +49,5 @@ class Follower(Protocol):
         ...
 
     def at(self, system: RollingSystem, x: Array) -> Array:
-        """Return the quantities at the end of the motion so far, shape (k,)."""
+        """Return the quantities at the end of the motion so far, shape (k,), in their units."""
         ...

@@ -39,7 +39,7 @@ class Recorder:
         dense: bool,
         follower: Follower | None = None,
     ) -> None:
-        """Prepare for output at given times, or at the borders of steps if None."""
+        """Prepare for output at times [s], shape (N,), or at the borders of steps if None."""
         self._layout, self._t_eval, self._dense = system.state, t_eval, dense
         self._follower = follower
         self._followed: list[NDArray[np.float64]] = []

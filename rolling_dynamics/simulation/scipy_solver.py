@@ -176,7 +176,11 @@ class ScipySolver:
             solver.f = solver.fun(self.t, projected)
 
     def set_levels(self, levels: NDArray[np.float64]) -> None:
-        """Do nothing: this solver does not look at the guards."""
+        """
+        Do nothing with a vector of levels, in any unit.
+
+        This solver does not look at the guards.
+        """
 
     def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return times and states, evenly spaced over the last step."""

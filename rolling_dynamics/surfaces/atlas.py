@@ -99,7 +99,11 @@ def _polished(
 def regularities(
     surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return for each chart how far it is from degenerate at a point, 0 where it misses it."""
+    """
+    Return how far each chart is from degenerate at a point [m], shape (charts,).
+
+    1 where it is best, 0 at a pole or a fold and where it misses the point.
+    """
     values = surface.parameter_values if parameters is None else np.asarray(parameters, float)
     out = np.zeros(len(surface.charts))
     for k in range(out.size):
@@ -113,7 +117,7 @@ def regularities(
 
 
 def best_chart(surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None) -> int:
-    """Return the index of the chart that is furthest from degenerate at a point."""
+    """Return the index of the chart that is furthest from degenerate at a point, 3 numbers [m]."""
     return int(np.argmax(regularities(surface, point, parameters)))
 
 

@@ -52,7 +52,7 @@ def harmonics(n: ca.SX, degree: int) -> ca.SX:
 
 
 def degree_of(coefficients: ArrayLike) -> int:
-    """Return the greatest degree of a sum of spherical harmonics with these coefficients."""
+    """Return the greatest degree of spherical harmonics with a vector of coefficients [m]."""
     count = np.size(coefficients)
     degree = math.isqrt(count) - 1
     if degree < 0 or (degree + 1) ** 2 != count:

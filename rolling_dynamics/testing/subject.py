@@ -129,17 +129,21 @@ Check = Callable[[Subject], None]
 
 
 def scales(layout: Layout) -> Array:
-    """Return the scale of each number of a layout."""
+    """Return the scale of each number of a layout, in its unit, shape (size,)."""
     return np.array([e.scale for e in layout.entries for _ in e.components], dtype=float)
 
 
 def values(function: ca.Function, *arguments: object) -> Array:
-    """Return the first output of a function as a flat array."""
+    """Return the first output of a function as a flat array, shape (k,), in its units."""
     out = function(*arguments)
     return np.array(out[0] if isinstance(out, tuple) else out, dtype=float).ravel()
 
 
 def close(found: Array, expected: Array, tolerance: float) -> bool:
-    """Tell whether arrays agree, relative to the larger of one and the greatest value."""
+    """
+    Tell whether arrays of one shape and unit agree.
+
+    Relative to the larger of one and the greatest value.
+    """
     size = max(1.0, float(np.abs(expected).max(initial=0.0)))
     return bool(np.all(np.abs(found - expected) <= tolerance * size))

@@ -69,7 +69,7 @@ def _compare(
 
 def exponents(layout: Layout) -> Array:
     """
-    Return the powers of kg, m and s of each number of a layout, shape (size, 3).
+    Return the powers of the units kg, m and s of each number of a layout, shape (size, 3).
 
     A power that the layout does not tell is not a number.
     """

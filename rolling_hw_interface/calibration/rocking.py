@@ -101,7 +101,11 @@ def calibrate_rocking(
 def rocking_frequency(
     system: ContactSystem, params: NDArray[np.float64], x: NDArray[np.float64]
 ) -> float:
-    """Return the frequency of small rocking about y at an equilibrium [rad/s], or raise."""
+    """
+    Return the frequency of small rocking about y at an equilibrium [rad/s], or raise.
+
+    ``x`` is the state there.
+    """
     layout, w = system.tangent, system.state.slice('w_HO_H').start + 1
     rates = []
     for sign in (1, -1):

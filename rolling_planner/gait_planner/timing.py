@@ -74,7 +74,11 @@ class Timing:
         self.speeds = np.zeros(len(legs))
 
     def velocity(self, k: int) -> Array:
-        """Return the velocity on a leg; zero before the first and after the last."""
+        """
+        Return the velocity on a leg [m/s], shape (2,).
+
+        Zero before the first and after the last.
+        """
         if not 0 <= k < len(self.speeds):
             return np.zeros(2)
         return np.array(self.speeds[k] * self.directions[k])
@@ -85,7 +89,7 @@ class Timing:
         return float(self.stretch[k] * self.table.least(change))
 
     def periods(self) -> Array:
-        """Return the periods of all swings."""
+        """Return the periods of all swings [s], shape (legs + 1,)."""
         return np.array([self.period(k) for k in range(len(self.speeds) + 1)])
 
     def duration(self) -> float:
@@ -118,7 +122,11 @@ class Timing:
         return True
 
     def settle(self, speeds: Array) -> bool:
-        """Keep given speeds, lowered where they no longer hold; tell whether that succeeds."""
+        """
+        Keep given speeds [m/s], shape (legs,), lowered where they do not hold.
+
+        Tell whether that succeeds.
+        """
         self.speeds[:] = speeds
         for _ in range(SWEEPS):
             bad = [k for k in range(len(self.speeds)) if not self._holds(range(k, k + 1))]

@@ -71,7 +71,11 @@ class CollocationPlanner(SystemPlanner):
         return (*own, *OBJECT_MOTION) if _carries(scenario) else own
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:
-        """Return a goal for the centre of an object that is carried; its height follows."""
+        """
+        Return a goal for the centre of an object carried to a place [m], shape (3,).
+
+        Its height follows.
+        """
         if not _carries(scenario):
             return {}
         return {f'p_WO_{c}': float(v) for c, v in zip('xy', place[:2], strict=True)}

@@ -118,7 +118,11 @@ class SystemPlanner(ABC):
         return tuple(scenario.system.state.entries)
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:  # noqa: ARG002
-        """Return a goal with what rolls at a place in the world [m]; empty if it takes none."""
+        """
+        Return a goal with what rolls at a place in the world [m], shape (3,).
+
+        Empty if it takes none.
+        """
         return {}
 
     def warm_up(self, scenario: Scenario, request: Request) -> None:  # noqa: B027
@@ -167,7 +171,11 @@ def planner_of(system: str) -> SystemPlanner:
 
 
 def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> dict[str, float]:
-    """Return by scalar name the values that stand by name of an entry or by scalar name."""
+    """
+    Return values by scalar name that stand by name of an entry or by scalar name.
+
+    Those of an entry are vectors, in its unit.
+    """
     out: dict[str, float] = {}
     for entry in entries:
         if entry.name in values:

@@ -168,7 +168,7 @@ def goal_error(problem: PlanProblem, x: Array) -> float:
 
 
 def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
-    """Return by name what misses the goal, in the units of :func:`goal_error`."""
+    """Return by name the vector that misses the goal, in the units of :func:`goal_error`."""
     x_goal, matters = problem.goal_state
     system = problem.system
     apart = np.array(system.difference(nearest_turn(system, x, x_goal), x_goal)).ravel()

@@ -45,7 +45,7 @@ class Guess:
         barrier: float = 1e-2,
         name: str = '',
     ) -> Guess:
-        """Return the guess that goes straight between samples."""
+        """Return the guess that goes straight between states and controls at times [s]."""
 
         def linear(values: Array) -> Callable[[Array], Array]:
             return lambda t: np.column_stack([np.interp(t, times, v) for v in values.T])

@@ -29,12 +29,16 @@ CLOSE = 1e-12  # kg m
 
 
 def smooth_share(t: Array) -> Array:
-    """Return the polynomial from 0 to 1 with three derivatives zero at both ends."""
+    """
+    Return the polynomial from 0 to 1 with three derivatives zero at both ends.
+
+    A share, in the shape of the times, from 0 to 1, that are given.
+    """
     return t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3)
 
 
 def straight_path(start: Array, goal: Array) -> PlanePath:
-    """Return the straight path from a point to another, s from 0 to 1."""
+    """Return the straight path from a point to another, 2 numbers each [m], s from 0 to 1."""
     x, y = (float(v) for v in start)
     dx, dy = float(goal[0]) - x, float(goal[1]) - y
     return PlanePath([f'{x!r}+({dx!r})*s', f'{y!r}+({dy!r})*s'])

@@ -93,7 +93,11 @@ def target_of(displacement: Array, quaternion: Array) -> Array:
 
 
 def guesses(rng: np.random.Generator, count: int, least: float) -> Array:
-    """Return random unknowns, shape (5, count); ``least`` is a length that is surely needed."""
+    """
+    Return random unknowns, shape (5, count), lengths in units of the radius.
+
+    ``least`` is a length that is surely needed.
+    """
     calm = rng.random(count) < CALM
     strength = rng.uniform(0, 1, count) * np.where(calm, 1.2, 4.0)
     direction = rng.uniform(-np.pi, np.pi, count)
@@ -205,6 +209,6 @@ def extremals_by_length(
 
 
 def tilt(quaternion: Array) -> float:
-    """Return the angle by which a rotation tilts the plane's normal: the least roll [rad]."""
+    """Return the angle by which a quaternion tilts the plane's normal, the least roll [rad]."""
     w, x, y, z = quaternion
     return 2 * float(np.arctan2(np.hypot(x, y), np.hypot(w, z)))

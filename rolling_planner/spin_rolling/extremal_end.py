@@ -27,7 +27,7 @@ PARTS = 12  # of an interval: its rotation is then right to 1e-12 for paths of u
 
 
 def node_rates() -> tuple[Array, Array]:
-    """Return node times and the rate of the length at them, both from 0 to 1."""
+    """Return node times, shares from 0 to 1, and the rate of the length, two vectors."""
     t = trapezoid_nodes(NODES)
     return t, trapezoid(t)
 

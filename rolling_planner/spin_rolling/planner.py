@@ -181,6 +181,10 @@ def stays(motion: TimedMotion, region: ContactRegion, ends: tuple[Contact, Conta
 
 
 def pole_distances(motion: TimedMotion) -> NDArray[np.float64]:
-    """Return the angle from the contact on the sphere to the nearest pole at each node [rad]."""
+    """
+    Return the angle from the contact on the sphere to the nearest pole [rad].
+
+    Shape (nodes,).
+    """
     n = motion.attitudes[:, 2, :]
     return np.arctan2(np.hypot(n[:, 0], n[:, 2]), np.abs(n[:, 1]))

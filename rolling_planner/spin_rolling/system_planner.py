@@ -148,7 +148,7 @@ def _goal(goal: Mapping[str, Any], start: Contact) -> Contact:
 
 
 def unit_quaternion(q: Array) -> Array:
-    """Return q with norm 1; raise ParameterError if it is far from that."""
+    """Return a quaternion with norm 1; raise ParameterError if it is far from that."""
     norm = float(np.linalg.norm(q))
     if not abs(norm - 1) < 1e-3:
         raise ParameterError(

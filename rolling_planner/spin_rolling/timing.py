@@ -32,12 +32,16 @@ class TimedMotion(NamedTuple):
 
 
 def trapezoid(t: Array) -> Array:
-    """Return the rate at times from 0 to 1 of a turn that goes from 0 to 1 and rests at both."""
+    """
+    Return the rate at times from 0 to 1 of a turn that goes from 0 to 1 and rests at both.
+
+    Times are shares of the whole; the rate has their shape.
+    """
     return np.clip(np.minimum(t, 1 - t) / RAMP, 0, 1) / (1 - RAMP)
 
 
 def trapezoid_nodes(count: int) -> Array:
-    """Return times from 0 to 1, the corners of the trapezoid among them."""
+    """Return times as shares from 0 to 1, corners of the trapezoid among them, shape (count,)."""
     t = np.linspace(0, 1, count)
     for corner in (RAMP, 1 - RAMP):
         t[np.argmin(np.abs(t - corner))] = corner

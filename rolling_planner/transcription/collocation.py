@@ -44,7 +44,7 @@ class CollocationRule:
 
 
 def trapezoidal(times: Array) -> CollocationRule:
-    """Return the trapezoidal rule for segments that end at these times."""
+    """Return the trapezoidal rule for segments that end at these times [s], shape (N + 1,)."""
     N, h = len(times) - 1, np.diff(times)
     k, shape = np.arange(N), (N, N + 1)
     weights = np.zeros(N + 1)
@@ -61,7 +61,11 @@ def trapezoidal(times: Array) -> CollocationRule:
 
 
 def hermite_simpson(times: Array) -> CollocationRule:
-    """Return the Hermite-Simpson rule, separated form, for segments that end at these times."""
+    """
+    Return the separated Hermite-Simpson rule for segments that end at times [s].
+
+    Shape (N + 1,).
+    """
     N, h = len(times) - 1, np.diff(times)
     k = np.arange(N)
     left, middle, right, M = 2 * k, 2 * k + 1, 2 * k + 2, 2 * N + 1

@@ -88,7 +88,11 @@ class Formulation:
     def transcription(
         self, times: Array, method: str, rows: Array, poll: Callable[[], object] = lambda: None
     ) -> Transcription:
-        """Return the nonlinear programme on a grid, kept for the next call."""
+        """
+        Return the programme on a grid of times [s], shape (N + 1,), kept for the next call.
+
+        ``rows`` is a matrix of data for the nodes, in units of the formulation.
+        """
         key = times.tobytes(), method, rows.tobytes()
         if key not in self._transcriptions:
             self._transcriptions[key] = transcribe(

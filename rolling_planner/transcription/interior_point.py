@@ -51,7 +51,7 @@ class Bounds:
     g_high: Array
 
     def violation(self, g: Array) -> float:
-        """Return by how much values of the constraints pass their bounds at most."""
+        """Return by how much constraints, shape (m,), pass their bounds at most, in units."""
         return float(np.max(np.maximum(self.g_low - g, g - self.g_high), initial=0.0))
 
 

@@ -111,7 +111,7 @@ def node_functions(
 
 
 def sparsity_pattern(sparsity: ca.Sparsity) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return rows and columns of the nonzeros, in their order."""
+    """Return the row and the column index of each nonzero, in their order, shape (nonzeros,)."""
     rows, columns = sparsity.get_triplet()
     return np.array(rows, dtype=int), np.array(columns, dtype=int)
 

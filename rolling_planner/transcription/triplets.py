@@ -36,7 +36,11 @@ class Triplets:
     def of(
         cls, shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayLike]
     ) -> Triplets:
-        """Return the matrix made of (rows, columns, values); values may be one number."""
+        """
+        Return the matrix made of (rows, columns, values).
+
+        Values may be one number, in any unit.
+        """
         whole = [np.broadcast_arrays(*part) for part in parts]
         if not whole:
             return cls(np.zeros(0, int), np.zeros(0, int), np.zeros(0), shape)
@@ -51,7 +55,7 @@ class Triplets:
 
     @classmethod
     def dense(cls, matrix: Array, first_column: int, n_columns: int) -> Triplets:
-        """Return a dense matrix whose columns begin at ``first_column``."""
+        """Return a dense matrix, in any unit, whose columns begin at ``first_column``."""
         r, c = np.nonzero(matrix)
         return cls.of((len(matrix), n_columns), (r, first_column + c, matrix[r, c]))
 
@@ -91,6 +95,6 @@ class Triplets:
 def pattern(
     rows: NDArray[np.int_], columns: NDArray[np.int_], shape: tuple[int, int]
 ) -> ca.Sparsity:
-    """Return the pattern of entries that are sorted by column, then row, each standing once."""
+    """Return the pattern of entries by index, vectors sorted by column, then row, each once."""
     starts = np.searchsorted(columns, np.arange(shape[1] + 1))
     return ca.Sparsity(*shape, starts.tolist(), rows.tolist())

@@ -105,7 +105,11 @@ class Record:
     runs: Mapping[str, Execution]
 
     def samples(self, topic: str) -> dict[str, tuple[Array, Array]]:
-        """Return what was seen of a topic, by label; executions that saw nothing are left out."""
+        """
+        Return by label times [s] and values seen of a topic, shapes (N,) and (N, k), in its units.
+
+        Executions that saw nothing are left out.
+        """
         found = {label: run.samples(topic) for label, run in self.runs.items()}
         return {label: samples for label, samples in found.items() if samples is not None}
 

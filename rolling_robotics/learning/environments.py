@@ -69,7 +69,11 @@ class RollingEnv(gymnasium.Env[Any, Any]):
     def step(
         self, action: NDArray[np.float32]
     ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Hold an action for a step; return observation, reward, whether it failed, and info."""
+        """
+        Hold an action for a step; return observation, reward, whether it failed, and info.
+
+        Action and observation are vectors in the units that the task names.
+        """
         actions = np.asarray(action, dtype=float)[None]
         seen, verdict = self._episodes.step(actions, [self.np_random], np.ones(1, bool))
         if self._film is not None:
@@ -78,7 +82,11 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         return seen[0], float(verdict.reward[0]), bool(verdict.failed[0]), False, info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Return the scene that `rolling animate` draws, shape (rows, columns, 3)."""
+        """
+        Return the scene as `rolling animate` draws it: pixels [0 to 255].
+
+        Shape (rows, columns, 3).
+        """
         return None if self._film is None else self._film.picture()
 
     def result(self) -> dict[str, Any]:
@@ -154,7 +162,7 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
     def step(
         self, actions: NDArray[np.float32]
     ) -> tuple[Observation, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Hold actions for a step, shape (num_envs, number of actions)."""
+        """Hold actions [1] for a step, shape (num_envs, number of actions)."""
         begins = self._over.copy()
         given = np.asarray(actions, dtype=float)
         seen, verdict = self._episodes.step(given, self._rngs, ~begins)

@@ -84,7 +84,7 @@ class Episodes:
 
     @property
     def most(self) -> Array:
-        """Greatest absolute values of an observation."""
+        """Greatest absolute values of an observation, shape (n,), in its units."""
         return np.repeat([e.most for e in self.task.observed], self._widths)
 
     @property

@@ -37,7 +37,7 @@ class FlipUpEllipse(Task):
     reach, steepest = 0.3, 1.2  # of the hand [m], [rad]
 
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return an ellipse that lies a little off its place; its goal is always the same."""
+        """Return the state of an ellipse that lies a little off its place; the goal is fixed."""
         state = self.scenario.system.state
         x = self.scenario.x0.copy()
         x[state.slice('contact_h')] += [rng.uniform(-SHIFT, SHIFT), 0.0]
@@ -46,7 +46,7 @@ class FlipUpEllipse(Task):
         return x, np.zeros(0)
 
     def observe(self, lanes: Lanes) -> Array:
-        """Return how hand and object stand and move."""
+        """Return how hand and object stand and move, shape (size, n), units as in ``observed``."""
         place, velocity = self.of(lanes, 'p_WH'), self.of(lanes, 'v_WH_H')
         hand, whole = self._angles(lanes)
         return np.column_stack(
@@ -64,7 +64,11 @@ class FlipUpEllipse(Task):
         )
 
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Reward standing; fail where the hand leaves its space."""
+        """
+        Reward standing; fail where the hand leaves its space.
+
+        Actions [1] have shape (size, m).
+        """
         hand, whole = self._angles(lanes)
         turning = self.of(lanes, 'w_WH_H')[:, 1] + self.of(lanes, 'w_HO_H')[:, 1]
         speed = np.linalg.norm(self.of(lanes, 'v_WH_H'), axis=1)

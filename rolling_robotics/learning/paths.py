@@ -41,7 +41,7 @@ class PendulumSphere(Task):
     radius, speed = 1.0, 0.3  # of the path [m], of the target [m/s]
 
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return the robot at rest on a circle that goes off in any direction."""
+        """Return a state at rest, and as goal a circle that goes off in any direction."""
         x = self.scenario.x0.copy()
         angle = rng.uniform(-math.pi, math.pi)
         here = x[self.scenario.system.state.slice('contact')]
@@ -49,7 +49,11 @@ class PendulumSphere(Task):
         return x, np.array([*centre, self.radius, angle, self.speed / self.radius])
 
     def observe(self, lanes: Lanes) -> Array:
-        """Return the offset from the target, and how shell and pendulum stand and move."""
+        """
+        Return the offset from the target, and how shell and pendulum stand and move.
+
+        Shape (size, n), units as in ``observed``.
+        """
         target, moves = circling(lanes.goals, lanes.times)
         offset = self.of(lanes, 'contact') - target
         pendulum = one_sided(self.of(lanes, 'q_WP'))
@@ -57,7 +61,7 @@ class PendulumSphere(Task):
         return np.hstack([offset, moves, shell, pendulum, swing])
 
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Reward a small distance."""
+        """Reward a small distance; actions [1] have shape (size, m)."""
         target, _ = circling(lanes.goals, lanes.times)
         distance = np.linalg.norm(self.of(lanes, 'contact') - target, axis=1)
         return Verdict(
@@ -90,13 +94,17 @@ class PointMassBall(Task):
     speed, fastest = 0.3, 60.0  # of the target [m/s], of a mass [rad/s]
 
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return the ball at rest, a little off the path; the path is always the same."""
+        """Return a state at rest, a little off the path, which is always the same."""
         x = self.scenario.x0.copy()
         x[self.scenario.system.state.slice('path')] += [0.0, rng.uniform(-0.02, 0.02)]
         return x, np.zeros(0)
 
     def observe(self, lanes: Lanes) -> Array:
-        """Return the offset from the target, and how masses and ball stand and move."""
+        """
+        Return the offset from the target, and how masses and ball stand and move.
+
+        Shape (size, n), units as in ``observed``.
+        """
         theta = self.of(lanes, 'theta')
         attitude = one_sided(self.of(lanes, 'q_WB'))
         rates, w = self.of(lanes, 'theta_rate'), self.of(lanes, 'w_WB_B')
@@ -104,7 +112,11 @@ class PointMassBall(Task):
         return np.hstack([offset, np.cos(theta), np.sin(theta), rates, attitude, w])
 
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Reward a small distance; fail where a mass is too fast."""
+        """
+        Reward a small distance; fail where a mass is too fast.
+
+        Actions [1] have shape (size, m).
+        """
         distance = np.linalg.norm(self._offset(lanes), axis=1)
         return Verdict(
             reward=near(distance, 0.1) * less_effort(actions),

@@ -54,7 +54,7 @@ class Filmed:
         return {**heading('rolling/simulation', s), 'arrays': arrays(s, trajectory)}
 
     def picture(self) -> NDArray[np.uint8]:
-        """Return the scene now, shape (rows, columns, 3)."""
+        """Return the scene now: pixels [0 to 255], shape (rows, columns, 3)."""
         scene = scene_of(self.result())
         shot = Shot(width=WIDTH, strips=False, at=float(scene.times[-1]))
         (drawn,) = pictures(scene, shot, still=True)

@@ -55,7 +55,11 @@ class BallOnPlate(Task):
         self.moves = target == 'circle'
 
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return a ball that rolls on a level plate, and a circle, of radius zero for a point."""
+        """
+        Return the state of a ball that rolls on a level plate, and a circle as goal.
+
+        A circle of radius zero is a point.
+        """
         scenario, state = self.scenario, self.scenario.system.state
         x = scenario.x0.copy()
         x[state.slice('contact_h')] = rng.uniform(-self.reach, self.reach, 2)
@@ -69,7 +73,11 @@ class BallOnPlate(Task):
         return x, np.array([0.0, 0.0, self.circle, angle, self.rate])
 
     def observe(self, lanes: Lanes) -> Array:
-        """Return place and velocity of the ball, how the plate stands and turns, the target's."""
+        """
+        Return place and velocity of the ball, how the plate stands and turns, the target's.
+
+        Shape (size, n), units as in ``observed``.
+        """
         target, moves = circling(lanes.goals, lanes.times)
         normal = rotation_matrices(self.of(lanes, 'q_WH'))[:, :2, 2]
         turning = self.of(lanes, 'w_WH_H')[:, :2]
@@ -77,7 +85,11 @@ class BallOnPlate(Task):
         return np.hstack([place, self._velocity(lanes), normal, turning, moves])
 
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Reward a small distance; fail where the plate is too steep."""
+        """
+        Reward a small distance; fail where the plate is too steep.
+
+        Actions [1] have shape (size, m).
+        """
         distance = self._distance(lanes)
         return Verdict(
             reward=near(distance, 0.1) * less_effort(actions),
@@ -116,16 +128,20 @@ class ReorientBall(BallOnPlate):
         super().__init__()
 
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return a start, and a target with an attitude, uniform in SO(3)."""
+        """Return a state, and a target with an attitude, a quaternion uniform in SO(3)."""
         x, goal = super().start(rng)
         return x, np.array([*goal, *_unit(rng.normal(size=4))])
 
     def observe(self, lanes: Lanes) -> Array:
-        """Return what BallOnPlate does, and the rotation that is missing."""
+        """
+        Return what BallOnPlate does, and the rotation that is missing [rad].
+
+        Shape (size, n).
+        """
         return np.hstack([super().observe(lanes), self._missing(lanes)])
 
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Reward a small distance of place and attitude."""
+        """Reward a small distance of place and attitude; actions [1] have shape (size, m)."""
         place = super().judge(lanes, actions)
         angle = np.linalg.norm(self._missing(lanes), axis=1)
         return Verdict(

@@ -121,20 +121,28 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self, lanes: Lanes) -> Array:
-        """Return what is observed without noise or delay, shape (size, n)."""
+        """
+        Return what is observed without noise or delay.
+
+        Shape (size, n), units as in ``observed``.
+        """
 
     @abstractmethod
     def judge(self, lanes: Lanes, actions: Array) -> Verdict:
-        """Return what a step was worth, after it; ``actions`` have shape (size, m)."""
+        """Return what a step was worth, after it; ``actions`` [1] have shape (size, m)."""
 
 
 def near(distance: Array, scale: float) -> Array:
-    """Return 1 at a distance of zero, 0.24 at the scale, and 0 far away."""
+    """
+    Return 1 at a distance of zero, 0.24 at the scale, and 0 far away; both in one unit.
+
+    A share in the shape of the distance.
+    """
     return np.asarray(1 - np.tanh(distance / scale))
 
 
 def less_effort(actions: Array) -> Array:
-    """Return 1 without action, and 0.9 where all actions are at their limits."""
+    """Return 1 without action, 0.9 where all are at their limits; actions [1]: shape (size, m)."""
     return np.asarray(1 - 0.1 * np.mean(actions**2, axis=1))
 
 

@@ -78,7 +78,11 @@ def slip_time(mu: float) -> float:
 
 
 def balanced_angles() -> Array:
-    """Return theta_2 and theta_3 that put the centre of mass above the centre, theta_1 = 0."""
+    """
+    Return theta_2, theta_3 [rad] that put the mass above the centre at theta_1 = 0.
+
+    Shape (2,).
+    """
     rails = [m.rail for m in rail_masses(published.ball().system.masses)]
 
     def aside(angles: Array) -> Array:
@@ -90,7 +94,7 @@ def balanced_angles() -> Array:
 
 
 def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
-    """Return times, N, static friction (2 columns) and f / N of a run."""
+    """Return times [s], N [N], static friction (count, 2) [N] and f / N of a run."""
     end = run.trajectory.segments[-1].end
     times = np.linspace(0.0, end, count)
     return (times, *contact_forces(run.trajectory, times))

@@ -43,7 +43,7 @@ class Mesh:
 
     @property
     def triangles(self) -> NDArray[np.int64]:
-        """The faces cut in two, shape (2M, 3)."""
+        """The faces cut in two, each by the index of its corners, shape (2M, 3)."""
         return self.faces[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
 
 
@@ -173,7 +173,7 @@ class Scene:
         )
 
     def resampled(self, times: ArrayLike) -> Scene:
-        """Return the scene at other times, by interpolation between its own."""
+        """Return the scene at other times [s], shape (N,), by interpolation between its own."""
         new = np.asarray(times, dtype=float)
 
         def moved(item: Body) -> Body:

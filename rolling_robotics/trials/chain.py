@@ -178,7 +178,7 @@ class LaboratoryChain:
         return self.view
 
     def drive(self, control: ArrayLike | None) -> PlantView:
-        """Let a period go by for arm and object alone, with a command as it arrives."""
+        """Let a period go by for arm and object alone, with a control as it arrives."""
         seen = self.plant.motors.read()
         if seen is not None:
             self.bridge.take_state(seen.position, seen.velocity, self.time)

@@ -41,14 +41,18 @@ class Criterion:
     may_slip: bool = False
 
     def error(self, angles: Array) -> Array:
-        """Return angles from the goal [rad]."""
+        """Return angles from the goal [rad], in the shape of ``angles``."""
         away = np.asarray(angles, dtype=float) - self.goal
         if not math.isfinite(self.every):
             return away
         return np.asarray(away - self.every * np.round(away / self.every))
 
     def rest_time(self, times: Array, angles: Array) -> float:
-        """Return when the angle has come to within the tolerance for good; infinite if never."""
+        """
+        Return when [s] angles [rad], shape (N,), come to within the tolerance for good.
+
+        Infinite if they never do.
+        """
         away = np.flatnonzero(np.abs(self.error(angles)) > self.tolerance)
         if not away.size:
             return 0.0

@@ -59,7 +59,11 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
 
 
 def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:
-    """Have new visitors see a box [m] from aside and above."""
+    """
+    Have new visitors see a box from aside and above.
+
+    It lies between two corners [m], 3 numbers each.
+    """
     middle, size = (low + high) / 2, float(np.max(high - low))
     server.initial_camera.up = np.array([0.0, 0.0, 1.0])
     server.initial_camera.position = middle + size * np.array([0.5, -0.7, 0.45])

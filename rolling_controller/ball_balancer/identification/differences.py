@@ -54,23 +54,23 @@ class Differences:
     width: float
 
     def slope_at(self, place: Array) -> Array:
-        """Return the slopes of the bumps at places (k, 2), shape (k, 2, bumps)."""
+        """Return the slopes of the bumps [1] at places (k, 2) [m], shape (k, 2, bumps)."""
         away = place[:, None, :] - self.middles
         size = np.exp(-(away**2).sum(axis=-1) / (2 * self.width**2))
         return np.moveaxis(away / self.width * size[..., None], 1, 2)
 
     def factor(self, noise: tuple[float, float]) -> Array:
-        """Return the banded Cholesky factor of the covariance."""
+        """Return the banded Cholesky factor [m] of the covariance, shape (3, k)."""
         bands = noise[0] ** 2 * self.bands[0]
         bands[0] += noise[1] ** 2 * self.bands[1]
         return np.asarray(cholesky_banded(bands, lower=True))
 
     def whitened(self, columns: Array, noise: tuple[float, float]) -> Array:
-        """Return columns that have noise of unit variance."""
+        """Return columns, shape (k, ...), scaled so that their noise has unit variance."""
         return np.asarray(solve_banded((2, 0), self.factor(noise), columns))
 
     def negative_log_likelihood(self, r: Array, noise: tuple[float, float]) -> float:
-        """Return it for residuals (k, 2), less a constant."""
+        """Return it for residuals, shape (k, 2) [m], less a constant."""
         white = self.whitened(r, noise)
         return float((white**2).sum() / 2 + 2 * np.log(self.factor(noise)[0]).sum())
 

@@ -27,7 +27,7 @@ class Response(NamedTuple):
     values: Array
 
     def at(self, times: Array) -> tuple[Array, Array]:
-        """Return tilt and its derivatives, and their rates, each shape (..., 4, 2)."""
+        """Return tilt [counts] and its derivatives, and their rates, each shape (..., 4, 2)."""
         k = np.clip(np.searchsorted(self.times, times, side='right') - 1, 0, self.times.size - 2)
         h = (self.times[k + 1] - self.times[k])[..., None, None]
         s = np.clip((times - self.times[k])[..., None, None] / h, 0.0, 1.0)
@@ -44,7 +44,11 @@ class Response(NamedTuple):
 
 
 def response(log: Log, limits: Array, stiffness: float) -> Response:
-    """Return the tilt for a log's commands; limits: acceleration, speed, dead band in counts."""
+    """
+    Return the tilt for a log's commands.
+
+    Limits are acceleration, speed and dead band [counts/s^2, counts/s, counts], shape (3,).
+    """
     spans = np.diff(log.times)
     counts = np.ceil(spans / LONGEST).astype(int)
     steps = np.repeat(spans / counts, counts)

@@ -101,7 +101,7 @@ class Rail(ABC):
 
 
 def vector_values(name: str, vector: ArrayLike) -> dict[str, float]:
-    """Return name_x, name_y, name_z of a vector."""
+    """Return name_x, name_y, name_z of a vector of 3 numbers [m]."""
     array = np.asarray(vector, dtype=float).reshape(-1)
     if array.size != 3:
         raise ParameterError(f'{name} takes 3 numbers [m], got {array.size}')
@@ -114,7 +114,7 @@ def vector_of(name: str, values: Mapping[str, ca.SX | float]) -> ca.SX:
 
 
 def checked_frame(kind: str, frame: ArrayLike) -> NDArray[np.float64]:
-    """Return a rotation matrix, checked; entries that are zero to rounding become zero."""
+    """Return a rotation matrix [1], checked; entries that are zero to rounding become zero."""
     R = np.array(frame, dtype=float)
     if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-9):
         raise ParameterError(

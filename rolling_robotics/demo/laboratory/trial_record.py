@@ -94,6 +94,6 @@ def pitch(attitudes: Array) -> Array:
 
 
 def tilt(attitudes: Array) -> Array:
-    """Return the angle between z of the object and z of the world [rad]."""
+    """Return the angle between z of the object and z of the world [rad], of quaternions wxyz."""
     q = np.atleast_2d(attitudes)
     return np.asarray(2 * np.arcsin(np.minimum(np.hypot(q[:, 1], q[:, 2]), 1.0)))

@@ -111,7 +111,7 @@ def geometric_plans() -> dict[str, GeometricPath]:
 
 
 def length(points: Array) -> float:
-    """Return the length of a path [m]."""
+    """Return the length of a path of points, shape (N, 2) [m]."""
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
