@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
-from rolling_robotics.trials.chain import LaboratoryChain
+from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
@@ -15,6 +15,8 @@ from rolling_robotics.trials.run import run_many, run_trial, Trial
 from rolling_robotics.trials.summary import band, rest_time
 
 PUBLISHED = Imperfections()
+VELOCITY = slice(5, 8)  # of the hand, in a state of planar rolling
+BRAKE_TIME = 0.1  # s; default of the controller
 
 
 def test_what_is_off_is_off_by_its_full_size_and_fixed_by_the_seed():
@@ -110,6 +112,27 @@ def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
     twice = [run_trial(damping, 'closed_loop', 3, short, duration=0.3) for _ in range(2)]
     assert np.array_equal(twice[0].states, twice[1].states)
     assert np.array_equal(twice[0].controls, twice[1].controls)
+
+
+def test_the_hand_is_held_within_a_fifth_of_a_second_of_a_cancel(damping):
+    """One command to come to rest, as a run that is cancelled leaves it, and none after."""
+    exact = replace(PUBLISHED, warm_up=0.2)
+    chain = LaboratoryChain(damping.laboratory, damping.start, exact, 3, damping.arm)
+    for _ in range(200):
+        chain.sense()
+        chain.act(np.zeros(3))
+    chain.plant.held = False
+    law, speed = damping.laws['closed_loop'](), []
+    for k in range(150):
+        seen = chain.sense()
+        chain.act(law.command(k * PERIOD, seen.x, touching=seen.touching))
+    rest = -chain.sense().x[VELOCITY] / BRAKE_TIME
+    for k in range(300):
+        chain.sense()
+        speed.append(np.abs(chain.truth[VELOCITY]).max())
+        chain.act(rest if k == 0 else None)
+    assert speed[0] > 0.2
+    assert max(speed[200:]) < 0.01 * speed[0], speed[0:300:20]
 
 
 def fake(angles):

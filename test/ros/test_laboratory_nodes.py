@@ -4,15 +4,18 @@ import json
 import math
 from pathlib import Path
 import sys
+import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import pytest
+from rolling_controller.laboratory.run_log import SAFE, steps_in
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
+from rolling_node_kit.qos import COMMAND, EVENT, JOURNAL, STREAM_READER
+from std_msgs.msg import Int64MultiArray
 from std_srvs.srv import Trigger
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -145,25 +148,43 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     assert run.equal == run.recorded > 0.9 * len(run.answers)
 
 
-def test_cancel_brings_the_hand_to_rest(peer, runner):
-    handle = runner.begin(law='open_loop')
-    peer.cancel(handle)
+@pytest.mark.parametrize('by', ['cancel', 'newer goal'])
+def test_the_next_state_after_a_cancel_is_answered_by_rest(peer, runner, by):
+    """By the stamps of the states that were answered; what no command follows comes to rest."""
+    logged, closed = [], threading.Event()
+
+    def take(message):
+        logged.extend(steps_in(message.data))
+        if any(step.flags & SAFE and step.acts == 0 for step in logged):
+            closed.set()
+
+    steps = peer.node.create_subscription(Int64MultiArray, 'controller/steps', take, JOURNAL)
+    handle = runner.begin(law='closed_loop')
+    if by == 'cancel':
+        peer.cancel(handle)
+    else:
+        newer = runner.begin(law='open_loop', duration=0.1)
     ended = runner.result(handle)
-    assert ended.error_code == RunExperiment.Result.CANCELLED
-    assert hand_rests(peer)
+    assert closed.wait(LONG)
+    peer.node.destroy_subscription(steps)
+    codes = {
+        'cancel': RunExperiment.Result.CANCELLED,
+        'newer goal': RunExperiment.Result.PREEMPTED,
+    }
+    assert ended.error_code == codes[by]
+    last = next(k for k, step in enumerate(logged) if step.flags & SAFE and step.acts == 0)
+    assert logged[last].stamp - logged[last - 1].stamp <= 0.2e9
+    if by == 'cancel':
+        assert last == len(logged) - 1
+        assert hand_rests(peer)
+    else:
+        assert runner.result(newer).error_code == RunExperiment.Result.NONE
 
 
 def hand_rests(peer):
     """Return whether the last command brought the hand to rest: it is no longer accelerated."""
     rest = lambda m: abs(m.twist.twist.linear.x) + abs(m.twist.twist.angular.y) < 1e-3  # noqa: E731
     return bool(peer.collect(Odometry, 'hand/odometry', STREAM_READER, accept=rest, timeout=LONG))
-
-
-def test_a_newer_goal_takes_over(peer, runner):
-    first = runner.begin(law='open_loop')
-    second = runner.begin(law='closed_loop', duration=0.2)
-    assert runner.result(first).error_code == RunExperiment.Result.PREEMPTED
-    assert runner.result(second).error_code == RunExperiment.Result.NONE
 
 
 def test_services_of_the_version_before_still_work(peer, runner):
