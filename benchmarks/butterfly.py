@@ -24,7 +24,7 @@ from rolling_planner.problem.scenario import read_problem
 
 TRIALS, CORNERS = 100, 16
 SHARE, OFF = 0.05, 2e-3  # of masses and inertias; m
-PLATE_INERTIA = 1.581e-3  # kg m^2; what is told of plates like it lies from 0.9e-3 to 16e-3
+PLATE_INERTIA = 1.581e-3  # kg m^2; not printed where the shape is, see docs/errata.md
 NEAR, LEVEL, SLOW = 5e-3, 0.05, 0.02  # m, rad, m/s: what counts as arrived
 SHAFT = 1  # number of the angular acceleration of the plate among the controls
 Array = np.ndarray

@@ -45,6 +45,18 @@ def lagrange():
     return ca.Function('lagrange', [phi, rate, theta, turn, wanted], [spin, spin_rate])
 
 
+def test_inertia_of_the_plate_lies_within_its_rim():
+    """Of 0.15 kg, as the thesis has it: between an even spread and the farthest point."""
+    a, b = PLATE
+    phi = np.arange(256) * 2 * np.pi / 256
+    r = a - b * np.cos(2 * phi)
+    even = 0.15 * np.mean(r**4) / 4 / (np.mean(r**2) / 2)
+    farthest = 0.15 * r.max() ** 2
+    assert even == pytest.approx(1.19e-3, rel=5e-3)
+    assert even < benchmark.PLATE_INERTIA < farthest == pytest.approx(3.375e-3, rel=1e-6)
+    assert farthest < 10 * benchmark.PLATE_INERTIA  # what the thesis's code takes
+
+
 def test_rolling_on_the_rim_is_that_of_lagrange():
     scenario, rolling = load_scenario('butterfly_plate'), lagrange()
     system, unit = scenario.system, PLATE[0] - PLATE[1]
