@@ -1,31 +1,103 @@
-"""A system from outside in a node: the simulator publishes the installed example package."""
+"""A system from outside in nodes: one simulates the example package, one runs a law of its own."""
 
 import os
 from pathlib import Path
+import shutil
 
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
+from rclpy.action import ActionClient
+from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.qos import COMMAND, STREAM_READER
+from rolling_planner import Plan
+from rolling_planner.nodes.conversions import plan_to_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
+LAW = '''
+"""A law of the package: the rotor keeps a velocity, and a regulator follows plans."""
+
+from rolling_controller import TimeVaryingLqr
+from rolling_controller.law import Following
+from rolling_controller.option import Option
+from rolling_controller.robot_laws import RobotKind
+
+
+class CylinderLaws:
+    uncounted = ()
+
+    def __init__(self, scenario, values):
+        self.scenario, self.values = scenario, values
+        self.arm = scenario.p[1] - scenario.p[0]
+
+    def warm_up(self):
+        pass
+
+    def follow(self, plan, interrupted=lambda: False):
+        known = self.scenario
+        law = TimeVaryingLqr(known.system, known.p, plan, interrupted=interrupted)
+        return Following(law, law.times, law.states, law.warning)
+
+    def drive(self, x, yaw):
+        return self
+
+    def command(self, t, x, forward, turn):
+        return -self.values['velocity_gain'] * (forward - self.arm * x[2:3])
+
+
+GAIN = Option(name='velocity_gain', default=0.0, low=0.0, high=9.0, text='velocity gain')
+KIND = RobotKind(group='cylinder', laws=f'{__name__}:CylinderLaws', options=(GAIN,))
+'''
+
 
 @pytest.fixture(scope='module')
-def ros_environment(domain, cylinder_installed):
-    folders = os.pathsep.join([str(cylinder_installed), str(Path(__file__).parent)])
+def package(cylinder_installed, tmp_path_factory):
+    """Return a copy of the installed package whose plug-in names a law."""
+    site = shutil.copytree(cylinder_installed, tmp_path_factory.mktemp('law') / 'site')
+    (site / 'rolling_cylinder' / 'laws.py').write_text(LAW)
+    plugin = site / 'rolling_cylinder' / 'plugin.py'
+    text = plugin.read_text()
+    named = text.replace('protocol=1,', "protocol=1, law='rolling_cylinder.laws:KIND',")
+    assert named != text
+    plugin.write_text(named)
+    return site
+
+
+@pytest.fixture(scope='module')
+def ros_environment(domain, package):
+    folders = os.pathsep.join([str(package), str(Path(__file__).parent)])
     return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': folders}
 
 
 @pytest.fixture(scope='module')
-def simulator(run_process, cylinder_installed):
-    scenario = cylinder_installed / 'rolling_cylinder' / 'trough.yaml'
-    node = run_process(
-        'rolling_dynamics.nodes.robot_simulator_node', params={'scenario_file': str(scenario)}
-    )
-    node.wait_for('steps a second', 60.0)
-    yield node
-    assert node.stop(timeout=30.0) == 0, node.text
+def start(run_process, package):
+    """Return a function that starts a node of the scenario and waits until it runs."""
+    scenario = package / 'rolling_cylinder' / 'trough.yaml'
+    nodes = []
+
+    def begin(module, **params):
+        node = run_process(module, params={'scenario_file': str(scenario), **params})
+        nodes.append(node)
+        node.wait_for('steps a second', 60.0)
+
+    yield begin
+    for node in reversed(nodes):
+        assert node.stop(timeout=30.0) == 0, node.text
+
+
+@pytest.fixture(scope='module')
+def simulator(start):
+    start('rolling_dynamics.nodes.robot_simulator_node', command_timeout=5.0)
+
+
+@pytest.fixture(scope='module')
+def controller(start, simulator):
+    name = 'rolling_controller.nodes.robot_controller_node'
+    patience = {'state_timeout': 5.0, 'command_timeout': 60.0, 'prediction_horizon': 0.0}
+    start(name, **patience, **{'cylinder.velocity_gain': 2.0})
 
 
 def test_the_cylinder_is_published_and_moves_where_it_is_driven(peer, simulator):
@@ -43,3 +115,37 @@ def test_the_cylinder_is_published_and_moves_where_it_is_driven(peer, simulator)
             JointState, 'robot/state', STREAM_READER, accept=lambda m: m.position[3] > 1.0
         )[0]
     assert driven.position[0] < 0  # the torque reacts on the cylinder
+
+
+@pytest.mark.usefixtures('controller')
+def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    still = Plan(
+        system='rotor_cylinder',
+        model_hash='rotor-cylinder-1',
+        state_names=('place', 'rotor', 'place_rate', 'rotor_rate'),
+        control_names=('torque',),
+        times=np.array([0.0, 0.2]),
+        states=np.zeros((2, 4)),
+        controls=np.zeros((2, 1)),
+        contact_wrenches=np.zeros((0, 6)),
+    )
+    client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
+    goal = ExecutePlan.Goal(plan=plan_to_message(still, Time(), 'odom'))
+    handle = peer.send_goal(client, goal)
+    assert handle.accepted
+    ended = peer.wait(handle.get_result_async(), 60.0).result
+    assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
+    wish = TwistStamped()
+    wish.header.frame_id, wish.twist.linear.x = 'base_link', 0.05
+    velocities = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+    with peer.every(0.05, lambda: velocities.publish(wish)):
+        sent = peer.collect(
+            JointState, 'robot/control', STREAM_READER, accept=lambda m: m.effort[0] < -0.01
+        )[0]
+        moved = peer.collect(
+            JointState, 'robot/state', STREAM_READER, accept=lambda m: m.position[0] > 0.01
+        )
+    assert list(sent.name) == ['torque']
+    assert moved
+    client.destroy()
