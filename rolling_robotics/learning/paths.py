@@ -28,7 +28,7 @@ class PendulumSphere(Task):
     floor. Success is 50 mm.
     """
 
-    described: ClassVar = {'system': 'pendulum_sphere', 'floor': {'mu': 0.6}, 'duration': 1}
+    described = 'pendulum_compare'
     dt, max_step, steps = 0.05, 5e-3, 300
     actions: ClassVar = {'tau_W_x': 0.6, 'tau_W_y': 0.6, 'tau_W_z': 0.6}
     observed: ClassVar[tuple[Observed, ...]] = (
