@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import pytest
+from rolling_controller.ball_balancer.identification import command
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.cli import build_parser, main
 from rolling_robotics.commands import COMMANDS
@@ -31,6 +32,7 @@ NEEDS_NODES = {'demo', 'replay'}  # replay: of what a demonstration recorded
 ONLY_HERE = ('cd ', 'mkdir ', 'source ', 'rosdep ', 'colcon ', 'export ', '#', 'git ', 'apt-get ')
 ONLY_HERE += ('python3 -m venv ',)
 LONG = {'point_mass_s_path', 'point_mass_straight'}  # plans of more than ten seconds
+SHORT_LOG = 30.0  # s, of what `rolling identify` is tried on; the slow test takes the whole
 
 
 def name(path):
@@ -84,10 +86,14 @@ def file_name(text):
     return first and first.group(1)
 
 
+def takes_long(line):
+    return is_long(line) or subcommand(line) == 'identify'
+
+
 WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
 WITH_LINES = [p for p in PAGES if lines(p)]
 WITH_ROLLING = [p for p in PAGES if rolling_lines(p)]
-WITH_LONG = [p for p in PAGES if any(map(is_long, rolling_lines(p)))]
+WITH_LONG = [p for p in PAGES if any(map(takes_long, rolling_lines(p)))]
 WITH_NODES = [
     p
     for p in PAGES
@@ -172,20 +178,21 @@ def run_lines(path, found=None):
 
 
 @pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
-def test_rolling_commands_run_in_their_order(path, folder, capsys, shooting_compiled):
+def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, shooting_compiled):
+    monkeypatch.setattr(command, 'DURATION', SHORT_LOG)
     if path.name == 'first_hour.md':
         pytest.skip('test_first_hour.py walks it, in an empty home')
     if path in WALKED:
         pytest.skip('the slow test walks it')
-    if path in WITH_LONG:
+    if any(map(is_long, rolling_lines(path))):
         pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
     run_lines(path)
     assert 'Traceback' not in capsys.readouterr().err
 
 
-@pytest.mark.slow  # plans of half a minute
+@pytest.mark.slow  # plans and an identification of half a minute
 @pytest.mark.parametrize('path', WITH_LONG, ids=name)
-def test_rolling_commands_with_long_plans_run(path, folder):
+def test_rolling_commands_that_take_long_run(path, folder):
     run_lines(path)
 
 

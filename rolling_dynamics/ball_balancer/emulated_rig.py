@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ class EmulatedRig:
     def forget(self) -> None:
         """Keep of the way of the ball what the next exposure needs."""
         since = self.state.t - self._file.camera.exposure - LONGEST
-        k = int(np.searchsorted(self.times, since))
+        k = bisect_left(self.times, since)
         self.times, self.ball = self.times[k:], self.ball[k:]
 
     def _go(self, until: float) -> None:
@@ -117,7 +118,7 @@ class EmulatedRig:
     def _seen(self, shot: float) -> Array:
         """Return the mean place over the exposure, with noise; none where the ball is lost."""
         camera = self._file.camera
-        first = int(np.searchsorted(self.times, shot - camera.exposure))
+        first = bisect_left(self.times, shot - camera.exposure)
         place = np.mean(self.ball[min(first, len(self.ball) - 1) :], axis=0)
         place = place + camera.noise * self._rng.normal(size=2)
         if self._rng.random() < camera.lost or self.state.ended is not None:

@@ -26,10 +26,10 @@ def identify(path: Path) -> Identified:
     return likelihood.identify(read_log(path))
 
 
-def emulate(scenario: Scenario, path: Path, seed: int, duration: float = DURATION) -> None:
+def emulate(scenario: Scenario, path: Path, seed: int) -> None:
     """Write the log of jumps of the set point on the rig of a scenario."""
     file = rig_of(scenario)
-    run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, duration, seed=seed)
+    run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, DURATION, seed=seed)
     write_log(path, log_of(run, file.camera.delay))
 
 

@@ -40,6 +40,7 @@ HIGH = np.array([0.4, 1e6, 1e5, 50.0, 1.0, 1e-3, 200.0, 200.0, 100.0])
 SERVO, GAIN, LEVER, OFFSET, KINETIC = slice(1, 4), 4, 5, slice(6, 8), 8
 BUMPS, BUMP_SLOPE = 7, 12.0  # along each side; counts, of the slope that each may have
 STIFFNESS = 100.0  # 1/s, of the servos close to their targets
+WHILE_NOISE_CHANGES, IN_THE_END = 1e-4, 1e-7  # relative tolerances of a fit
 CERTAIN = 0.3  # half width over value at which a log tells nothing of a number
 CONFIDENCE = 0.95
 ABSOLUTE = {
@@ -154,8 +155,8 @@ class _Likelihood:
         jacobian.append(prior)
         return np.concatenate(out), np.vstack(jacobian) * self.scale
 
-    def fit(self, z: Array) -> Array:
-        """Return the scaled parameters of greatest likelihood."""
+    def fit(self, z: Array, tolerance: float) -> Array:
+        """Return the scaled parameters of greatest likelihood, to a relative tolerance."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         low[: len(NAMES)], high[: len(NAMES)] = LOW, HIGH
         found = least_squares(
@@ -165,8 +166,8 @@ class _Likelihood:
             bounds=(low / self.scale, high / self.scale),
             x_scale='jac',
             max_nfev=40,
-            ftol=1e-7,
-            xtol=1e-7,
+            ftol=tolerance,
+            xtol=tolerance,
         )
         return np.asarray(found.x)
 
@@ -217,9 +218,9 @@ def identify(log: Log) -> Identified:
     z = np.zeros(likelihood.size)
     z[: len(NAMES)] = START / likelihood.scale[: len(NAMES)]
     for _ in range(2):
-        z = likelihood.fit(z)
+        z = likelihood.fit(z, WHILE_NOISE_CHANGES)
         likelihood.fit_noise(z)
-    z = likelihood.fit(z)
+    z = likelihood.fit(z, IN_THE_END)
     values = z * likelihood.scale
     _, J = likelihood.whitened(z)
     covariance = np.linalg.pinv(J.T @ J)

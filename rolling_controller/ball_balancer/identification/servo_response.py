@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import casadi as ca
@@ -55,12 +55,18 @@ def response(log: Log, limits: Array, stiffness: float) -> Response:
     commands = np.repeat(log.tilt[:-1], counts, axis=0)
     start = np.zeros(16)
     start[:2] = log.tilt[0]
-    run = _step().mapaccum(steps.size)
+    run = _steps(steps.size)
     given = np.append(limits, stiffness)
     states = np.array(run(start, commands.T, steps, np.tile(given[:, None], steps.size)))
     values = np.vstack([start, states.T]).reshape(-1, 8, 2)
     times = log.times[0] + np.concatenate([[0.0], np.cumsum(steps)])
     return Response(times, values)
+
+
+@lru_cache(maxsize=1)
+def _steps(count: int) -> ca.Function:
+    """Return the steps of a log as one function: building it takes as long as evaluating it."""
+    return _step().mapaccum(count)
 
 
 @cache
