@@ -93,11 +93,8 @@ def _known(s: Subject) -> _Known:
     motion = simulate(system, s.p, s.x, (times, controls), T, t_eval=times, switch_charts=False)
     if len(motion.times) < NODES:
         raise NotApplicable('the motion from this state ends too early to plan one')
-    plan = Plan(
-        system=system.name,
-        model_hash=system.model_hash,
-        state_names=tuple(system.state.names),
-        control_names=tuple(system.control.names),
+    plan = Plan.of(
+        system,
         times=times,
         states=motion.states,
         controls=controls,

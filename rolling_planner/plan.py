@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable
 from rolling_planner.arrays import Array
@@ -69,6 +70,17 @@ class Plan:
     contact_wrenches: Array = field(default_factory=lambda: np.zeros((0, 6)))
     interpolation: str = LINEAR
     report: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, system: RollingSystem, **values: Any) -> Plan:  # noqa: ANN401  of each field
+        """Return a plan of a system from the fields that its equations and layouts do not tell."""
+        return cls(
+            system=system.name,
+            model_hash=system.model_hash,
+            state_names=tuple(system.state.names),
+            control_names=tuple(system.control.names),
+            **values,
+        )
 
     def __post_init__(self) -> None:
         """Refuse what is no plan."""

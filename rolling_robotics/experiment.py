@@ -26,7 +26,7 @@ class NodeEntry:
     module
         Python module that runs it.
     executable
-        Name of its executable in an installed package.
+        Name of its executable in an installed package; by default that of the module.
     remaps
         From name to name.
 
@@ -34,7 +34,7 @@ class NodeEntry:
 
     name: str
     module: str
-    executable: str
+    executable: str = ''
     remaps: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,9 +110,7 @@ OPERATOR = 'operator'  # enclave of the tools by which a person looks and comman
 # A simulator is the clock of its namespace, so that two robots can be simulated side by side.
 OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}
 
-RECORDER = NodeEntry(
-    name='recorder', module='rolling_robotics.nodes.recorder_node', executable='recorder_node'
-)
+RECORDER = NodeEntry(name='recorder', module='rolling_robotics.nodes.recorder_node')
 # What a replay needs, and what a viewer of the recording draws.
 EXECUTED = (
     'execution/plan',
@@ -120,9 +118,7 @@ EXECUTED = (
     'simulator/surfaces',
     'simulator/markers',
 )
-PLANNER = NodeEntry(
-    name='planner', module='rolling_planner.nodes.planner_node', executable='planner_node'
-)
+PLANNER = NodeEntry(name='planner', module='rolling_planner.nodes.planner_node')
 HAND_AND_OBJECT = (
     'hand/odometry',
     'hand/accel_command',
@@ -152,17 +148,9 @@ def of_robot(
         name=name,
         text=text,
         nodes=(
-            NodeEntry(
-                name='simulator',
-                module='rolling_dynamics.nodes.robot_simulator_node',
-                executable='robot_simulator_node',
-            ),
+            NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
             PLANNER,
-            NodeEntry(
-                name='controller',
-                module='rolling_controller.nodes.robot_controller_node',
-                executable='robot_controller_node',
-            ),
+            NodeEntry(name='controller', module='rolling_controller.nodes.robot_controller_node'),
         ),
         params_file=f'{name}.yaml',
         scenario_file=scenario_file,

@@ -90,15 +90,31 @@ class LoopEquipment:
         """Time between two turns of the loop [s]."""
         return POLL_PERIOD if self.sim_time else 1.0 / self.values['rate']
 
-    @property
-    def give_up(self) -> float:
-        """Lateness beyond which turns are skipped [s]; looks for a state are not made up for."""
-        return 0.0 if self.sim_time else GIVE_UP
+    def loop(
+        self, tick: Callable[[], bool], fail: Callable[[str], None], name: str = 'control'
+    ) -> PeriodicLoop:
+        """
+        Return a loop, not yet started; in simulated time it knows no deadlines.
 
-    @property
-    def overruns(self) -> Overruns | None:
-        """New counts of missed deadlines; None in simulated time, which has no deadlines."""
-        return None if self.sim_time else Overruns(self.values)
+        Parameters
+        ----------
+        tick
+            One turn; tells whether to go on.
+        fail
+            Told what ends the loop: a fault, or too many missed deadlines.
+        name
+            Name of its thread.
+
+        """
+        return PeriodicLoop(
+            tick,
+            self.period,
+            name=name,
+            give_up=0.0 if self.sim_time else GIVE_UP,  # looks for a state are not made up for
+            on_fault=lambda error: fail(str(error)),
+            overruns=None if self.sim_time else Overruns(self.values),
+            on_overrun=fail,
+        )
 
     def stale_text(self) -> str:
         """Return why there is no state to work with."""
@@ -187,15 +203,7 @@ class Execution:
         self._start_stamp: int | None = None
         self._held = 0
         self._next_feedback, self._intake = 0.0, Intake(equipment)
-        self.loop = PeriodicLoop(
-            self._tick,
-            equipment.period,
-            name='control',
-            give_up=equipment.give_up,
-            on_fault=lambda error: self.end(CODES.INTERNAL, str(error)),
-            overruns=equipment.overruns,
-            on_overrun=lambda text: self.end(CODES.INTERNAL, text),
-        )
+        self.loop = equipment.loop(self._tick, lambda text: self.end(CODES.INTERNAL, text))
 
     async def run(self) -> Ending:
         """Follow the plan; return how it ended."""

@@ -15,15 +15,14 @@ from rclpy.node import Node
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.laws import ExperimentLaw
 from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
-from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.execution import HELD, LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.periodic_loop import PeriodicLoop, Punctuality
+from rolling_node_kit.periodic_loop import Punctuality
 
 CODES = RunExperiment.Result
-HELD = 2  # answers after which plant and controller surely take turns, in simulated time
 
 
 @dataclass
@@ -104,15 +103,7 @@ class Trial:
         self._intake, self._held = Intake(equipment), 0
         self._answers, self._log = Answers(law, equipment.predictor), log
         self._restarts = equipment.machine.measured.restarts
-        self.loop = PeriodicLoop(
-            self._tick,
-            equipment.period,
-            name='control',
-            give_up=equipment.give_up,
-            on_fault=lambda e: self.end(CODES.INTERNAL, str(e)),
-            overruns=equipment.overruns,
-            on_overrun=lambda text: self.end(CODES.INTERNAL, text),
-        )
+        self.loop = equipment.loop(self._tick, lambda text: self.end(CODES.INTERNAL, text))
 
     def begin(self) -> None:
         """Start the thread."""

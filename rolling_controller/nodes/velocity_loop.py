@@ -9,7 +9,6 @@ from rclpy.node import Node
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.robot_laws import Drive
-from rolling_node_kit.periodic_loop import PeriodicLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +43,7 @@ class Driving:
         self.ended = ''
         self._intake, self._stopped = Intake(equipment), False
         equipment.predictor.forget()
-        self.loop = PeriodicLoop(
-            self._tick,
-            equipment.period,
-            name='driving',
-            give_up=equipment.give_up,
-            on_fault=lambda e: self._give_up(str(e)),
-            overruns=equipment.overruns,
-            on_overrun=self._overrun,
-        )
+        self.loop = equipment.loop(self._tick, self._fail, 'driving')
         self.loop.start()
 
     def stop(self) -> None:
@@ -62,7 +53,7 @@ class Driving:
         if not self.ended:
             self._equipment.send_safe_command(self._node)
 
-    def _overrun(self, text: str) -> None:
+    def _fail(self, text: str) -> None:
         self.loop.stop()
         self._give_up(text)
 

@@ -75,22 +75,11 @@ class Scales:
         """Return a dimensionless value, of any shape, in SI units."""
         return np.asarray(value, dtype=float) * self.unit(quantity)
 
-    def to_dimensionless(self, quantity: str, value: ArrayLike) -> NDArray[np.float64]:
-        """Return a value in SI units, of any shape, in the paper's units."""
-        return np.asarray(value, dtype=float) / self.unit(quantity)
-
     def parameters_to_dimensionless(self, params: SphereParameters) -> SphereParameters:
         """Return the parameters in the paper's units: m = 1, g = 1, i + j = R_t."""
         return replace(
             params,
             **{n: getattr(params, n) / self.unit(q) for n, q in _OF_PARAMETERS.items()},
-        )
-
-    def parameters_to_si(self, params: SphereParameters) -> SphereParameters:
-        """Return dimensionless parameters in SI units."""
-        return replace(
-            params,
-            **{n: getattr(params, n) * self.unit(q) for n, q in _OF_PARAMETERS.items()},
         )
 
 

@@ -13,11 +13,7 @@ from __future__ import annotations
 import math
 
 import casadi as ca
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
-
-KINK = math.radians(1.0)  # a turn of a path between neighbouring points that needs a stop
 
 
 def frame_angle(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> ca.SX:
@@ -81,42 +77,3 @@ def published_angles(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> tu
     quarter = math.pi / 4
     shifted = ca.logic_and(G_f > -3 * quarter, G_f < quarter)
     return theta, ca.if_else(shifted, math.pi, 0.0)
-
-
-def check_smooth_path(points: ArrayLike) -> NDArray[np.float64]:
-    """
-    Return the direction G_f [rad] along a path on the plane, without jumps.
-
-    Parameters
-    ----------
-    points
-        Points (u_s, v_s) [m], shape (N, 2), dense enough to be a curve.
-
-    Raises
-    ------
-    ParameterError
-        Fewer than three points, a point that stands twice, or a kink: there G_f would jump.
-
-    """
-    points = np.asarray(points, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
-        raise ParameterError(f'path: at least 3 points (u_s, v_s) are needed, got {points.shape}')
-    steps = np.diff(points, axis=0)
-    lengths = np.linalg.norm(steps, axis=1)
-    if not np.all(lengths > 0):
-        raise ParameterError(
-            f'path: points {int(np.argmin(lengths))} and the next are equal or not finite'
-        )
-    direction = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
-    turns = np.abs(np.diff(direction))
-    # a smooth curve turns by about as much as at the neighbouring points, a kink much more
-    around = np.maximum(np.r_[0.0, turns[:-1]], np.r_[turns[1:], 0.0])
-    kinks = np.flatnonzero((turns > KINK) & (turns > 4 * around + 1e-9))
-    if kinks.size:
-        k = int(kinks[0]) + 1
-        raise ParameterError(
-            f'path: kink of {math.degrees(turns[k - 1]):.3g} degrees at point {k}, '
-            f'{points[k].tolist()}; the direction G_f would jump there: round it, or plan two '
-            'paths with a stop between them'
-        )
-    return direction

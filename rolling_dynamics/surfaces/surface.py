@@ -279,15 +279,6 @@ class Surface:
         g /= scale
         return math.sqrt(max(g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0], 0.0))
 
-    def is_orthogonal(self, samples: int = 25, tolerance: float = 1e-9) -> bool:
-        """Tell whether the first chart is orthogonal, by sampling it (seeded)."""
-        rng = np.random.default_rng(0)
-        for uv in rng.uniform(*self.box(), size=(samples, 2)):
-            g = np.array(self.numeric()(uv, self.parameter_values)[2])
-            if abs(g[0, 1]) > tolerance * math.sqrt(abs(g[0, 0] * g[1, 1])) + 1e-300:
-                return False
-        return True
-
     def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """
         Return least and greatest (u, v) of the part of the first chart that is sampled.

@@ -153,12 +153,8 @@ class GaitSequence:
                 for r, v, n, w in zip(ref.position, ref.velocity, ref.n, ref.omega, strict=True)
             ]
         )
-        system = PendulumSphere()
-        return Plan(
-            system=system.name,
-            model_hash=system.model_hash,
-            state_names=tuple(system.state.names),
-            control_names=tuple(system.control.names),
+        return Plan.of(
+            PendulumSphere(),
             times=times,
             states=states,
             controls=ref.torque,

@@ -131,11 +131,8 @@ class Planner:
         }
         if found.release:
             report['release'] = found.release
-        return Plan(
-            system=problem.system.name,
-            model_hash=problem.system.model_hash,
-            state_names=tuple(problem.system.state.names),
-            control_names=tuple(problem.system.control.names),
+        return Plan.of(
+            problem.system,
             times=r.times[nodes],
             states=r.states[nodes],
             controls=r.controls[nodes],

@@ -108,11 +108,8 @@ def rolling_seed(
             for k, t in enumerate(times)
         ]
     )
-    return Plan(
-        system=ball.name,
-        model_hash=ball.model_hash,
-        state_names=tuple(ball.state.names),
-        control_names=tuple(ball.control.names),
+    return Plan.of(
+        ball,
         times=times,
         states=states,
         controls=curve(times, 2),

@@ -75,12 +75,8 @@ def plan_spin_rolling(
         'goal_error': goal_error(end, problem.goal),
         'cpu_seconds': time.process_time() - began,
     }
-    system = SpinRollingSphere()
-    return Plan(
-        system=system.name,
-        model_hash=system.model_hash,
-        state_names=tuple(system.state.names),
-        control_names=tuple(system.control.names),
+    return Plan.of(
+        SpinRollingSphere(),
         times=motion.times,
         states=np.column_stack([motion.contacts, quaternions(motion.attitudes)]),
         controls=motion.controls,

@@ -196,13 +196,6 @@ def test_support_function(name):
     assert np.abs(tangent.T @ hessian @ tangent + np.linalg.inv(g['curvature'])).max() < 1e-13
 
 
-def test_orthogonality_is_found_out():
-    assert Sphere(0.2).is_orthogonal()
-    assert Torus(0.8, 0.3).is_orthogonal()
-    assert not Ellipsoid(0.2, 0.3, 0.15).is_orthogonal()
-    assert not SURFACES['skewed'].is_orthogonal()
-
-
 def test_regularity_and_its_refusal():
     ball = Sphere(0.2)
     assert ball.regularity([np.pi / 2, 0]) == pytest.approx(1)

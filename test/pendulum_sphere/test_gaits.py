@@ -37,19 +37,16 @@ def test_dimensionless_parameters_are_those_of_the_paper():
     assert PAPER.gravity == pytest.approx(1)
     axial = PAPER.pendulum_inertia + PAPER.pendulum_excess
     assert axial == pytest.approx(PAPER.pendulum_length)  # follows from the unit of time
-    back = SCALES.parameters_to_si(PAPER)
-    for name in ('shell_inertia', 'pendulum_length', 'gravity', 'pendulum_excess'):
-        assert getattr(back, name) == pytest.approx(getattr(SI, name), rel=1e-14)
 
 
 def test_motion_is_the_same_in_si_and_in_the_units_of_the_paper():
     alpha, T = 0.9, 4.0
     si = speed_change(SI, alpha, SCALES.to_si('time', T))
-    assert SCALES.to_dimensionless('velocity', si) == pytest.approx(
+    assert si / SCALES.unit('velocity') == pytest.approx(
         float(speed_change(PAPER, alpha, T)), rel=1e-13
     )
     a, b = swing_extremes(SI, alpha, SCALES.to_si('time', T)), swing_extremes(PAPER, alpha, T)
-    assert SCALES.to_dimensionless('torque', a.torque) == pytest.approx(float(b.torque))
+    assert a.torque / SCALES.unit('torque') == pytest.approx(float(b.torque))
     assert a.friction == pytest.approx(float(b.friction))
 
 

@@ -6,7 +6,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import path_direction, SpinRollingSphere
-from rolling_dynamics.spin_rolling_sphere.direction_law import check_smooth_path, frame_angle
+from rolling_dynamics.spin_rolling_sphere.direction_law import frame_angle
 
 R = 0.4
 X = [0, 0, 1, 0, 0, 0]
@@ -76,37 +76,6 @@ def test_spin_in_place_has_no_direction():
     with pytest.raises(ParameterError, match='spins in place'):
         path_direction(0.3, 0.0, 1 / R, R)
     assert path_direction(0.3, 1e-6, 1 / R, R)[1] > 0
-
-
-def circle(n, arc=3.0):
-    t = np.linspace(0, arc, n)
-    return np.c_[np.cos(t), np.sin(t)]
-
-
-def test_smooth_path_gives_its_direction():
-    t = np.linspace(0, 3, 200)
-    found = check_smooth_path(circle(200))
-    assert found == pytest.approx((t[1:] + t[:-1]) / 2 + np.pi / 2, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    'points',
-    [
-        [[0, 0], [1, 0], [2, 0], [2, 1], [2, 2]],
-        [[0, 0], [1, 0], [2, 0], [1, 0]],
-        np.r_[circle(200), circle(200)[-1] + np.c_[np.linspace(0.01, 1, 80), np.zeros(80)]],
-    ],
-)
-def test_path_with_a_kink_is_refused_with_its_place(points):
-    with pytest.raises(ParameterError, match=r'kink of .* at point \d+'):
-        check_smooth_path(points)
-
-
-def test_path_that_is_none_is_refused():
-    with pytest.raises(ParameterError, match='at least 3 points'):
-        check_smooth_path([[0, 0], [1, 0]])
-    with pytest.raises(ParameterError, match='equal'):
-        check_smooth_path([[0, 0], [0, 0], [1, 0]])
 
 
 def test_appendix_d_a_prescribed_direction_leaves_two_inputs():

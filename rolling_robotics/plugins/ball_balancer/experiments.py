@@ -8,14 +8,11 @@ EXPERIMENTS = (
         text='A ball on a plate that servos tilt is taken to set points by what a camera sees.',
         nodes=(
             NodeEntry(
-                name='simulator',
-                module='rolling_dynamics.ball_balancer.nodes.rig_simulator_node',
-                executable='rig_simulator_node',
+                name='simulator', module='rolling_dynamics.ball_balancer.nodes.rig_simulator_node'
             ),
             NodeEntry(
                 name='controller',
                 module='rolling_controller.ball_balancer.nodes.rig_controller_node',
-                executable='rig_controller_node',
             ),
         ),
         params_file='ball_balancer.yaml',

@@ -14,21 +14,15 @@ from rolling_robotics.experiment import (
 )
 
 LABORATORY_CONTROLLER = NodeEntry(
-    name='controller',
-    module='rolling_controller.nodes.laboratory_controller_node',
-    executable='laboratory_controller_node',
+    name='controller', module='rolling_controller.nodes.laboratory_controller_node'
 )
 HYBRID_SIMULATOR = NodeEntry(
-    name='simulator',
-    module='rolling_dynamics.nodes.hybrid_simulator_node',
-    executable='hybrid_simulator_node',
+    name='simulator', module='rolling_dynamics.nodes.hybrid_simulator_node'
 )
 
 
 def _of_hardware(name: str) -> NodeEntry:
-    return NodeEntry(
-        name=name, module=f'rolling_hw_interface.nodes.{name}_node', executable=f'{name}_node'
-    )
+    return NodeEntry(name=name, module=f'rolling_hw_interface.nodes.{name}_node')
 
 
 EMULATION = (_of_hardware('emulated_motors'), _of_hardware('emulated_camera'))
@@ -84,17 +78,9 @@ def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
         name=name,
         text=text,
         nodes=(
-            NodeEntry(
-                name='simulator',
-                module='rolling_dynamics.nodes.simulator_node',
-                executable='simulator_node',
-            ),
+            NodeEntry(name='simulator', module='rolling_dynamics.nodes.simulator_node'),
             PLANNER,
-            NodeEntry(
-                name='controller',
-                module='rolling_controller.nodes.controller_node',
-                executable='controller_node',
-            ),
+            NodeEntry(name='controller', module='rolling_controller.nodes.controller_node'),
         ),
         params_file=f'{name}.yaml',
         scenario_file=scenario_file,

@@ -129,11 +129,8 @@ def coarse_plan() -> Plan:
     states = model.expand_states(z[:, :split], problem.x_start)
     for turn in (problem.system.state.slice(n) for n in ('q_WH', 'q_HO')):
         states[:, turn] /= np.linalg.norm(states[:, turn], axis=1, keepdims=True)
-    return Plan(
-        system=problem.system.name,
-        model_hash=problem.system.model_hash,
-        state_names=tuple(problem.system.state.names),
-        control_names=tuple(problem.system.control.names),
+    return Plan.of(
+        problem.system,
         times=times,
         states=states,
         controls=model.expand_controls(z[:, split:]),
