@@ -37,6 +37,11 @@ class NodeEntry:
     executable: str = ''
     remaps: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Name the executable."""
+        name = self.executable or self.module.rpartition('.')[2]
+        object.__setattr__(self, 'executable', name)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:

@@ -68,7 +68,7 @@ class EmulatedRig:
         self.restart()
 
     def restart(self, ball: ArrayLike = (0.0, 0.0), rate: ArrayLike = (0.0, 0.0)) -> None:
-        """Begin at time zero: ball at a place [m] with a rate [m/s], 2 numbers each, plate level."""
+        """Begin at time zero, the plate level; place [m] and rate [m/s] of the ball: 2 numbers."""
         self._rng = np.random.default_rng([self._seed, 1])
         self.u = self.newest = self._file.command(self.system, self.p, np.zeros(2))
         n = self.u.size

@@ -89,7 +89,7 @@ def _node(
 ) -> Node:
     return Node(
         package=PACKAGE,
-        executable=entry.executable or entry.module.rpartition('.')[2],
+        executable=entry.executable,
         name=entry.name,
         namespace=LaunchConfiguration('namespace'),
         output='screen',
