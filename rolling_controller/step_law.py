@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -12,6 +13,30 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Layout
 
 Array = NDArray[np.float64]
+
+
+class Running(Protocol):
+    """A law with its state."""
+
+    def begin(self) -> None:
+        """Go back to the start."""
+
+    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
+        """Return the output after a measurement; one that is not finite is none."""
+        ...
+
+
+class Law(Protocol):
+    """What is evaluated once a period."""
+
+    @property
+    def period(self) -> float:
+        """Time between two steps [s]."""
+        ...
+
+    def start(self) -> Running:
+        """Return the law at its start."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,6 +22,7 @@ LONGEST = 3e-3  # s, of a small step
 ACCELERATION = 0.15  # m/s^2 sqrt(s): white acceleration that the model does not know
 OFFSET = 40.0  # counts/sqrt(s): how fast the offset may walk
 PATIENCE = 10  # frames without a ball after which it is lost
+SLOW = 0.01  # m/s, below which kinetic resistance fades
 AXES = ('x', 'y')
 
 
@@ -76,6 +77,8 @@ def advanced(
         rate = rate + h * servo_acceleration(command, tilt, rate, p)
         before, tilt = tilt, tilt + h * rate
         pull = rig.gain * ((before + tilt) / 2 + offset)
+        if rig.kinetic:
+            pull -= rig.gain * rig.kinetic * ball_rate / ca.sqrt(ca.sumsqr(ball_rate) + SLOW**2)
         ball = ball + h * (ball_rate + h / 2 * pull) - rig.lever * (tilt - before)
         ball_rate = ball_rate + h * pull
     return Motion(tilt, rate, ball, ball_rate)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
 from rolling_controller.ball_balancer.estimator import estimate
+from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_controller.step_law import StepLaw
+from rolling_controller.step_law import Law, StepLaw
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry, Layout
@@ -129,8 +130,16 @@ def estimator_alone(rig: RigModel) -> StepLaw:
     )
 
 
-LAWS: Mapping[str, Callable[[RigModel], StepLaw]] = {'pid': pid_law, 'lqr': lqr_law}
-EXPORTED: Mapping[str, Callable[[RigModel], StepLaw]] = {**LAWS, 'estimator': estimator_alone}
+EXPORTED: Mapping[str, Callable[[RigModel], StepLaw]] = {
+    'pid': pid_law,
+    'lqr': lqr_law,
+    'estimator': estimator_alone,
+}
+LAWS: Mapping[str, Callable[[RigModel], Law]] = {
+    'pid': pid_law,
+    'lqr': lqr_law,
+    'predictive': predictive_law,
+}
 
 
 def laws_of(scenario: Scenario) -> dict[str, Callable[[], StepLaw]]:

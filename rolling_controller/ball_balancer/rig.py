@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.step_law import StepLaw
+from rolling_controller.step_law import Law
 from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 
@@ -43,7 +43,7 @@ class RigRun:
 
 def run_rig(
     file: BallBalancerFile,
-    law: StepLaw,
+    law: Law,
     set_point: Callable[[float], Array],
     duration: float,
     *,

@@ -11,7 +11,7 @@ from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, INERTIAS
 @dataclass(frozen=True, kw_only=True)
 class RigModel:
     """
-    Numbers of a rig. Maps, kinetic resistance and dead band are not among them.
+    Numbers of a rig. Maps and dead band are not among them.
 
     Attributes
     ----------
@@ -30,6 +30,8 @@ class RigModel:
         Middle of the range of the breakaway map [counts].
     noise
         Standard deviation of a measured coordinate [m].
+    kinetic
+        Tilt that a rolling ball is slowed by [counts]; 0 for laws that are not told.
 
     """
 
@@ -43,6 +45,7 @@ class RigModel:
     reach: float
     breakaway: float
     noise: float
+    kinetic: float = 0.0
 
     @classmethod
     def of(cls, file: BallBalancerFile) -> RigModel:

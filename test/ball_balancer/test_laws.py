@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.axis_program import AxisProgram
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.time_optimal import fastest_move
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check
@@ -32,3 +34,51 @@ def test_a_run_has_the_same_bits_again(file):
     a, b = (run_rig(file, law, protocol.jumps, 3.0, seed=4) for _ in range(2))
     assert np.array_equal(a.ball, b.ball)
     assert np.array_equal(a.commands, b.commands)
+
+
+def test_the_predictive_law_is_nearly_as_fast_as_the_servos_allow(file):
+    """And overshoots less than the regulator, on a plate that it does not know."""
+    pytest.importorskip('daqp')
+    rig = RigModel.of(file)
+    run = run_rig(file, LAWS['predictive'](rig), protocol.jumps, FOUR_JUMPS, seed=1)
+    jumps = protocol.judged(run)
+    assert max(j.end_error for j in jumps) < 2e-3
+    assert np.median([j.overshoot for j in jumps]) < 2.5e-3
+    for long, length in ((True, 0.08), (False, 0.04)):
+        fastest = fastest_move(rig, length, file.servo.dead_time).rise
+        rise = np.median([j.rise for j in jumps if (j.length > 0.07) == long])
+        assert fastest < rise < 1.12 * fastest
+
+
+def test_a_plan_of_an_axis_keeps_the_servo_within_its_limits(file):
+    """From rest, and from a servo that is too fast to stop within its reach."""
+    pytest.importorskip('daqp')
+    rig = RigModel.of(file)
+    program = AxisProgram(rig)
+    far, plan = (program.plan(np.zeros(4), goal, 5.0, 0.0) for goal in (0.5, 0.08))
+    assert abs(far[:, 2]).max() == pytest.approx(rig.reach, abs=1e-3)
+    assert abs(plan[:, 3]).max() == pytest.approx(rig.speed, abs=1e-3)
+    rates = np.diff(plan[:, 3], prepend=0.0)
+    assert abs(rates).max() <= rig.acceleration * rig.period + 1e-3
+    ball = plan[:, 0] - rig.lever * plan[:, 2]
+    assert 0.04 < ball[-1] <= ball.max() + 1e-9 < 0.081  # on its way, and not beyond
+    beyond = program.plan(np.array([0, 0.5, 245.0, rig.speed]), 0.0, 0.0, 0.0)
+    assert beyond[0, 2] > rig.reach
+    assert beyond[8:, 2].min() < -rig.reach / 2
+
+
+def test_a_ball_that_rests_near_its_set_point_is_left_alone(file):
+    """The command stays the same; one that rests elsewhere is pushed, harder the longer."""
+    pytest.importorskip('daqp')
+    rig = RigModel.of(file)
+    running = LAWS['predictive'](rig).start()
+    commands = [running.step((5e-4, 0), (0, 0)) for _ in range(20)]
+    assert np.ptp(commands[6:], axis=0) == pytest.approx([0, 0])
+    running.begin()
+    pushed = [running.step((3e-3, 0), (0, 0))[0] for _ in range(30)]
+    assert pushed[10] < 0
+    assert pushed[25] < pushed[10]
+    assert not running.step((np.nan, 0), (0, 0))[1]
+    for _ in range(12):
+        level = running.step((np.nan, np.nan), (0, 0))
+    assert list(level) == [0, 0]

@@ -17,7 +17,7 @@ from rolling_controller.ball_balancer.estimator import PATIENCE
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
-from rolling_controller.step_law import Array, RunningLaw
+from rolling_controller.step_law import Array, Running
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.text import quoted
@@ -74,7 +74,7 @@ TABLE = (
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
-    _law: RunningLaw | None = None
+    _law: Running | None = None
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -85,7 +85,8 @@ class RigControllerNode(SuiteNode):
         scenario = load_scenario(self.values['scenario_file'])
         self._file = rig_of(scenario)
         self._system, self._p = self._file.system_and_parameters()
-        self._law = LAWS[self.values['law']](RigModel.of(self._file)).start()
+        law = LAWS[self.values['law']](RigModel.of(self._file))
+        self._law, self._period = law.start(), law.period
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._message = JointTrajectory(
             joint_names=list(self._system.state.entry('servo').components)
@@ -98,7 +99,7 @@ class RigControllerNode(SuiteNode):
         self.at_cleanup(lambda: self.destroy_timer(timer))
         self._refused = ''
         self._begin()
-        name, rate = self.values['law'], 1 / self._law.law.period
+        name, rate = self.values['law'], 1 / self._period
         self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
 
     def activate(self) -> None:
@@ -151,7 +152,7 @@ class RigControllerNode(SuiteNode):
                 self._commands.publish(self._message)  # it was not heard
             return
         self._came = time.monotonic()
-        missed = round((stamp - self._newest) * 1e-9 / self._law.law.period) - 1
+        missed = round((stamp - self._newest) * 1e-9 / self._period) - 1
         if self._newest >= 0 and missed > 0:
             self._blind += missed
             for _ in range(min(missed, PATIENCE)):

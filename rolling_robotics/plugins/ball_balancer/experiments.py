@@ -30,7 +30,7 @@ EXPERIMENTS = (
             '/tf',
             '/diagnostics',
         ),
-        laws=('lqr', 'pid'),
+        laws=('lqr', 'pid', 'predictive'),
         demo='rolling_robotics.plugins.ball_balancer.demo:DEMO',
     ),
 )

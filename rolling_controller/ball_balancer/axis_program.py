@@ -1,0 +1,91 @@
+"""The quadratic program of one axis of a rig: accelerations of its servo in the frames to come."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.predictive.program import solver
+
+Array = NDArray[np.float64]
+FRAMES = 24  # that are looked ahead
+# Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
+PLACE, RATE, TILT, EFFORT = 1e-3, 1.8e-3, 100.0, 1.0  # m, m/s, counts, greatest acceleration
+RISING = 2  # power of the time with which deviations count
+BALL_RATE, TILTED, TILT_RATE = 1, 2, 3  # columns of a state
+SLACK = 1e-6  # counts, for the rounding of the start
+
+
+class AxisProgram:
+    """
+    Moves a ball to its set point by a servo within its limits; condensed once.
+
+    A state is the place of the ball once the plate is level [m], its rate [m/s], tilt [counts] and
+    tilt rate [counts/s]. Speed, acceleration and reach of the servo are hard limits.
+    """
+
+    def __init__(self, rig: RigModel) -> None:
+        """Condense the model of a rig."""
+        self._rig, self._solve = rig, solver()
+        n, T, g = FRAMES, rig.period, rig.gain
+        A = np.array(
+            [
+                [1, T, g * T**2 / 2, g * T**3 / 6],
+                [0, 1, g * T, g * T**2 / 2],
+                [0, 0, 1, T],
+                [0, 0, 0, 1],
+            ]
+        )
+        B = rig.acceleration * np.array([g * T**4 / 24, g * T**3 / 6, T**2 / 2, T])
+        push = g * np.array([T**2 / 2, T, 0, 0])  # of a count of force
+        powers = [np.eye(4)]
+        for _ in range(n):
+            powers.append(A @ powers[-1])
+        self._free = np.array(powers[1:])
+        self._pushed = np.cumsum([P @ push for P in powers[:-1]], axis=0)
+        self._forced = np.zeros((n, 4, n))
+        for k in range(n):
+            for j in range(k + 1):
+                self._forced[k, :, j] = powers[k - j] @ B
+        self._seen = np.array([1, 0, -rig.lever, 0])  # where the ball is on the tilted plate
+        late = ((np.arange(n) + 1) / n) ** RISING
+        outputs = (self._seen @ self._forced, self._forced[:, BALL_RATE], self._forced[:, TILTED])
+        # what a deviation of each output adds to the gradient
+        self._gradients = [
+            (late[:, None] * rows / scale**2).T
+            for rows, scale in zip(outputs, (PLACE, RATE, TILT), strict=True)
+        ]
+        curvature = sum(G @ rows for G, rows in zip(self._gradients, outputs, strict=True))
+        self._H = np.ascontiguousarray(curvature + np.eye(n) / EFFORT**2)
+        limited = np.vstack([self._forced[:, TILT_RATE], self._forced[:, TILTED]])
+        self._limited = np.ascontiguousarray(limited)
+
+    def plan(self, start: Array, goal: float, level: float, force: float) -> Array:
+        """
+        Return the states after each frame, shape (frames, 4).
+
+        Parameters
+        ----------
+        start
+            State when the next command takes effect, shape (4,).
+        goal
+            Set point [m].
+        level
+            Tilt at which nothing pulls the ball [counts].
+        force
+            What acts besides, such as rolling resistance [counts].
+
+        """
+        rig, start = self._rig, start.copy()
+        start[TILT_RATE] = speed = float(np.clip(start[TILT_RATE], -rig.speed, rig.speed))
+        base = self._free @ start + (force - level) * self._pushed
+        off = (base @ self._seen - goal, base[:, BALL_RATE], base[:, TILTED] - level)
+        f = sum(G @ miss for G, miss in zip(self._gradients, off, strict=True))
+        # a servo that is on its way to the end of its reach cannot stop before it
+        stops = abs(start[TILTED] + speed * (abs(speed) / (2 * rig.acceleration) + rig.period))
+        most = np.repeat([rig.speed, max(rig.reach, stops)], FRAMES) + SLACK
+        drift = np.concatenate([base[:, TILT_RATE], base[:, TILTED]])
+        ones = np.ones(FRAMES)
+        high, low = np.concatenate([ones, most - drift]), np.concatenate([-ones, -most - drift])
+        found, _, flag, _ = self._solve(self._H, f, self._limited, high, low)
+        return base + self._forced @ found if flag > 0 else base  # unsolved: go on as it is
