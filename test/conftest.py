@@ -88,6 +88,18 @@ def shooting_compiled():
         shooting_function()  # kept for the process
 
 
+@pytest.fixture
+def sweeps_here(monkeypatch):
+    """Have the workers of a sweep be threads: one in a process of its own imports for seconds."""
+    distributed = pytest.importorskip('distributed')
+    from rolling_robotics.sweep import run
+
+    def local(**options):
+        return distributed.LocalCluster(**{**options, 'processes': False, 'host': None})
+
+    monkeypatch.setattr(run, 'LocalCluster', local)
+
+
 EXAMPLE = Path(__file__).parents[1] / 'examples' / 'rolling_cylinder'
 
 

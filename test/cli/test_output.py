@@ -52,9 +52,8 @@ def test_folders_are_made(rolling, tmp_path, result, command, out, options, writ
     assert (tmp_path / written).stat().st_size > 1000
 
 
-def test_a_sweep_makes_its_folder(rolling, tmp_path):
+def test_a_sweep_makes_its_folder(rolling, tmp_path, sweeps_here):
     pytest.importorskip('pyarrow')
-    pytest.importorskip('distributed')
     out = tmp_path / 'of' / 'sweeps' / 'x.parquet'
     vary = ('--vary', 'floor.mu=0.4,0.6')
     assert rolling('sweep', 'pendulum_start', '--out', out, '--workers', 1, *vary).status == 0

@@ -366,17 +366,17 @@ def test_job_of_a_killed_compiler_is_taken_up(behind, monkeypatch, tmp_path, fau
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    'content', ['', '{}', 'no json', json.dumps({'name': 'x', 'compiler': 3})]
-)
-def test_damaged_job_is_dropped(behind, content):
+def test_damaged_jobs_are_dropped(behind):
     behind.mkdir(mode=0o700)
-    (behind / 'bad.job').write_text(content)
+    bad = [behind / f'bad_{k}.job' for k in range(4)]
+    contents = '', '{}', 'no json', json.dumps({'name': 'x', 'compiler': 3})
+    for job, content in zip(bad, contents, strict=True):
+        job.write_text(content)
     f = function()
     compiled(f)
     assert store.wait(LONG)
     assert is_machine_code(store.newest(f))
-    while (behind / 'bad.job').exists():  # at the latest the timeout of tests ends this
+    while any(job.exists() for job in bad):  # at the latest the timeout of tests ends this
         time.sleep(0.01)
 
 

@@ -122,7 +122,7 @@ def test_it_is_plotted_drawn_and_viewed(result, tmp_path):
     assert [body.name for body in scene.bodies] == ['hand', 'object']
 
 
-def test_it_is_swept(tmp_path):
+def test_it_is_swept(tmp_path, sweeps_here):
     """Kinetic friction decides how long it slides, and what is left of its speed."""
     document = with_(
         initial={'object': {'position': [0, 0, R], 'velocity': [0.7, 0, 0]}},

@@ -28,6 +28,7 @@ import yaml
 pytestmark = pytest.mark.ros
 TURN = ['u_h=0', 'v_h=-0.033', 'q_HO_w=0.7071', 'q_HO_x=0.7071', 'q_HO_y=0', 'q_HO_z=0']
 LONG = 120.0
+RATE = 200.0  # Hz, of loops that go round while the tests wait; commands do not depend on it
 README = Path(__file__).resolve().parents[2].joinpath('README.md').read_text()
 
 
@@ -40,8 +41,8 @@ def nodes(tmp_path_factory):
             environment=environment,
             use_sim_time=True,
             overrides={
-                'simulator': {'lockstep_timeout': 30.0},
-                'controller': {'state_timeout': 5.0},
+                'simulator': {'rate': RATE, 'lockstep_timeout': 30.0},
+                'controller': {'rate': RATE, 'state_timeout': 5.0},
             },
             log_folder=tmp_path_factory.mktemp('logs'),
         )
