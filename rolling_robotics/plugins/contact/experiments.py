@@ -91,6 +91,7 @@ def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
             'plan/hand',
             'plan/object',
             'plan/object_path',
+            'predicted_path',
             '/tf',
             '/diagnostics',
         ),
