@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+from hypothesis import HealthCheck, settings
 import numpy as np
 import pytest
 from rolling_dynamics import simulate
@@ -29,6 +30,10 @@ _BY_DEFAULT = os.environ.setdefault('ROLLING_COMPILE', 'never') == 'never'
 # those that are to end by Ctrl-C would never hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# How long a generated case takes says nothing on a busy machine.
+settings.register_profile('busy', deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile('busy')
 
 _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
 
