@@ -22,7 +22,7 @@ class Running(Protocol):
         """Go back to the start."""
 
     def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
-        """Return the output after a measurement; one that is not finite is none."""
+        """Return the output after a measurement, vectors in the units of the law; nan is none."""
         ...
 
 
