@@ -12,10 +12,8 @@ from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.time_optimal import fastest_move
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
-from rolling_dynamics.configuration import find_scenario
-from rolling_dynamics.scenario.faults import check
-import yaml
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
+from rolling_dynamics.scenario import load_scenario
 
 SEEDS = 20
 LONG = 0.07  # m: longer jumps are those of 80 mm
@@ -30,8 +28,7 @@ PUBLISHED = {  # of the rig as tuned by hand; with a strong integral 33 of 36, e
 
 def rig_file() -> BallBalancerFile:
     """Return the published rig."""
-    raw = yaml.safe_load(find_scenario('ball_balancer').read_text(encoding='utf-8'))
-    return check(BallBalancerFile, raw, '')
+    return rig_of(load_scenario('ball_balancer'))
 
 
 def figures(file: BallBalancerFile, name: str, seed: int) -> dict[str, Any]:

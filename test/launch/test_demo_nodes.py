@@ -57,6 +57,24 @@ def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
     assert all(counts.get(topic, 0) > 0 for topic in RECORDED[name]), counts
 
 
+@pytest.mark.slow
+def test_the_ball_balancer_comes_to_every_set_point(tmp_path):
+    done = subprocess.run(
+        [*DEMO, 'ball_balancer', '--out', str(tmp_path), '--simulated-time', '--law', 'lqr'],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '4 of 4 jumps ended within 5 mm' in done.stdout
+    assert 'did not stop cleanly' not in done.stdout
+    assert (tmp_path / 'ball_balancer.png').stat().st_size > 20_000
+    counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
+    topics = ('/robot/state', '/servo_command', '/vision/object_pose', '/set_point')
+    assert all(counts.get(topic, 0) > 0 for topic in topics), counts
+
+
 def recorded(metadata):
     """Return the number of messages by topic."""
     information = yaml.safe_load(metadata.read_text())['rosbag2_bagfile_information']
