@@ -62,11 +62,16 @@ def check_masses(
             check_inside(k, m.rail, radius)
 
 
+@np.errstate(over='ignore')  # what is too far to be squared is infinitely far
+def _from_centre(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(points, axis=1))
+
+
 @lru_cache(maxsize=256)
 def check_inside(number: int, rail: Rail, radius: float) -> None:
     """Refuse a rail that leaves the shell."""
     theta = np.linspace(*rail.span(), SAMPLES)
-    distance = np.linalg.norm(rail.points(theta), axis=1)
+    distance = _from_centre(rail.points(theta))
     worst = int(np.argmax(distance))
     if distance[worst] > radius * (1 + 1e-12):
         raise ParameterError(
@@ -85,7 +90,7 @@ def check_trajectories(masses: Sequence[Mass], radius: float, duration: float) -
         if not isinstance(m, FreeMass):
             continue
         f = ca.Function('chi', [t], [ca.densify(m.position(t))])
-        distance = np.linalg.norm(np.array(f(times[None, :])), axis=0)
+        distance = _from_centre(np.array(f(times[None, :])).T)
         out = np.flatnonzero(~(distance <= radius * (1 + 1e-12)))
         if out.size:
             raise ParameterError(

@@ -94,6 +94,8 @@ def damaged_document(draw, document):
             value = parent[path[-1]]
         except (KeyError, IndexError, TypeError):
             continue  # lost already
+        if not isinstance(parent, dict | list):
+            continue  # a text now, whose letters are no entries
         kind = draw(st.sampled_from(['lose', 'wrong', 'wrong', 'wrong', 'scale', 'nest']))
         if kind == 'lose':
             del parent[path[-1]]

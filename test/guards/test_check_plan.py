@@ -100,9 +100,9 @@ def test_twenty_points_between_two_times_are_looked_at_and_the_first_failure_is_
         return lambda cart: ca.fabs(cart.t - (1 + share)) - 1e-9
 
     plan = plan_of(np.linspace(1.0, 2.0, 5), np.zeros(5))
-    report = check(plan, late=near(57 / 80), early=near(13 / 80))
-    assert report.margins == pytest.approx({'late': -1e-9, 'early': -1e-9}, abs=1e-15)
-    assert report.reason == 'early falls through zero 0.1625 s after the start'
+    report = check(plan, after=near(57 / 80), before=near(13 / 80))
+    assert report.margins == pytest.approx({'after': -1e-9, 'before': -1e-9}, abs=1e-15)
+    assert report.reason == 'before falls through zero 0.1625 s after the start'
     assert check(plan, late=near(57 / 80)).first_failure_time == pytest.approx(0.7125)
 
 

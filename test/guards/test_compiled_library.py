@@ -5,12 +5,11 @@ import json
 import os
 from pathlib import Path
 import stat
-import subprocess
 import time
 
 import casadi as ca
 import pytest
-from rolling_dynamics.compiled import compiler, forget_failures
+from rolling_dynamics.compiled import compiler, forget_failures, library
 from rolling_dynamics.compiled.library import FORMAT, Library, run_compiler, sweep
 from rolling_dynamics.compiled.policy import LOOPS, USUAL
 from rolling_dynamics.compiled.source import c_source
@@ -147,7 +146,9 @@ def test_links_are_not_followed(made, tmp_path, which):
 
 def test_a_library_that_lacks_the_function_is_removed(made, caplog):
     assert made.load(['another']) is None
-    assert f'{made.file} cannot be loaded and is built anew: ' in caplog.text
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f'{made.file} cannot be loaded and is built anew: ')
+    assert 'another' in record.getMessage()
     assert not made.file.exists()
     assert not made.seal.exists()
     assert made.load([NAME]) is None
@@ -177,7 +178,8 @@ def test_a_compiler_that_fails_is_told_and_not_asked_again(cache, tmp_path, capl
     assert failing.build('int x;') is False
     assert failing.failed
     assert failing.failure.read_text() == f'{tmp_path}/{trouble}'
-    assert f'{NAME} is not compiled: {tmp_path}/{trouble}' in caplog.text
+    (record,) = caplog.records
+    assert record.getMessage() == f'{NAME} is not compiled: {tmp_path}/{trouble}'
     assert [path.name for path in cache.iterdir()] == [f'{NAME}.failed']
     for age, failed in ((3500.0, True), (3700.0, False)):
         then = time.time() - age
@@ -216,20 +218,55 @@ def test_a_folder_that_cannot_be_used_is_no_place(tmp_path, monkeypatch):
     (tmp_path / 'file').write_text('')
     for place in (tmp_path / 'file', tmp_path / 'file' / 'below'):
         monkeypatch.setenv('ROLLING_CACHE_DIR', str(place))
+        assert Library(NAME, 'cc', USUAL).usable_folder() is False
         assert Library(NAME, 'cc', USUAL).build('int x;') is False
 
 
-def test_what_is_old_or_left_behind_is_swept(made, cache):
-    with subprocess.Popen(['true']) as process:  # noqa: S607
-        gone = process.pid
-    left = [cache / f'building_{who}_x' for who in (gone, 'nobody', os.getpid(), 1)]
+def test_what_cannot_be_put_in_its_place_is_told(made, caplog):
+    made.file.unlink()
+    made.file.mkdir()
+    assert made.build('int x;') is False
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f'{made.name} is not compiled: [Errno ')
+
+
+def test_without_a_folder_nothing_is_noted_or_swept(cache):
+    Library(NAME, 'cc', USUAL).give_up('no disk left')
+    sweep()
+    forget_failures()
+    assert not cache.exists()
+
+
+def test_a_compiler_has_its_time(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(library, 'TIME_LIMIT', 0.2)
+    slow = Library(NAME, script(tmp_path / 'cc', 'sleep 3'), USUAL)
+    assert slow.build('int x;') is False
+    assert slow.failure.read_text().endswith('had not ended after 0.2 s')
+
+
+def test_what_compilers_left_behind_is_swept(made, cache, monkeypatch):
+    ends = {1001: ProcessLookupError, 1002: PermissionError, 1003: None}
+
+    def kill(process, signal):
+        assert signal == 0
+        if ends[process]:
+            raise ends[process]
+
+    monkeypatch.setattr(library.os, 'kill', kill)
+    left = [cache / f'building_{who}_x' for who in (1001, 'nobody', 1002, 1003)]
     for folder in left:
         folder.mkdir()
         (folder / 'code.c').write_text('')
     sweep()
     assert [folder.exists() for folder in left] == [False, False, True, True]
+
+
+def test_what_nobody_has_loaded_for_long_is_swept(made, cache):
+    alone = cache / 'alone.json'  # its library is gone
+    alone.write_text('{}')
     for age, kept in ((89 * DAY, True), (91 * DAY, False)):
         then = time.time() - age
-        os.utime(made.seal, (then, then))
+        for seal in (alone, made.seal):
+            os.utime(seal, (then, then))
         sweep()
-        assert (made.seal.exists(), made.file.exists()) == (kept, kept)
+        assert (made.seal.exists(), made.file.exists(), alone.exists()) == (kept, kept, kept)

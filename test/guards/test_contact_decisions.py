@@ -424,6 +424,14 @@ def test_spin_that_is_hardly_there_may_be_held(share, mode):
     assert spin_of(out.x) == (0.0 if mode[0] == 'p' else share * TURNS)
 
 
+def test_spin_that_is_hardly_there_gives_way_to_the_one_that_begins():
+    decide = contact()
+    decide.system.wrenches['pure_rolling'] = pressed(0, 10, 1.001)
+    out = decide.after('slip', at('slipping', spin=0.4 * TURNS, mu_spin=0.1), U)
+    assert (out.mode, out.p[3]) == ('rolling', -1.0)
+    assert spin_of(out.x) == pytest.approx(-TURNS)
+
+
 def held_without_direction(x, u, t, p):
     """Return a force that slips without a direction of spin, and pulls with one."""
     return pressed(9, 10 if p[3] == 0 else -1)
@@ -437,7 +445,7 @@ def test_what_may_be_held_has_no_direction_of_spin(share):
     decide.system.wrenches['pure_slipping'] = held_without_direction
     decide.system.slip_onset = lambda *_: (np.ones(2), 10.0, 1.0)
     out = decide.after('slip', at('slipping', spin=share * TURNS, mu_spin=0.1), U)
-    assert out.mode == 'pure_slipping'
+    assert (out.mode, spin_of(out.x)) == ('pure_slipping', 0.0)
     out = decide.after('spin', at('rolling', mu_spin=0.1, spin_direction=1.0), U)
     assert out.mode == 'pure_slipping'
 

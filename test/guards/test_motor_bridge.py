@@ -217,6 +217,8 @@ def test_the_ramp_decelerates_evenly_and_the_reference_goes_half_way_between_the
     assert bridge.qdd.tolist() == [0, 0, 0]
     assert bridge.take_command(LEVEL, 0.1) is False
     assert bridge.refused == 'command refused: enough'
+    bridge.stop(0.1)
+    assert (bridge.phase, bridge.reason) == ('stopped', 'enough')
 
 
 def test_stopping_is_told_as_asked_for_and_commands_are_refused_at_once():

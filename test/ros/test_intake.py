@@ -175,10 +175,10 @@ def model(**given):
         'takes_keep_out': True,
         'has_own_goal': False,
         'finds_duration': False,
-        'goal_entries': lambda _: [PLACE, SPEED],
-        'goal_at': lambda _, place: {'x': place[0], 'y': place[1]},
+        'goal_entries': lambda of: {'a_scenario': [PLACE, SPEED]}[of.name],
+        'goal_at': lambda of, place: dict(zip(of.places, place, strict=False)),
     }
-    scenario = SimpleNamespace(system=SimpleNamespace(name='cart'), name='a_scenario')
+    scenario = SimpleNamespace(system=SimpleNamespace(name='cart'), name='a_scenario', places='xy')
     return SimpleNamespace(planner=SimpleNamespace(**values | given), scenario=scenario)
 
 
@@ -247,6 +247,7 @@ def test_another_system_or_method_is_refused():
 @pytest.mark.parametrize('bad', [0.0, -1.0, np.nan, np.inf])
 def test_times_that_make_no_sense_are_refused(bad):
     assert refusal(goal(horizon=bad)) == f'horizon must be positive and finite [s], got {bad!r}'
+    assert job(goal(horizon=1e-3))['horizon'] == 1e-3
     free = model(finds_duration=True)
     if bad == 0.0:
         assert job(goal(horizon=0.0), free)['horizon'] == 0.0

@@ -187,6 +187,9 @@ def test_what_is_changed_was_good(name, tmp_path, capsys):
 @example(('plate', ('sweep', 'samples', 'count'), 10**400))
 @example(('plate', ('object', 'mass'), -(10**400)))
 @example(('disk', ('tolerances', 'absolute'), 1e-300))
+@example(('ball', ('masses', 5, 'trajectory', 0), -1e248))
+@example(('ball', ('masses', 3, 'rail', 'position', 0), 1e300))
+@example(('ball', ('masses', 3, 'rail', 'position'), [1e300] * 3))
 def test_every_change_has_one_clear_answer(tmp_path, capsys, changes):
     judge(changes, tmp_path, capsys)
 
