@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +32,30 @@ class OpenLoop:
         return self._plan.control_at(t)
 
 
+class Course(NamedTuple):
+    """
+    The motion that a law keeps at present.
+
+    Attributes
+    ----------
+    times, states
+        The motion, shapes (k,) [s] and (k, n): errors are those from it.
+    end
+        When it is over [s]; infinite as long as that is open.
+    goal
+        State in which it is to end.
+    shortfall
+        Why that is not what was asked for; empty where it is.
+
+    """
+
+    times: Array
+    states: Array
+    end: float
+    goal: Array
+    shortfall: str = ''
+
+
 class Following(NamedTuple):
     """
     A law and the motion that it keeps.
@@ -45,6 +70,9 @@ class Following(NamedTuple):
         What a user should know about the law, or the empty string.
     holds
         Whether the law goes on to hold the end of the motion when that is over.
+    course
+        Asked for the motion that a law keeps which changes it on the way; None for one that stays
+        with ``times`` and ``states``.
 
     """
 
@@ -53,3 +81,4 @@ class Following(NamedTuple):
     states: Array
     warning: str = ''
     holds: bool = False
+    course: Callable[[], Course] | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import Following
+from rolling_controller.law import Course, Following
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -97,22 +97,33 @@ class Tracker:
             How long the law goes on after the end of the plan, if it can hold it [s].
 
         """
-        self._plan, self._following = plan, following
-        self._end = float(plan.times[-1]) + (settle if following.holds else 0.0)
+        self._law, self._held = following.law, settle if following.holds else 0.0
+        planned = Course(following.times, following.states, float(plan.times[-1]), plan.states[-1])
+        self._course = following.course or (lambda: planned)
         self._negative_since: float | None = None
 
+    @property
+    def end(self) -> float:
+        """When the motion that is followed is over [s]; infinite as long as that is open."""
+        return self._course().end
+
+    @property
+    def shortfall(self) -> str:
+        """Why the motion that is followed does not end where it was asked to; else empty."""
+        return self._course().shortfall
+
     def goal_error(self, x: NDArray[np.float64]) -> float:
-        """Return the norm of the error against the end of the plan."""
-        return self._apart(x, self._plan, -1)
+        """Return the norm of the error against the end of the motion that is followed."""
+        course = self._course()
+        return self._apart(x, course.goal, float(course.times[-1]))
 
     def start_error(self, plan: Plan, x: NDArray[np.float64]) -> float:
         """Return the norm of the error against the start of a plan."""
-        return self._apart(x, plan, 0)
+        return self._apart(x, plan.states[0], float(plan.times[0]))
 
-    def _apart(self, x: NDArray[np.float64], plan: Plan, k: int) -> float:
-        """Return the norm of the error against the k-th state of a plan."""
-        idle = np.zeros(len(self._limits))
-        d = self._evaluate(x, plan.states[k], idle, plan.times[k], self._params)
+    def _apart(self, x: NDArray[np.float64], wanted: NDArray[np.float64], t: float) -> float:
+        """Return the norm of the error against a state at a time."""
+        d = self._evaluate(x, wanted, np.zeros(len(self._limits)), t, self._params)
         return float(np.linalg.norm(d[: self._size][self._counted]))
 
     def step(self, t: float, x: NDArray[np.float64]) -> TrackingStep:
@@ -132,11 +143,12 @@ class Tracker:
             The law gave a control that is not finite.
 
         """
-        u = self._following.law.command(t, x)
+        u = self._law.command(t, x)
         u = np.minimum(np.maximum(u, -self._limits), self._limits)
         if not np.isfinite(u).all():
             raise SimulationError(f'the law gave no finite control at {t:.3f} s of the plan')
-        out = self._evaluate(x, self._reference(t), u, t, self._params)
+        course = self._course()
+        out = self._evaluate(x, _at(course, t), u, t, self._params)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
         lost = self._lost(t, margins)
@@ -147,15 +159,8 @@ class Tracker:
             error=float(np.linalg.norm(out[: self._size][self._counted])),
             margins=margins,
             lost=lost,
-            ended=t >= self._end,
+            ended=t >= course.end + self._held,
         )
-
-    def _reference(self, t: float) -> NDArray[np.float64]:
-        times, states = self._following.times, self._following.states
-        k = int(np.searchsorted(times, t, side='right')) - 1
-        k = min(max(k, 0), len(times) - 2)
-        s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
-        return np.asarray((1.0 - s) * states[k] + s * states[k + 1])
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:
         low = {name: margin for name, margin in margins.items() if not margin > 0.0}
@@ -168,6 +173,15 @@ class Tracker:
             return ''
         worst = min(low, key=low.__getitem__)
         return f'{worst} = {low[worst]:.4g}, it must be positive'
+
+
+def _at(course: Course, t: float) -> NDArray[np.float64]:
+    """Return the state that is to be kept at a time; held at the ends."""
+    times, states = course.times, course.states
+    k = int(np.searchsorted(times, t, side='right')) - 1
+    k = min(max(k, 0), len(times) - 2)
+    s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
+    return np.asarray((1.0 - s) * states[k] + s * states[k + 1])
 
 
 def _guards(system: RollingSystem) -> Mapping[str, ca.Function]:

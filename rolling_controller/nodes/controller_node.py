@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 import sys
 
+from geometry_msgs.msg import PoseStamped
 from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.hand import Hand
-from rolling_controller.nodes.prediction import Prediction
+from rolling_controller.nodes.prediction import Prediction, WORLD
+from rolling_controller.nodes.replanner import Replanner
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.text import quoted
 from rolling_node_kit.process import run_node
 from rolling_node_kit.suite_node import Health
 from rolling_planner.plan import Plan
@@ -26,6 +30,7 @@ class ControllerNode(ExecutionNode):
         """Declare the parameters; everything else happens in configure."""
         super().__init__('controller', TABLE)
         self._prediction = Prediction(self)
+        self._replanner: Replanner
 
     def equip(self) -> Equipped:
         """Load the scenario and create the topics of the hand."""
@@ -37,6 +42,8 @@ class ControllerNode(ExecutionNode):
         self._hand = hand
         self._prediction.create(model.system, model.params)
         self.at_cleanup(self._prediction.destroy)
+        self._replanner = Replanner(self)
+        self.at_cleanup(self._replanner.destroy)
         return Equipped(model, hand, uncounted=('p_WH',))
 
     def warm_up(self) -> None:
@@ -57,10 +64,24 @@ class ControllerNode(ExecutionNode):
             interrupted,
             law=self.values['law'],
             beside=not self.get_parameter('use_sim_time').value,
+            ask=self._replanner.ask,
             safe=self._hand.safe,
         )
         self._prediction.show(following.law)
         return following
+
+    def move_goal(self, pose: PoseStamped) -> str | None:
+        """Lead the object of an execution under the predictive law elsewhere."""
+        pursuit, place = self._prediction.pursuit, pose.pose.position
+        if pursuit is None or self._execution is None:
+            return None
+        if pose.header.frame_id not in ('', WORLD):
+            return f'refused: frame_id must be {WORLD!r}, got {quoted(pose.header.frame_id)}'
+        try:
+            pursuit.pursue({'p_WO_x': place.x, 'p_WO_y': place.y}, alone=True)
+        except RollingError as error:
+            return f'refused: {error}'
+        return f'the motion that goes on is led to ({place.x:.4g}, {place.y:.4g}) m'
 
     def health(self) -> Health:
         """Return progress, and how predictions come along."""

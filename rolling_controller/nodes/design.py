@@ -14,6 +14,7 @@ from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.option import Option
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -22,6 +23,7 @@ from rolling_node_kit.parameters import Parameter
 from rolling_planner.plan import Plan
 
 LQR, PREDICTIVE = LAWS = 'lqr', 'predictive'
+REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
 
@@ -51,6 +53,7 @@ def design_law(
     *,
     law: str = LQR,
     beside: bool = True,
+    ask: Ask | None = None,
     safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
 ) -> Following:
     """
@@ -70,6 +73,8 @@ def design_law(
         One of :data:`LAWS`.
     beside
         Whether predictions are made in a thread of their own, or in the loop.
+    ask
+        Has plans made anew for a predictive law; None where it keeps to the one given.
     safe
         What a predictive law commands where its predictions fail.
 
@@ -97,9 +102,12 @@ def design_law(
         predictive = PredictiveLaw(
             *given, control_limits=limits, horizon=horizon, safe=safe, interrupted=interrupted
         )
-        r = predictive.reference
-        used = PredictingBeside(predictive) if beside else predictive
-        return Following(used, r.times, r.states, holds=True)
+        r, pursuit = predictive.reference, None
+        if ask is not None:
+            pursuit = Pursuit(predictive, problem_of(predictive), ask, REPLANNING)
+        used = PredictingBeside(predictive, pursuit) if beside else pursuit or predictive
+        course = None if pursuit is None else (lambda: pursuit.course)
+        return Following(used, r.times, r.states, holds=True, course=course)
     lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
     return Following(lqr, lqr.times, lqr.states, lqr.warning)
 

@@ -192,8 +192,8 @@ class Execution:
         """Prepare to follow a plan for a goal, telling its start [ns]; :meth:`run` does it."""
         self._node, self._equipment, self._goal = node, equipment, goal
         self._values, self._on_start = equipment.values, on_start
-        self._duration = float(plan.times[-1]) + self._values['settle_time']
-        equipment.tracker.begin(plan, following, settle=self._values['settle_time'])
+        self._settle = self._values['settle_time']
+        equipment.tracker.begin(plan, following, settle=self._settle)
         equipment.predictor.forget()
         self.last: TrackingStep | None = None
         self.contact_mode = ''
@@ -256,8 +256,9 @@ class Execution:
             self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
             self._equipment.predictor.origin = self._start_stamp
             self._on_start(self._start_stamp)
-        if (stamp - self._start_stamp) * 1e-9 >= self._duration:
-            self._conclude(self._start_stamp)
+        duration = self._equipment.tracker.end + self._settle
+        if (stamp - self._start_stamp) * 1e-9 >= duration:
+            self._conclude(self._start_stamp + round(duration * 1e9))
             return False
         at, x = self._equipment.acting_state(self._node, stamp, x)
         if at < self._start_stamp:
@@ -286,16 +287,16 @@ class Execution:
         self._held += 1
         self._equipment.machine.send(self._equipment.machine.safe(x), stamp)
 
-    def _conclude(self, start: int) -> None:
-        """Judge the state at the very end of the plan."""
-        x = self._equipment.machine.measured.state_near(start + round(self._duration * 1e9))
+    def _conclude(self, stamp: int) -> None:
+        """Judge the state at the very end of the plan [ns]."""
+        x = self._equipment.machine.measured.state_near(stamp)
         if x is None:
             self.end(CODES.STALE_STATE, self._equipment.stale_text())
             return
-        error = self._equipment.tracker.goal_error(x)
-        tolerance = self._values['goal_tolerance']
+        tracker, tolerance = self._equipment.tracker, self._values['goal_tolerance']
+        error = tracker.goal_error(x)
         if error <= tolerance:
-            self.end(CODES.NONE, '', x)
+            self.end(CODES.INFEASIBLE if tracker.shortfall else CODES.NONE, tracker.shortfall, x)
         else:
             self.end(
                 CODES.NOT_CONVERGED,

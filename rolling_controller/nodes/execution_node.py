@@ -8,11 +8,13 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
+from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Array, Machine
 from rolling_controller.nodes.plan_intake import accepted_plan
@@ -90,6 +92,10 @@ class ExecutionNode(CompilingNode):
     def warm_up(self) -> None:
         """Compile what the first plan needs; called in a thread."""
 
+    def move_goal(self, pose: PoseStamped) -> str | None:  # noqa: ARG002
+        """Move the goal of the execution that goes on; tell it, or None if that cannot be."""
+        return None
+
     def make_way(self) -> None:
         """Leave the machine to an execution that is about to begin."""
 
@@ -110,6 +116,7 @@ class ExecutionNode(CompilingNode):
             refusal=self.refusal,
         )
         self.at_cleanup(self._server.destroy)
+        self.at_cleanup(GoalPoses(self, self.move_goal).destroy)
         self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
         self._preparation.start()
 

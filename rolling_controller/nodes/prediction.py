@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Law
 from rolling_controller.predictive.beside import PredictingBeside
+from rolling_controller.predictive.pursuit import Pursuit
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import SuiteNode
@@ -19,11 +20,20 @@ WORLD = 'world'
 
 
 class Prediction:
-    """Publishes the predicted path of the object ten times a second, while there is one."""
+    """
+    Publishes the predicted path of the object ten times a second, while there is one.
+
+    Attributes
+    ----------
+    pursuit
+        What has plans made for the law, None where nothing does.
+
+    """
 
     def __init__(self, node: SuiteNode) -> None:
         """Note who publishes; the topic comes with :meth:`create`."""
         self._node = node
+        self.pursuit: Pursuit | None = None
         self._law: PredictingBeside | None = None
         self._timer: Any = None
         self._path: Any = None
@@ -37,7 +47,7 @@ class Prediction:
 
     def destroy(self) -> None:
         """Remove the topic; callable twice."""
-        self._law = None
+        self._law = self.pursuit = None
         if self._path is not None:
             self._node.destroy_timer(self._timer)
             self._node.destroy_publisher(self._path)
@@ -46,6 +56,8 @@ class Prediction:
     def show(self, law: Law) -> None:
         """Show the predictions of a law from now on, if it makes any beside the loop."""
         self._law = law if isinstance(law, PredictingBeside) else None
+        beside = None if self._law is None else self._law.pursuit
+        self.pursuit = law if isinstance(law, Pursuit) else beside
 
     def health(self) -> dict[str, Any]:
         """Return what diagnostics tell of predictions; nothing where there are none."""

@@ -10,6 +10,7 @@ from weakref import ref, ReferenceType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.predictive.pursuit import Pursuit
 from rolling_dynamics.compiled import compiled, FastFunction
 
 Array = NDArray[np.float64]
@@ -27,14 +28,16 @@ class PredictingBeside:
     ----------
     law
         The law; it belongs to the thread.
+    pursuit
+        What has plans made for it; None where it keeps to one.
     age
         Age of the policy at the last command [s].
 
     """
 
-    def __init__(self, law: PredictiveLaw) -> None:
+    def __init__(self, law: PredictiveLaw, pursuit: Pursuit | None = None) -> None:
         """Predict once from the start of the plan, and start the thread."""
-        self.law, self.age = law, 0.0
+        self.law, self.pursuit, self.age = law, pursuit, 0.0
         reference = law.reference
         self._policy = law.predict(reference.origin, reference.states[0])
         self._apart = FastFunction(compiled(law.difference)[0])
@@ -71,7 +74,15 @@ class PredictingBeside:
             'prediction slack': record.slack,
             'prediction age [s]': self.age,
         }
-        return told | ({'prediction trouble': record.trouble} if record.trouble else {})
+        pursuit = self.pursuit
+        if pursuit is not None:
+            told |= {'plans taken over': pursuit.replans, 'plans failed': pursuit.failures}
+        troubles = {
+            'prediction trouble': record.trouble,
+            'replanning trouble': '' if pursuit is None else pursuit.trouble,
+            'goal': '' if pursuit is None else pursuit.shortfall,
+        }
+        return told | {name: text for name, text in troubles.items() if text}
 
     def _turn(self) -> None:
         """Predict from the newest state, if one came."""
@@ -82,7 +93,12 @@ class PredictingBeside:
         if newest is None:
             return
         started = time.monotonic()
-        policy = self.law.predict(*newest)
+        try:
+            policy = (self.pursuit or self.law).predict(*newest)
+        except Exception as e:  # noqa: BLE001  the last policy goes on, and is told to be old
+            self.law.record.failed += 1
+            self.law.record.trouble = f'{type(e).__name__}: {e}'
+            return
         with self._came:
             self._policy = policy
         time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))

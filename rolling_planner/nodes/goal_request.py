@@ -87,6 +87,24 @@ def goal_job(
     }
 
 
+def split_start(
+    request: PlanRolling.Goal, model: PlanningModel
+) -> tuple[dict[str, float], dict[str, float]]:
+    """
+    Return the named values of the start: those of the state, and controls that are in force.
+
+    Raises
+    ------
+    ParameterError
+        A name stands twice, a value is not finite, or the planner takes no such controls.
+
+    """
+    given = named_values('start', request.start_names, request.start_values)
+    names = model.scenario.system.control.names if model.planner.takes_start_controls else ()
+    controls = {name: given.pop(name) for name in names if name in given}
+    return given, controls
+
+
 def check_system(given: str, model: PlanningModel) -> None:
     """Raise ParameterError if a request is for another system than that of the scenario."""
     wanted = model.scenario.system.name

@@ -6,7 +6,7 @@ The work is done in a process of its own; this node only checks, waits, reports 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 import sys
 import time
 from typing import Any
@@ -28,8 +28,7 @@ from rolling_planner.nodes.conversions import (
     start_vector,
     trajectory_to_arrays,
 )
-from rolling_planner.nodes.goal_poses import GoalPoses
-from rolling_planner.nodes.goal_request import check_system, goal_job
+from rolling_planner.nodes.goal_request import check_system, goal_job, split_start
 from rolling_planner.nodes.plan_result import failure, feedback_message, result_message
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
@@ -73,7 +72,6 @@ class PlannerNode(SuiteNode):
             self, PlanRolling, 'plan_rolling', self._execute, refusal=self.refusal
         )
         self.at_cleanup(self._server.destroy)
-        self.at_cleanup(GoalPoses(self).destroy)
         self.service(
             CheckPlan,
             'check_plan',
@@ -113,7 +111,8 @@ class PlannerNode(SuiteNode):
             job = self._job('plan') | goal_job(
                 request, self._model, planning_options(self.values), frame, duration
             )
-            start, reason = await self._start(request.start_names, request.start_values, goal)
+            state, job['start_controls'] = split_start(request, self._model)
+            start, reason = await self._start(state, goal)
         except RollingError as error:
             return failure(codes.INVALID_GOAL, str(error)), None
         if start is None:
@@ -133,10 +132,9 @@ class PlannerNode(SuiteNode):
         return {'kind': kind, 'scenario_file': self.values['scenario_file']}
 
     async def _start(
-        self, names: Sequence[str], values: Sequence[float], goal: Goal | None
+        self, given: Mapping[str, float], goal: Goal | None
     ) -> tuple[NDArray[np.float64] | None, str]:
         """Return the state to start from; None, and why, if it is needed and does not come."""
-        given = named_values('start', names, values)
         present, reason = self._model.scenario.x0, ''
         if not given:
             timeout = self.values['state_timeout']
@@ -208,14 +206,13 @@ class PlannerNode(SuiteNode):
         self, request: CheckPlan.Request
     ) -> tuple[dict[str, Any], NDArray[np.float64] | None, str]:
         """Return plan or trajectory, the start, and why it is not known if it is needed."""
-        names, values = request.start_names, request.start_values
+        given = named_values('start', request.start_names, request.start_values)
         if request.plan.times:
             plan = message_to_plan(request.plan)
             check_plan_fits(plan, self._model.scenario.system)
-            given = named_values('start', names, values)
             start = start_vector(given, self._model.scenario.system.state, plan.states[0])
             return {'plan': plan}, start, ''
-        start, reason = await self._start(names, values, None)
+        start, reason = await self._start(given, None)
         return {'trajectory': trajectory_to_arrays(request.hand_trajectory)}, start, reason
 
     # -- health -----------------------------------------------------------------------------

@@ -50,6 +50,7 @@ class CollocationPlanner(SystemPlanner):
 
     section = PlanSection
     methods = tuple(METHODS)
+    takes_start_controls = True
     lines = {  # noqa: RUF012
         'segments': ('segments', 'd'),
         'iterations': ('iterations', 'd'),
@@ -102,6 +103,7 @@ class CollocationPlanner(SystemPlanner):
             x_start=np.asarray(request.start, dtype=float),
             goal=request.goal,
             horizon=request.horizon,
+            start_controls=request.start_controls,
             **options,
         )
 

@@ -42,6 +42,8 @@ class Request:
         Points to pass before the goal, shape (k, 3) [m].
     keep_out
         Circles to keep out of: x, y and radius, shape (k, 3) [m].
+    start_controls
+        Controls that are in force at the start, by scalar name.
 
     """
 
@@ -52,6 +54,7 @@ class Request:
     options: Mapping[str, Any]
     waypoints: ArrayLike = ()
     keep_out: ArrayLike = ()
+    start_controls: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,7 +98,7 @@ class SystemPlanner(ABC):
         Whether the duration of the motion is found by the planner: the horizon may be 0 then.
     has_own_goal
         Whether a request that names nothing stands for the goal of the scenario.
-    takes_waypoints, takes_keep_out
+    takes_waypoints, takes_keep_out, takes_start_controls
         Whether these entries of a request are heeded.
     lines
         Entries of a plan's report that a summary shows: key -> (title, format).
@@ -109,6 +112,7 @@ class SystemPlanner(ABC):
     has_own_goal = False
     takes_waypoints = False
     takes_keep_out = False
+    takes_start_controls = False
 
     def check_for_nodes(self, scenario: Scenario) -> None:  # noqa: B027  nothing, by default
         """Raise ParameterError unless nodes can execute the plans of a scenario."""

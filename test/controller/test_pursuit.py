@@ -4,9 +4,10 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
-from rolling_controller.predictive.pursuit import Pursuit, Replanning
+from rolling_controller.predictive.pursuit import problem_of, Pursuit, Replanning
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.errors import InfeasibleError
+from transforms3d.quaternions import qmult
 
 COARSE = Horizon(period=0.01, slew=10.0)
 OPTIONS = Replanning(lead=0.2, settle=0.1, tolerance=0.05, deviation=0.2)
@@ -155,3 +156,85 @@ def test_push_at_rest_is_answered_at_once(started, hard):
     x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 1.0, 2.0]
     pursuit.command(t, x)
     assert len(planners.asked) == 1
+
+
+def test_end_is_open_until_the_plan_for_a_moved_goal_is_followed(started):
+    pursuit, _, plan = started()
+    assert pursuit.course.end == pytest.approx(plan.duration + 2 * OPTIONS.settle)
+    pursuit, _, _ = started(plan)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    assert pursuit.course.end == np.inf
+    pursuit.command(0.51, plan.state_at(0.51))
+    assert pursuit.course.end == np.inf
+    pursuit.command(0.71, plan.state_at(0.71))
+    course = pursuit.course
+    assert course.end == pytest.approx(0.71 + plan.duration + 2 * OPTIONS.settle)
+    assert course.times[0] == pytest.approx(0.71)
+    assert_allclose(course.goal, plan.states[-1])
+
+
+def test_goal_alone_frees_what_does_not_come_to_rest(started):
+    pursuit, _, _ = started()
+    pursuit.pursue({'p_WO_x': 0.1}, alone=True)
+    goal = pursuit.problem.goal
+    assert not {'contact_h', 'q_HO'} & set(goal)
+    assert {'q_WH', 'w_HO_H', 'p_WO_x'} <= set(goal)
+
+
+def test_late_plan_is_asked_for_earlier_and_no_longer_the_next_time(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(None, plan)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    for t in (0.51, 0.72, 0.83):
+        pursuit.command(t, plan.state_at(t))
+    assert pursuit.trouble == 'no plan came within 0.2 s'
+    first, second = planners.asked
+    assert second.horizon < 1.2 * first.horizon
+    pursuit.command(0.83 + 0.29, plan.state_at(1.12))
+    assert pursuit.replans == 0
+    pursuit.command(0.83 + 0.3, plan.state_at(1.13))
+    assert pursuit.replans == 1
+
+
+def test_goal_out_of_reach_is_come_nearer_to_by_halves_and_then_given_up(started, hard):
+    problem, plan = hard
+    tries, halvings = OPTIONS.tries, OPTIONS.halvings
+    answers = [InfeasibleError('no plan: too far')] * (tries * (halvings + 1))
+    pursuit, planners, _ = started(*answers)
+    end = np.array(problem.system.object_motion('p_WO')(plan.states[-1], problem.p)).ravel()
+    pursuit.pursue({'p_WO_x': 0.8}, alone=True)
+    t = 0.5
+    while len(planners.asked) < len(answers):
+        t += 0.11
+        pursuit.command(t, plan.state_at(t))
+    asked = [float(np.ravel(p.goal['p_WO_x'])[0]) for p in planners.asked[::tries]]
+    assert_allclose(asked, [end[0] + (0.8 - end[0]) / 2**k for k in range(halvings + 1)])
+    assert 'too far' in pursuit.shortfall
+    assert 'stays' in pursuit.shortfall
+    assert np.isfinite(pursuit.course.end)
+    pursuit.pursue({'p_WO_x': 0.1})
+    assert pursuit.shortfall == ''
+
+
+def test_attitude_half_of_the_way_is_half_of_the_turn(started, hard):
+    _, plan = hard
+    q = np.array([np.cos(0.6), 0.0, np.sin(0.6), 0.0])
+    pursuit, planners, _ = started(*[InfeasibleError('no plan: too far')] * OPTIONS.tries, plan)
+    end = plan.states[-1][pursuit.law.system.state.slice('q_HO')]
+    pursuit.pursue({'q_HO': -qmult(end, q)})
+    t = 0.5
+    while len(planners.asked) <= OPTIONS.tries:
+        t += 0.11
+        pursuit.command(t, plan.state_at(t))
+    half = qmult(end, [np.cos(0.3), 0.0, np.sin(0.3), 0.0])
+    assert abs(half @ planners.asked[-1].goal['q_HO']) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_problem_of_a_law_is_to_come_where_its_plan_ends(started):
+    pursuit, _, plan = started()
+    law = pursuit.law
+    problem, where = problem_of(law), law.system.state.slice
+    assert set(problem.goal) == {'contact_h', 'q_HO'}
+    for name, value in problem.goal.items():
+        assert_allclose(value, plan.states[-1][where(name)])
+    assert problem.control_limits == dict.fromkeys(problem.active_controls, (-50.0, 50.0))

@@ -6,7 +6,7 @@ from cart import Cart, P, plan_of
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.law import Following
+from rolling_controller.law import Course, Following
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import ParameterError, SimulationError
 
@@ -153,3 +153,19 @@ def test_a_plan_is_over_at_its_end_or_when_it_has_settled(holds, settle, end):
     made = tracker(holds=holds, settle=settle)
     assert not made.step(end - 1e-9, at(0.0)).ended
     assert made.step(end, at(0.0)).ended
+
+
+def test_motion_that_changes_on_the_way_counts_from_then_on():
+    made = Tracker(Cart(edge=edge, grip=grip), P)
+    first = Course(PLAN.times, STATES, math.inf, STATES[-1])
+    courses = [first]
+    law = Following(Constant(0.5), PLAN.times, STATES, holds=True, course=lambda: courses[-1])
+    made.begin(PLAN, law, settle=1.0)
+    assert not made.step(9.0, at(0.0)).ended
+    courses.append(Course(PLAN.times + 3.0, STATES + at(0.5), 7.0, at(0.5), 'too far'))
+    assert (made.end, made.shortfall) == (7.0, 'too far')
+    assert made.goal_error(at(0.5)) == 0.0
+    step = made.step(5.0, at(0.7, 1.0))
+    assert step.error == pytest.approx(0.0)
+    assert not made.step(7.9, at(0.5)).ended
+    assert made.step(8.0, at(0.5)).ended

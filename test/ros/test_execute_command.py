@@ -181,6 +181,26 @@ def test_the_client_that_readme_prints_reaches_its_goal(nodes):
     pytest.fail('no answer')
 
 
+@pytest.mark.slow
+def test_goal_of_the_predictive_law_moves_on_the_way(nodes, peer):
+    reset(nodes)
+    publisher = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)
+    pose = PoseStamped()
+    pose.pose.position.x, pose.pose.position.y = 0.06, 0.05
+    with DemoClient(domain=nodes[0]) as client:
+        client.set_parameters('controller', {'law': 'predictive'})
+        planned = client.plan({'u_h': 0.0, 'v_h': -0.05}, 2.0, lambda _: None, LONG)
+        done = client.execute(
+            planned.plan, open_loop=False, timeout=LONG, on_start=lambda: publisher.publish(pose)
+        )
+        client.set_parameters('controller', {'law': 'lqr'})
+    peer.node.destroy_publisher(publisher)
+    assert (done.code, done.text) == (0, '')
+    assert done.times[-1] > planned.plan.times[-1]
+    place = done.final_state['u_h'], done.final_state['v_h']
+    assert place == pytest.approx((0.06, 0.05), abs=5e-3)
+
+
 def test_a_pose_on_goal_pose_is_gone_to(nodes, peer):
     reset(nodes)
     publisher = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)

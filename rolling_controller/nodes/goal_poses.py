@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -17,12 +18,24 @@ class GoalPoses:
     Has what rolls go to the newest pose on ``goal_pose``, as tools of RViz publish it.
 
     It goes through the actions ``plan_rolling`` and ``execute_plan`` as any client does. A pose
-    that comes on the way is taken after it, the newest of several.
+    that comes on the way moves the goal of a law that takes one; else it is taken after the
+    motion, the newest of several.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
-        """Listen."""
-        self._node = node
+    def __init__(self, node: SuiteNode, move: Callable[[PoseStamped], str | None]) -> None:
+        """
+        Listen.
+
+        Parameters
+        ----------
+        node
+            The controller.
+        move
+            Moves the goal of the execution that goes on; returns what to tell of it, None where
+            there is no such execution.
+
+        """
+        self._node, self._move = node, move
         self._planner = ActionClient(node, PlanRolling, 'plan_rolling')
         self._controller = ActionClient(node, ExecutePlan, 'execute_plan')
         self._next: PoseStamped | None = None
@@ -36,14 +49,19 @@ class GoalPoses:
         self._controller.destroy()
 
     def _take(self, pose: PoseStamped) -> None:
-        logger, executor = self._node.get_logger(), self._node.executor
-        if not self._controller.server_is_ready():
-            logger.warning('goal_pose: nothing serves execute_plan; start the controller')
+        tell, executor = self._node.get_logger(), self._node.executor
+        told = self._move(pose)
+        if told is not None:
+            self._next = None
+            tell.info(f'goal_pose: {told}')
+            return
+        if not self._planner.server_is_ready():
+            tell.warning('goal_pose: nothing serves plan_rolling; start the planner')
             self._busy = False  # what it had begun will not be answered
             return
         self._next = pose
         if self._busy:
-            logger.info('goal_pose: taken after the motion that goes on')
+            tell.info('goal_pose: taken after the motion that goes on')
         elif executor is not None:
             self._busy = True
             executor.create_task(self._go)
