@@ -15,6 +15,7 @@ GROUPS = {
     'control': 'benchmarks.control:rows',
     'predictive': 'benchmarks.predictive:rows',
     'butterfly': 'benchmarks.butterfly:rows',
+    'balance_arm': 'benchmarks.balance_arm:rows',
     'memory': 'benchmarks.memory:rows',
     'internal_masses': 'benchmarks.internal_masses:rows',
     'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',

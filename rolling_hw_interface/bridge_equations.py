@@ -54,6 +54,16 @@ def reference_function() -> ca.Function:
     low, high, speed, acceleration = (limits[3 * k : 3 * k + 3] for k in range(4))
     known = kinematics_function()(q, qd, geometry)
     wanted = qd + dt * joint_acceleration_expression(known, control)
+    out = limited_step(q, qd, wanted, dt, (low, high, speed, acceleration))
+    inputs = [q, qd, control, dt, geometry, limits]
+    return compiled(ca.Function('bridge_reference', inputs, [ca.densify(out)]))[0]
+
+
+def limited_step(
+    q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: tuple[ca.SX | ca.DM, ...]
+) -> ca.SX:
+    """Return angles, rates, accelerations, and whether a limit changed the wanted rates."""
+    low, high, speed, acceleration = limits
     change = acceleration * dt
     ahead = q + dt / 2 * qd  # half of the way of this step is made already
     least = -ca.fmin(speed, _stoppable(ahead - low, acceleration, dt))
@@ -62,9 +72,7 @@ def reference_function() -> ca.Function:
     rate = ca.fmin(ca.fmax(rate, least), most)
     clipped = ca.mmax(ca.fabs(rate - wanted)) > CHANGED
     angle = ca.fmin(ca.fmax(q + dt * (qd + rate) / 2, low), high)
-    out = ca.vertcat(angle, rate, (rate - qd) / dt, clipped)
-    inputs = [q, qd, control, dt, geometry, limits]
-    return compiled(ca.Function('bridge_reference', inputs, [ca.densify(out)]))[0]
+    return ca.vertcat(angle, rate, (rate - qd) / dt, clipped)
 
 
 def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
