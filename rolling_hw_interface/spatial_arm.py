@@ -108,7 +108,7 @@ class SpatialArmModel:
             raise ParameterError(f'arm: links must be {SIX}, got {len(self.links)}')
 
     def limit(self, name: str) -> Array:
-        """Return a limit of all joints by its name in :class:`Link`."""
+        """Return a limit of all joints by its name in :class:`Link`, in its unit, shape (k,)."""
         return np.array([getattr(link, name) for link in self.links])
 
 
@@ -242,13 +242,13 @@ class SpatialArm:
         return np.concatenate([R.T @ a[3:], R.T @ a[:3]])
 
     def joint_torque(self, q: ArrayLike, wrench: ArrayLike) -> Array:
-        """Return the torques on the joints of a wrench on the hand: force, torque, in W."""
+        """Return the torques [N m] of a wrench on the hand, vector of force and torque in W."""
         _, _, J, _ = self._known(q, np.zeros(SIX))
         found: Array = J.T @ np.asarray(wrench, dtype=float)
         return found
 
     def dynamics(self, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
-        """Return M [kg m^2] and h [N m] of ``tau = M qdd + h``, gravity in h."""
+        """Return the matrix M [kg m^2] and h [N m] of ``tau = M qdd + h``, gravity in h."""
         self._dynamics.inputs[0][:], self._dynamics.inputs[1][:] = q, qd
         out = self._dynamics.evaluate().copy()
         return out[:36].reshape(SIX, SIX).T, out[36:]
