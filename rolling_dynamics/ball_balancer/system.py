@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 CREEP = 1e-5  # m/s, below which the ball counts as at rest
 START = 3.0  # it starts at this many times the creep
 STILL = 1e-14  # m/s: keeps the direction of no motion a number
+SLIGHT = 1e-9  # m/s^2 that hold a ball where the plate has no resistance at all
 RESISTANCES = ('breakaway', 'smooth')
 
 
@@ -219,7 +220,7 @@ class BallBalancer(WrittenSystem):
     def _held(self) -> ca.SX:
         """How far the drive is from what breaks the ball away, 1 without any drive."""
         most = self._equations.per_angle * self._breakaway
-        return 1 - ca.sumsqr(self._equations.drive) / most**2
+        return 1 - ca.sumsqr(self._equations.drive) / (most**2 + SLIGHT**2)
 
     @cached_property
     def _margin(self) -> ca.Function:

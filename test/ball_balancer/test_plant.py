@@ -165,6 +165,19 @@ def test_a_ball_stays_until_the_breakaway_tilt_and_slows_by_the_kinetic_share():
     assert np.hypot(*s.x[:2]) == pytest.approx(0.01 / 2 / slowing, rel=1e-3)
 
 
+def test_without_resistance_a_ball_rests_on_a_level_plate_alone():
+    system = BallBalancer()
+    p, stepper = parameters(system), Stepper(system, parameters(system))
+    level = stepper.step(stepper.begin(np.zeros(8)), [0, 0], 0.1)
+    assert level.mode == 'stuck'
+    motion = simulate(system, p, np.zeros(8), [10 * COUNT, 0], 0.5)
+    tilted = motion.states[-1]
+    assert tilted[4] == pytest.approx(10 * COUNT, rel=1e-6)
+    lever = 5 / 7 * 9.81 * np.sin(10 * COUNT)
+    later = simulate(system, p, tilted, [10 * COUNT, 0], 0.1).states[-1]
+    assert later[2] - tilted[2] == pytest.approx(0.1 * lever, rel=1e-4)
+
+
 def test_events_are_the_same_in_fixed_and_in_adaptive_steps():
     scenario = load_scenario('ball_balancer')
     motion = simulate(
