@@ -41,7 +41,10 @@ def domain():
 
 @pytest.fixture(scope='module')
 def ros_environment(domain):
-    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': str(Path(__file__).parent)}
+    # nodes find the work of tests, and this checkout whatever was installed
+    here = Path(__file__).parent
+    found = os.pathsep.join(map(str, (here, here.parents[1])))
+    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': found}
 
 
 class Peer:

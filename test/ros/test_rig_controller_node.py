@@ -18,6 +18,7 @@ CONTROLLER = 'rolling_controller.ball_balancer.nodes.rig_controller_node'
 @pytest.fixture(scope='module')
 def controller(run_process):
     params = {'scenario_file': 'ball_balancer', 'diagnostics_period': 0.2, 'frame_timeout': 60.0}
+    params['stamp_tolerance'] = 60.0  # the frames of a test go by faster than their stamps
     node = run_process(CONTROLLER, params=params)
     node.wait_for('steps a second', 60.0)
     yield node
@@ -30,10 +31,11 @@ def answered(peer):
     frames = peer.node.create_publisher(
         PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
     )
+    begin = peer.node.get_clock().now().nanoseconds
 
     def send(k, x, y):
         frame = PoseWithCovarianceStamped()
-        stamp = nanoseconds_to_time(round((10 + k * PERIOD) * 1e9))
+        stamp = nanoseconds_to_time(begin + round(k * PERIOD * 1e9))
         frame.header.stamp, frame.header.frame_id = stamp, 'plate_link'
         frame.pose.pose.position.x, frame.pose.pose.position.y = x, y
         with peer.every(0.05, lambda: frames.publish(frame)):
@@ -47,8 +49,12 @@ def answered(peer):
     return send
 
 
-def refused(message):
+def goal_refused(message):
     return message.status[0].message.startswith('goal_pose refused')
+
+
+def refused(message):
+    return 'refused' in message.status[0].message
 
 
 def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, controller, answered):
@@ -57,11 +63,19 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
         command = answered(k, 0.02, 0.0)
     assert list(command.joint_names) == ['servo_x', 'servo_y']
     assert command.points[0].positions[0] < -0.005
+    old = PoseWithCovarianceStamped()
+    old.header.stamp.sec = 10
+    frames = peer.node.create_publisher(
+        PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+    )
+    with peer.every(0.05, lambda: frames.publish(old)):
+        told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=refused)
+    assert 'behind the clock of the node' in told[0].status[0].message
     goals = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)
     goal = PoseStamped()
     goal.pose.position.x = 0.5
     with peer.every(0.05, lambda: goals.publish(goal)):
-        told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=refused)
+        told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=goal_refused)
     assert 'keeps to the plate within 0.08 m' in told[0].status[0].message
     goal.pose.position.x = 0.04
     with peer.every(0.05, lambda: goals.publish(goal)):

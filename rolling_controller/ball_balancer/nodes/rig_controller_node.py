@@ -17,6 +17,8 @@ from rolling_controller.ball_balancer.estimator import PATIENCE
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
+from rolling_controller.nodes.controller_parameters import EXECUTION
+from rolling_controller.nodes.machine import stamp_check
 from rolling_controller.step_law import Array, Running
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
@@ -59,6 +61,7 @@ TABLE = (
         unit='s',
         text='time without a frame after which the plate is levelled; not with use_sim_time',
     ),
+    *(entry for entry in EXECUTION if entry.name == 'stamp_tolerance'),
     Parameter(
         name='world_frame',
         default='odom',
@@ -97,7 +100,7 @@ class RigControllerNode(SuiteNode):
         self.reader(PoseWithCovarianceStamped, 'vision/object_pose', self._take_frame, SENSOR_DATA)
         timer = self.create_timer(LOOK, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.at_cleanup(lambda: self.destroy_timer(timer))
-        self._refused = ''
+        self._refused, self._check = '', stamp_check(self, self.values)
         self._begin()
         name, rate = self.values['law'], 1 / self._period
         self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
@@ -146,6 +149,10 @@ class RigControllerNode(SuiteNode):
             self._refused = (
                 f'vision/object_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
             )
+            return
+        problem = self._check.problem(stamp)
+        if problem:
+            self._refused = problem
             return
         if stamp <= self._newest:
             if stamp == self._newest:
