@@ -167,7 +167,7 @@ class Rehearsal:
 
 def rehearsed(folder, experiment, laws, *, sim_time=False):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial_module, 'PeriodicLoop', StandingLoop)
+        patch.setattr(LoopEquipment, 'loop', StandingLoop)
         rehearsal = Rehearsal(experiment, folder, sim_time=sim_time)
         for law in laws:
             rehearsal.run(law)
