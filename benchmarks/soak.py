@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 import json
 import math
 import os
@@ -77,21 +78,26 @@ NODE = {'plan': 'planner', 'execute': 'controller'}
 class Soak:
     """The nodes, what is done to them, and what they answered."""
 
-    def __init__(self, bringup: Bringup, client: SoakClient, seed: int, log: IO[str]) -> None:
+    def __init__(
+        self, bringup: Bringup, new_client: Callable[[], SoakClient], seed: int, log: IO[str]
+    ) -> None:
         """
         Begin.
 
         Parameters
         ----------
-        bringup, client
-            The processes, and who speaks to them.
+        bringup
+            The processes.
+        new_client
+            Makes who speaks to them, in place of the one before.
         seed
             Random seed of what is done.
         log
             Gets lines of JSON for each goal, and for the sizes after it.
 
         """
-        self.bringup, self.client, self._log = bringup, client, log
+        self.bringup, self._new_client, self._log = bringup, new_client, log
+        self.client = new_client()
         self.rng = np.random.default_rng(seed)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.wrong: list[str] = []
@@ -190,9 +196,10 @@ class Soak:
         self.bringup.start_node('simulator')
         end = time.monotonic() + READY
         while True:
+            self.client = self._new_client()  # the one before knows the plant that was killed
             try:
                 return self._reset()
-            except LateAnswerError:  # the one that was killed is known for some seconds still
+            except LateAnswerError:
                 if time.monotonic() > end:
                     raise
 
@@ -271,9 +278,15 @@ def run(seconds: float, seed: int, log: IO[str], folder: Path) -> bool:
                 'planner': {'state_timeout': READY / 10},
             },
         )
-        with bringup, SoakClient(domain=domain, watched={}) as client:
-            client.wait_until_served(READY)
-            soak = Soak(bringup, client, seed, log)
+        with bringup, ExitStack() as clients:
+
+            def new_client() -> SoakClient:
+                clients.close()
+                client = clients.enter_context(SoakClient(domain=domain, watched={}))
+                client.wait_until_served(READY)
+                return client
+
+            soak = Soak(bringup, new_client, seed, log)
             try:
                 while soak.elapsed < seconds:
                     soak.turn()

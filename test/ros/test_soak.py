@@ -28,7 +28,7 @@ class Client:
 
 def a_soak(code='NONE', kind='plan', what='nothing', sizes=TIMES * 0.0):
     log = io.StringIO()
-    made = Soak(None, Client(code), 1, log)
+    made = Soak(None, lambda: Client(code), 1, log)
     made._answered(kind, what, None)
     made.sizes = {'planner, MB': list(zip(TIMES, sizes, strict=True))}
     made._begin -= TIMES[-1]
@@ -79,6 +79,25 @@ def test_every_disturbance_is_brought_about_and_mended():
     assert set(made._disturb) == names - alone
     lasting = {'plant killed', 'plant stopped', 'deactivate', 'inactive'}
     assert set(made._mend) == lasting
+
+
+def test_a_plant_that_begins_anew_is_spoken_to_by_a_client_that_knows_no_other():
+    made, tries = a_soak()[0], []
+
+    def new_client():
+        def reset(*_):
+            tries.append('reset')
+            if len(tries) < 5:
+                raise LateAnswerError('no answer of simulator/reset within 30 s')
+
+        tries.append('client')
+        return SimpleNamespace(reset=reset)
+
+    plant = SimpleNamespace(wait=lambda: tries.append('gone'))
+    made.bringup = SimpleNamespace(processes={'simulator': plant}, start_node=tries.append)
+    made._new_client = new_client
+    made._mend['plant killed']('execute')
+    assert tries == ['gone', 'simulator', *['client', 'reset'] * 2]
 
 
 @pytest.mark.slow
