@@ -270,11 +270,12 @@ class Surface:
         Return how far the chart is from degenerate at (u, v).
 
         1 where the two chart directions are orthogonal and as long as they are at the best place
-        of the chart, 0 at a pole or a fold.
+        of the chart, 0 at a pole or a fold, and where lengths are too small to be squared.
         """
-        g = np.array(self.numeric(chart)(np.asarray(uv, dtype=float), self.parameter_values)[2])
+        values = self.numeric(chart)(np.asarray(uv, dtype=float), self.parameter_values)
+        frame, g = np.array(values[1]), np.array(values[2])
         scale = float(np.trace(g)) / 2
-        if not (math.isfinite(scale) and scale > 0):
+        if not (math.isfinite(scale) and scale > 0 and np.isfinite(frame).all()):
             return 0.0
         g /= scale
         return math.sqrt(max(g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0], 0.0))

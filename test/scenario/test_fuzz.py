@@ -190,6 +190,7 @@ def test_what_is_changed_was_good(name, tmp_path, capsys):
 @example(('ball', ('masses', 5, 'trajectory', 0), -1e248))
 @example(('ball', ('masses', 3, 'rail', 'position', 0), 1e300))
 @example(('ball', ('masses', 3, 'rail', 'position'), [1e300] * 3))
+@example(('bowl', ('object', 'surface', 'dimensions', 'R'), 1e-129))
 def test_every_change_has_one_clear_answer(tmp_path, capsys, changes):
     judge(changes, tmp_path, capsys)
 
