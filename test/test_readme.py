@@ -165,16 +165,16 @@ def test_rolling_commands_are_spelt_right(path):
         parser.parse_args(shlex.split(line.partition(' > ')[0])[1:])
 
 
-def run_lines(path, found=None):
-    """Run the commands of a page that need no nodes and end by themselves."""
-    for line in rolling_lines(path) if found is None else found:
+def run_lines(found):
+    """Run those commands that need no nodes and end by themselves."""
+    for line in found:
         if needs_nodes(line) or subcommand(line) in UNTIL_CTRL_C:
             continue
         try:
             status = main(shlex.split(line.partition(' > ')[0])[1:])
         except SystemExit as end:
             status = end.code
-        assert status in (0, None), f'{name(path)}: {line}'
+        assert status in (0, None), line
 
 
 @pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
@@ -186,14 +186,14 @@ def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, 
         pytest.skip('the slow test walks it')
     if any(map(is_long, rolling_lines(path))):
         pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
-    run_lines(path)
+    run_lines(rolling_lines(path))
     assert 'Traceback' not in capsys.readouterr().err
 
 
 @pytest.mark.slow  # plans and an identification of half a minute
 @pytest.mark.parametrize('path', WITH_LONG, ids=name)
 def test_rolling_commands_that_take_long_run(path, folder):
-    run_lines(path)
+    run_lines(rolling_lines(path))
 
 
 @pytest.mark.slow  # equations of new bodies, and plans
@@ -208,7 +208,7 @@ def test_walked_pages_do_what_they_say(path, folder):
         elif kind == 'python':
             exec(compile(text, name(path), 'exec'), names)  # noqa: S102
         elif kind == 'sh':
-            run_lines(path, [line for line in text.splitlines() if line.startswith('rolling ')])
+            run_lines(line for line in text.splitlines() if line.startswith('rolling '))
 
 
 @pytest.mark.slow  # starts simulator, planner, controller and recorder as processes

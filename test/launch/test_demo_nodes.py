@@ -36,19 +36,25 @@ def final_errors(text):
     return {label: (float(error), float(distance)) for label, error, distance in found}
 
 
-@pytest.mark.parametrize('name', CASES)
-def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
+def demonstrated(folder, *arguments):
+    """Run a demonstration in simulated time; return what it printed."""
     done = subprocess.run(
-        [*DEMO, name, '--out', str(tmp_path), '--simulated-time'],
+        [*DEMO, *arguments, '--out', str(folder), '--simulated-time'],
         capture_output=True,
         text=True,
         timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert 'the goal was reached' in done.stdout
     assert 'did not stop cleanly' not in done.stdout
-    errors = final_errors(done.stdout)
+    return done.stdout
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
+    printed = demonstrated(tmp_path, name)
+    assert 'the goal was reached' in printed
+    errors = final_errors(printed)
     for open_loop, closed_loop in zip(errors['open'], errors['closed'], strict=True):
         assert open_loop > 5 * closed_loop
     assert (tmp_path / f'{name}.png').stat().st_size > 50_000
@@ -59,16 +65,8 @@ def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
 
 @pytest.mark.slow
 def test_the_ball_balancer_comes_to_every_set_point(tmp_path):
-    done = subprocess.run(
-        [*DEMO, 'ball_balancer', '--out', str(tmp_path), '--simulated-time', '--law', 'lqr'],
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert '4 of 4 jumps ended within 5 mm' in done.stdout
-    assert 'did not stop cleanly' not in done.stdout
+    printed = demonstrated(tmp_path, 'ball_balancer', '--law', 'lqr')
+    assert '4 of 4 jumps ended within 5 mm' in printed
     assert (tmp_path / 'ball_balancer.png').stat().st_size > 20_000
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
     topics = ('/robot/state', '/servo_command', '/vision/object_pose', '/set_point')
