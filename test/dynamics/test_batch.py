@@ -114,18 +114,24 @@ def test_without_a_compiler_the_same_motion(name, method, monkeypatch):
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ('size', 'pushes'), [(LANES, (1, 2)), pytest.param(1000, (1,), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize('name', SYSTEMS)
-def test_steps_of_order_8_are_those_of_simulate(name):
-    """Also where a guard ends the motion, most of them on the way."""
-    system, x, p, u = random_lanes(name)
-    for push in (1, 2):
+def test_steps_of_order_8_are_those_of_simulate(name, size, pushes):
+    """Also where a guard ends the motion, most of them on the way; relative to the largest."""
+    run = simulated if size == LANES else simulate  # worth machine code
+    slack = 2e-8 if name in CORNERS and size > LANES else 1e-10
+    system, x, p, u = random_lanes(name, size)
+    for push in pushes:
         batch = finished(system, x, p, push * u, 2.0, 2.0, method='DOP853')
-        for k in range(LANES):
-            truth = simulated(system, p[k], x[k], push * u[k], 2.0)
+        for k in range(size):
+            truth = run(system, p[k], x[k], push * u[k], 2.0)
             end = truth.events[-1] if truth.events else None
             assert batch.stopped[k] == (end.name if end else '')
             assert batch.times[k] == pytest.approx(end.time if end else 2.0, abs=1e-9)
-            np.testing.assert_allclose(batch.states[k], truth.states[-1], rtol=1e-10, atol=3e-11)
+            final = truth.states[-1]
+            assert abs(batch.states[k] - final).max() < slack * abs(final).max()
 
 
 @pytest.mark.slow  # waits for the compiler: six modes
