@@ -23,7 +23,7 @@ def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile
     )
 
 
-STREAM_WRITER = _profile(200, reliable=True)  # a fifth of a second at 1 kHz, for the recorder
+STREAM_WRITER = _profile(2000, reliable=True)  # two seconds at 1 kHz, for a recorder that waits
 STREAM_READER = _profile(1, reliable=False)
 STREAM_POLLED = _profile(16, reliable=False)
 FRAMES_POLLED = _profile(64, reliable=False)  # frames of several nodes come on one topic

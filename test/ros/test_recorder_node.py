@@ -1,4 +1,4 @@
-"""A recording holds what was sent, with its schemas, however the recorder is stopped."""
+"""A recording holds what was sent, with its schemas, whether the recorder is stopped or waits."""
 
 from pathlib import Path
 import signal
@@ -6,12 +6,29 @@ import time
 
 from nav_msgs.msg import Odometry
 import pytest
+from rclpy.duration import Duration
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import LATCHED, STREAM_WRITER
 from rolling_robotics.recordings.writer import typestore_with
 from rosbags.highlevel import AnyReader
 
 COUNT = 50
+PAUSE = 1500  # messages, of a loop at 1 kHz in one and a half seconds
+
+
+def listened_to(recorder, *publishers):
+    """Wait until the recorder hears them."""
+    end = time.monotonic() + 60.0
+    while not all(p.get_subscription_count() for p in publishers):
+        assert time.monotonic() < end, 'the recorder does not listen'
+        recorder._reader.join(0.01)
+
+
+def send(odometry, count):
+    for k in range(count):
+        message = Odometry()
+        message.pose.pose.position.x = float(k)
+        odometry.publish(message)
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
@@ -27,19 +44,13 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
             'scan_period': 0.05,
         },
     ).wait_for('recording into')
-    end = time.monotonic() + 60.0
-    while odometry.get_subscription_count() < 1 or contact.get_subscription_count() < 1:
-        assert time.monotonic() < end, 'the recorder does not listen'
-        recorder._reader.join(0.01)
-    for k in range(COUNT):
-        message = Odometry()
-        message.pose.pose.position.x = float(k)
-        odometry.publish(message)
+    listened_to(recorder, odometry, contact)
+    send(odometry, COUNT)
     odometry.wait_for_all_acked()
     recorder._reader.join(0.3)
     status = recorder.stop(number)
     assert (status, 'Traceback' in recorder.text) == (0, False), recorder.text
-    assert '0 dropped' in recorder.text
+    assert ', 0 dropped' in recorder.text
     with AnyReader([Path(tmp_path, 'bag')]) as bag:
         read = [(c.topic, bag.deserialize(data, c.msgtype)) for c, _, data in bag.messages()]
     places = [m.pose.pose.position.x for topic, m in read if topic == '/hand/odometry']
@@ -47,6 +58,28 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
     assert [m.required_friction for topic, m in read if topic == '/contact/state'] == [0.25]
     peer.node.destroy_publisher(odometry)
     peer.node.destroy_publisher(contact)
+
+
+def test_what_is_sent_while_the_recorder_waits_for_the_processor_is_recorded(
+    peer, run_process, tmp_path
+):
+    odometry = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
+    recorder = run_process(
+        'rolling_robotics.nodes.recorder_node',
+        params={'folder': tmp_path / 'bag', 'topics': '["hand/odometry"]', 'scan_period': 0.05},
+    ).wait_for('recording into')
+    listened_to(recorder, odometry)
+    recorder.popen.send_signal(signal.SIGSTOP)
+    send(odometry, PAUSE)
+    recorder.popen.send_signal(signal.SIGCONT)
+    assert odometry.wait_for_all_acked(Duration(seconds=60))
+    assert recorder.stop() == 0
+    assert f'{PAUSE} messages' in recorder.text
+    assert ', 0 dropped' in recorder.text
+    with AnyReader([Path(tmp_path, 'bag')]) as bag:
+        read = [bag.deserialize(data, c.msgtype) for c, _, data in bag.messages()]
+    assert [m.pose.pose.position.x for m in read] == [float(k) for k in range(PAUSE)]
+    peer.node.destroy_publisher(odometry)
 
 
 def test_store_knows_the_types_of_the_suite():
