@@ -57,11 +57,13 @@ class LqrWeights:
 
     def control_diagonal(self, control: Layout) -> NDArray[np.float64]:
         """Return the diagonal of R, shape (control.size,), in 1/s per squared unit."""
-        given = np.asarray(self.control, dtype=float)
-        if given.shape not in ((), (1,), (control.size,)):
+        shape = None if isinstance(self.control, Mapping) else np.asarray(self.control).shape
+        if shape not in ((), (1,), (control.size,)):
+            each = ', '.join(control.names)
             raise ParameterError(
-                f'weights.control takes 1 or {control.size} numbers, got {given.size}'
+                f'weights.control takes one number, or one each for {each}; got {self.control!r}'
             )
+        given = np.asarray(self.control, dtype=float)
         if not (np.all(np.isfinite(given)) and np.all(given > 0)):
             raise ParameterError(f'weights.control must be positive, got {self.control!r}')
         return np.broadcast_to(given, (control.size,))

@@ -28,6 +28,17 @@ PROTOCOL = 1  # of plug-ins; another one means that fields have another meaning
 GROUP = 'rolling_robotics.systems'
 SHIPPED = 'rolling_robotics.plugins'
 LOG = logging.getLogger(__name__)
+# What a package of someone else may raise: some end the process, as a script does.
+BROKEN = (Exception, SystemExit)
+# Attributes that what fills a role must have; a role that is not named here is called.
+OFFERS = {
+    'scenario': ('build', 'model_validate'),
+    'law': ('group', 'options', 'laws', 'make'),
+    'identification': ('identify', 'emulate', 'lines', 'complete', 'to_dict'),
+    'planner': ('section', 'problem', 'plan'),
+    'report': ('entries', 'lines'),
+    'experiments': ('__iter__',),
+}
 
 _KNOWN: dict[str, SystemPlugin] = {}
 _REFUSED: set[EntryPoint] = set()
@@ -95,18 +106,22 @@ class SystemPlugin:
     example: str | None = None
 
     def load(self, role: str) -> Any:  # noqa: ANN401  as the role has it
-        """Return what fills a role, or None; raise ParameterError if it cannot be imported."""
-        given = getattr(self, role)
-        if not isinstance(given, str):
-            return given
-        module, _, attribute = given.partition(':')
-        try:
-            found = import_module(module)
-            return getattr(found, attribute) if attribute else found
-        except (ImportError, AttributeError) as e:
-            raise ParameterError(
-                f'plug-in of the system {self.name!r}: {role} {given!r} cannot be imported: {e}'
-            ) from e
+        """Return what fills a role, or None; raise ParameterError if it is of no use."""
+        found = given = getattr(self, role)
+        where = f'plug-in of the system {self.name!r}: {role} {given!r}'
+        if isinstance(given, str):
+            module, _, attribute = given.partition(':')
+            try:
+                found = import_module(module)
+                found = getattr(found, attribute) if attribute else found
+            except BROKEN as e:
+                told = printable(f'{type(e).__name__}: {e}')
+                raise ParameterError(f'{where} cannot be imported: {told}') from e
+        needed = OFFERS.get(role, ('__call__',))
+        lacking = [name for name in needed if not hasattr(found, name)]
+        if given is not None and lacking:
+            raise ParameterError(f'{where} has no {", ".join(lacking)}')
+        return found
 
 
 def plugin_of(name: str) -> SystemPlugin:
@@ -138,7 +153,7 @@ def needed_role(system: str, role: str, what: str) -> Any:  # noqa: ANN401  as t
     """Return what fills a role of a system; raise ParameterError naming those that have it."""
     found = role_of(system, role)
     if found is None:
-        having = [name for name, p in plugins().items() if getattr(p, role) is not None]
+        having = [n for n, p in plugins().items() if getattr(p, role) is not None]
         raise ParameterError(f'system {quoted(system)} has no {what}{suggestion(system, having)}')
     return found
 
@@ -155,9 +170,10 @@ def roles(role: str) -> Iterator[tuple[str, Any]]:
             yield name, found
 
 
-def others(name: str) -> str:
-    """Return the end of an error: the systems that are installed, and how another one comes."""
-    return f'{suggestion(name, list(plugins()))}; a package with a plug-in ({GROUP}) adds another'
+def others(name: str, role: str = 'name') -> str:
+    """Return the end of an error: the systems that have a role, and how another one comes."""
+    known = [name for name, plugin in plugins().items() if getattr(plugin, role) is not None]
+    return f'{suggestion(name, known)}; a package with a plug-in ({GROUP}) adds another'
 
 
 def register_plugin(plugin: SystemPlugin) -> None:
@@ -206,7 +222,7 @@ def _installed(name: str) -> SystemPlugin | None:
         try:
             plugin = entry.load()
             _check(plugin, name)
-        except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
+        except BROKEN as e:
             _REFUSED.add(entry)
             text = printable(f'{type(e).__name__}: {e}')
             LOG.warning('plug-in %s (%s) is left out: %s', entry.name, entry.value, text)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.configuration import examples
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.plugin import plugin_of
+from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.plugin import BROKEN, plugin_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.text import quoted
+from rolling_dynamics.text import printable, quoted
 
 
 class NamedSystem(NamedTuple):
@@ -47,7 +47,7 @@ def named_system(name: str) -> NamedSystem:
         plugin = plugin_of(name)
         if plugin.example is None:
             raise ParameterError(f'the plug-in of {quoted(name)} names no example; give a file')
-        name = plugin.example
+        name = str(plugin.example)
     scenario = load_scenario(name)
     return NamedSystem(scenario.system, scenario.p, scenario.x0)
 
@@ -59,11 +59,10 @@ def _made_by(name: str) -> NamedSystem:
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` has it
     try:
-        made = vars(import_module(module))[factory]()
-    except ImportError as e:
-        raise ParameterError(f'{name}: {e}') from None
-    except KeyError:
-        raise ParameterError(f'{name}: module {module!r} has no {factory!r}') from None
+        made = getattr(import_module(module), factory)()
+    except BROKEN as e:
+        told = e if isinstance(e, RollingError | ImportError) else f'{type(e).__name__}: {e}'
+        raise ParameterError(f'{name}: {printable(told)}') from e
     if not (isinstance(made, tuple) and len(made) in (3, 4)):
         raise ParameterError(
             f'{name}: (system, parameters, state) or (system, parameters, state, control) is '

@@ -6,7 +6,7 @@ from typing import Any
 
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.json_schema import Json, schema_of
-from rolling_planner.planners.planner import planner_of
+from rolling_planner.planners.planner import general_planner
 from rolling_robotics.sweep.points import SweepSection
 
 DIALECT = 'https://json-schema.org/draft/2020-12/schema'
@@ -15,8 +15,10 @@ DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 def scenario_schema() -> Json:
     """Return one schema for the scenarios of all systems that are installed."""
     defs: Json = {}
+    planners = dict(roles('planner'))
     for name, model in roles('scenario'):
-        own = {'sweep': schema_of(SweepSection), 'plan': schema_of(planner_of(name).section)}
+        planner = planners.get(name) or general_planner()
+        own = {'sweep': schema_of(SweepSection), 'plan': schema_of(planner.section)}
         schema = schema_of(model)
         defs[name] = _with_units(schema | {'properties': schema['properties'] | own})
     return {

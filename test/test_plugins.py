@@ -16,6 +16,7 @@ from rolling_dynamics.plugin import (
     roles,
     SystemPlugin,
 )
+from rolling_robotics.experiments import by_name, EXPERIMENTS
 
 SUITE = [
     'ball_balancer',
@@ -28,7 +29,7 @@ SUITE = [
 ROLES = [f.name for f in fields(SystemPlugin) if f.name not in ('name', 'protocol', 'example')]
 GOOD = """\
 from rolling_dynamics.plugin import SystemPlugin
-PLUGIN = SystemPlugin(name='unicycle', protocol=1, scene='unicycle:PLUGIN', law='json:no_law')
+PLUGIN = SystemPlugin(name='unicycle', protocol=1, scene='json:dumps', law='json:no_law')
 """
 
 
@@ -72,7 +73,7 @@ def test_a_system_of_the_suite_asks_for_no_entry_points(monkeypatch):
 def test_an_installed_plugin_is_found(install):
     install('unicycle', GOOD)
     assert list(plugins()) == [*SUITE, 'unicycle']
-    assert role_of('unicycle', 'scene').name == 'unicycle'
+    assert role_of('unicycle', 'scene').__name__ == 'dumps'
     assert role_of('unicycle', 'arrays') is None
 
 
@@ -85,10 +86,47 @@ def test_a_role_that_cannot_be_imported_is_told_or_left_out(install, caplog):
 
 
 @pytest.mark.parametrize(
+    ('role', 'given', 'text'),
+    [
+        ('planner', "'fails_at_import:X'", 'ZeroDivisionError: division by zero'),
+        ('scenario', "'ends_the_process:X'", 'SystemExit: 3'),
+        ('scenario', "'json:dumps'", "scenario 'json:dumps' has no build, model_validate"),
+        ('law', '4', 'law 4 has no group'),
+        ('experiments', '42', 'experiments 42 has no __iter__'),
+        ('scene', '3', 'scene 3 has no __call__'),
+    ],
+)
+def test_a_role_of_no_use_stops_no_other_plugin(install, caplog, role, given, text):
+    install('fails_at_import', '1 / 0')
+    install('ends_the_process', 'import sys; sys.exit(3)')
+    install('unicycle', GOOD.replace("scene='json:dumps', law='json:no_law'", f'{role}={given}'))
+    others = {name for name in SUITE if getattr(plugin_of(name), role) is not None}
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert set(dict(roles(role))) == others
+    (line,) = [r.getMessage() for r in caplog.records if 'system' in r.getMessage()]
+    assert text in line
+    with pytest.raises(ParameterError, match=r"^plug-in of the system 'unicycle'"):
+        role_of('unicycle', role)
+
+
+def test_no_installed_experiment_takes_the_place_of_one_of_the_suite(install, caplog):
+    own = "(7, __import__('types').SimpleNamespace(name='ball_on_plate'), *E)"
+    source = f'from rolling_robotics.plugins.contact.experiments import EXPERIMENTS as E\n{GOOD}'
+    install('unicycle', source.replace("law='json:no_law'", f'experiments={own}'))
+    assert by_name() == EXPERIMENTS
+    lines = [r.getMessage() for r in caplog.records if 'unicycle' in r.getMessage()]
+    assert len(lines) == 2 + len(plugin_of('contact').load('experiments'))
+    assert 'experiment 7 is left out: an Experiment is expected' in lines[0]
+    assert 'experiment ball_on_plate is left out: that name is taken' in lines[1]
+
+
+@pytest.mark.parametrize(
     ('source', 'text'),
     [
         ('import no_such_module', "No module named 'no_such_module'"),
         ('PLUGIN = 1 / 0', 'ZeroDivisionError'),
+        ('import sys; sys.exit(3)', 'SystemExit: 3'),
         ('PLUGIN = {}', 'SystemPlugin is expected, got dict'),
         (GOOD.replace('protocol=1', 'protocol=2'), 'protocol 2 of plug-ins, here it is 1'),
         (GOOD.replace("name='unicycle'", "name='bicycle'"), "the system 'bicycle'"),

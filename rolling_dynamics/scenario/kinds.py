@@ -9,6 +9,7 @@ import logging
 from typing import Any, get_args, TypeVar
 
 from pydantic import ConfigDict, GetJsonSchemaHandler
+from rolling_dynamics.plugin import BROKEN
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.entry import Anything, Kind, refused
 from rolling_dynamics.scenario.fields import entry
@@ -61,8 +62,8 @@ class Kinds:
             try:
                 model = point.load()
                 if not issubclass(model, Section):
-                    raise TypeError(f'a Section is needed, got {model!r}')  # noqa: TRY301
-            except Exception as e:  # noqa: BLE001  whatever a package of someone else raises
+                    raise TypeError(f'a Section is needed, got {model!r}')
+            except BROKEN as e:
                 text = printable(f'{type(e).__name__}: {e}')
                 LOG.warning('%s %s (%s) is left out: %s', self.what, point.name, point.value, text)
             else:

@@ -69,7 +69,7 @@ def model_of(document: Mapping[str, Any]) -> type[ScenarioFile]:
     if isinstance(system, str):
         model = role_of(system, 'scenario')
     if model is None:
-        raise ScenarioError(f'system: got {system!r}{others(str(system))}')
+        raise ScenarioError(f'system: got {system!r}{others(str(system), "scenario")}')
     return model
 
 

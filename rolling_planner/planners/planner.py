@@ -168,10 +168,13 @@ class SystemPlanner(ABC):
 def planner_of(system: str) -> SystemPlanner:
     """Return the planner of a kind of system."""
     own: SystemPlanner | None = role_of(system, 'planner')
-    if own is not None:
-        return own
-    general: SystemPlanner = import_module(COLLOCATION).PLANNER
-    return general
+    return own or general_planner()
+
+
+def general_planner() -> SystemPlanner:
+    """Return the planner of the systems that bring none: collocation."""
+    planner: SystemPlanner = import_module(COLLOCATION).PLANNER
+    return planner
 
 
 def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> dict[str, float]:

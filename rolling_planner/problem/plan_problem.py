@@ -163,6 +163,8 @@ class PlanProblem:
                 raise ParameterError(f'{name} must be an integer, at least {least}, got {count!r}')
         if not self.time_budget > 0:
             raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
+        _check_vector('p', self.p, self.system.parameters.size)
+        _check_vector('x_start', self.x_start, self.system.state.size)
         self._check_names()
         self._check_limits()
         self._check_time()
@@ -228,10 +230,6 @@ class PlanProblem:
         """
         layout = self.system.state
         x = np.array(self.x_start, dtype=float)
-        if x.shape != (layout.size,) or not np.all(np.isfinite(x)):
-            raise ParameterError(
-                f'x_start takes {layout.size} finite numbers, got shape {x.shape}'
-            )
         matters = np.zeros(layout.size, dtype=bool)
         wanted = {
             **self._rest_goal(x),
@@ -308,6 +306,12 @@ def _numbers(name: str, value: ArrayLike, size: int, turns: bool) -> Array:
     if not abs(norm - 1) < 1e-3:
         raise ParameterError(f'goal.{name} must be a unit quaternion, norm is {norm:.6g}')
     return given / norm
+
+
+def _check_vector(name: str, given: ArrayLike, size: int) -> None:
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
+        raise ParameterError(f'{name} takes {size} finite numbers, got shape {numbers.shape}')
 
 
 def _check_number(name: str, value: float, unit: str) -> None:

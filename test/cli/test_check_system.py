@@ -28,6 +28,14 @@ def make_broken():
 
 def make_nothing():
     return None
+
+
+def make_of_spokes():
+    return {{}}['spokes']
+
+
+def make_an_end():
+    raise SystemExit
 """
 
 
@@ -53,7 +61,9 @@ def test_a_system_of_ones_own_is_checked(module, capsys):
     [
         ('pendulum_spere', "did you mean 'pendulum_sphere'?"),
         ('no_such_module:make', "No module named 'no_such_module'"),
-        ('my_wheel:mak', "module 'my_wheel' has no 'mak'"),
+        ('my_wheel:mak', "module 'my_wheel' has no attribute 'mak'"),
+        ('my_wheel:make_of_spokes', "my_wheel:make_of_spokes: KeyError: 'spokes'"),
+        ('my_wheel:make_an_end', 'my_wheel:make_an_end: SystemExit'),
         ('my_wheel:make_nothing', 'is expected, got NoneType'),
         ('missing.yaml', 'missing.yaml'),
     ],

@@ -93,7 +93,11 @@ def test_regulator_of_a_system_of_ones_own_holds_its_plan(wheel, wheel_plan):
             {'terminal': {'d_WH': 1.0}},
             r"terminal: no tangent entry 'd_WH'; there are: s, v",
         ),
-        ({'control': [1.0, 1.0]}, r'weights\.control takes 1 or 1 numbers, got 2'),
+        (
+            {'control': [1.0, 1.0]},
+            r'control takes one number, or one each for torque; got',
+        ),
+        ({'control': {'torqe': 1.0}}, r"one each for torque; got \{'torqe': 1\.0\}"),
     ],
 )
 def test_weights_that_the_system_does_not_have_are_refused(wheel, wheel_plan, weights, text):

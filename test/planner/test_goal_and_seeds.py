@@ -114,6 +114,8 @@ def test_what_the_hand_cannot_move_is_refused_at_once():
         ({'control_limits': {'alpha': (-1, 1)}}, "control_limits: no control 'alpha'"),
         ({'state_limits': {'u_h': (0.1, 0.2)}}, r'x_start\.u_h must lie between 0\.1 and 0\.2'),
         ({'method': 'euler'}, 'method must be one of'),
+        ({'p': [0.05, 0.03]}, r'p takes \d+ finite numbers, got shape \(2,\)'),
+        ({'x_start': [0.0]}, r'x_start takes 22 finite numbers, got shape \(1,\)'),
         ({'segments': 1}, 'segments must be an integer, at least 2'),
         ({'time_budget': 0}, 'time_budget must be positive'),
     ],
