@@ -15,14 +15,13 @@ from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
     Costs,
-    Rows,
+    Program,
     Solution,
-    solve,
     solver,
     UnsolvedError,
 )
 from rolling_controller.predictive.reference import Reference, Used
-from rolling_controller.predictive.stage import StageFunction, Stages
+from rolling_controller.predictive.stage import side_by_side, StageFunction
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -172,15 +171,16 @@ class PredictiveLaw:
         self.used = Used(moving_directions(system, names, plan.states[0]), active)
         self.limits = limit_arrays(system.control, control_limits)
         self.safe = safe or (lambda _: np.zeros(system.control.size))
-        least = _least_margins(system, self.horizon)
-        self._least = np.array(list(least.values()))
         count = self.horizon.stages + 1
-        self._stage = StageFunction(system, *self.used, tuple(least), count)
+        limits, least = _limited(system, self.p, self.horizon, self.used.moving)
+        self._least = np.tile(least, (count, 1))
+        self._stage = StageFunction(system, *self.used, limits, count)
+        self._program = Program(self._stage.stages)
         functions = _moves(system, count)
         self.difference = functions[1]
-        self._move, self._apart, self._rate = (FastFunction(f) for f in functions)
+        self._move, self._apart = (FastFunction(f) for f in functions)
         self._step = FastFunction(step_functions(system)[0])
-        self._bounds = _bounds(system, self.p, self.used.moving)
+        self._range = [np.tile(limit[active], (count, 1)) for limit in self.limits]
         self._effort = self.weights.control_diagonal(system.control)[active]
         self.record = Record()
         self._given: tuple[float, Array] | None = None  # the last command and when
@@ -292,22 +292,21 @@ class PredictiveLaw:
         Why there is none stands in ``record.trouble``.
         """
         started = time.thread_time()
-        times, states, controls = self._shifted(t, x)
+        times, states, controls, nodes = self._shifted(t, x)
         try:
-            changes = self._solve(times, states, controls)
+            changes = self._solve(times, states, controls, nodes)
         except UnsolvedError as e:
             self.record.failed += 1
             self.record.failed_in_turn += 1
             self.record.trouble = str(e)
             return self.policy
-        states, controls = states.copy(), controls.copy()
         controls[:, self.used.active] += changes.controls
-        states[1:] = self._moved(states, changes.states)[1:]
+        states, rates = self._moved(times, states, controls, changes.states)
         self.policy = Policy(
             times,
             states,
-            np.clip(controls, *self.limits),
-            self._rates(times, states, controls),
+            np.minimum(np.maximum(controls, self.limits[0]), self.limits[1]),
+            rates,
             self.used,
             self.reference.gain(t),
             *self.limits,
@@ -318,83 +317,74 @@ class PredictiveLaw:
         self.record.seconds = time.thread_time() - started
         return self.policy
 
-    def _shifted(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        """Return times, states and controls of the nodes, as last predicted or else as planned."""
+    def _shifted(self, t: float, x: Array) -> tuple[Array, Array, Array, NDArray[np.int_]]:
+        """
+        Return times, states, controls and numbers of the nodes, as last predicted or as planned.
+
+        The first one is at the present, and has the number of the node before.
+        """
         reference, count = self.reference, self.horizon.stages
         first = reference.node_after(t)
-        nodes = np.arange(first, first + count)
-        times = np.concatenate([[t], reference.node_times(nodes)])
-        known = np.clip(nodes, 0, len(reference.times) - 1)
-        states = np.vstack([x, reference.states[known]])
-        controls = np.vstack([reference.at(t)[1], reference.controls[known]])
+        nodes = np.arange(first - 1, first + count)
+        times = reference.node_times(nodes)
+        times[0] = t
+        states = reference.states.take(nodes, axis=0, mode='clip')
+        controls = reference.controls.take(nodes, axis=0, mode='clip')
+        states[0], controls[0] = reference.at(t)
+        self._stage.wanted[:], self._planned = states, controls.copy()
+        states[0] = x
         if self.policy is not None:
             old = self.policy
             kept = max(count - (first - self._first), 0)
             if kept:
                 states[1 : kept + 1] = old.states[-kept:]
                 controls[1 : kept + 1] = old.controls[-kept:]
-            controls[0] = [np.interp(t, old.times, u) for u in old.controls.T]
+            controls[0] = old.control_at(t)
             for k in range(kept, count):  # a new node: the old motion goes on by the reference
                 states[k + 1] = self._after(times[k : k + 2], states[k], controls[k : k + 2])
         self._first = first
-        return times, states, controls
+        return times, states, controls, nodes
 
     def _after(self, times: Array, x: Array, controls: Array) -> Array:
         """Return the state at the second time, controls going straight from one to the other."""
         return self._step(x, controls[0], controls[1], times[0], times[1] - times[0], self.p)
 
-    def _solve(self, times: Array, states: Array, controls: Array) -> Solution:
+    def _solve(
+        self, times: Array, states: Array, controls: Array, nodes: NDArray[np.int_]
+    ) -> Solution:
         """Return the changes that the program asks for."""
-        reference, active = self.reference, self.used.active
-        h = np.append(np.diff(times), 0.0)
-        nodes = np.clip(self._first + np.arange(-1, len(times) - 1), 0, len(reference.times) - 1)
-        wanted_x, wanted_u = reference.states[nodes], reference.controls[nodes]
-        wanted_x[0], wanted_u[0] = reference.at(times[0])
-        stages = self._stage.along(
-            self.p,
-            np.column_stack([times, h]),
-            np.vstack([states, states[-1:]]),
-            np.vstack([controls, controls[-1:]]),
-            wanted_x,
-        )
-        costs = Costs(
-            durations=np.maximum((h + np.append(0.0, h[:-1])) / 2, SHORTEST),
-            state_roots=reference.roots(nodes),
-            control=self._effort,
-            end_root=reference.cost_to_go(int(nodes[-1])),
-            offset=(controls - wanted_u)[:, active],
-        )
-        low, high = (np.tile(limit[active], (len(times), 1)) for limit in self.limits)
+        stage, active = self._stage, self.used.active
+        h = np.zeros(len(times))
+        h[:-1] = times[1:] - times[:-1]
+        counts = h.copy()
+        counts[1:] += h[:-1]
+        counts = np.maximum(counts / 2, SHORTEST)
+        stage.p[:] = self.p
+        stage.clock[:, 0], stage.clock[:, 1] = times, h
+        stage.states[:], stage.after[:-1], stage.after[-1] = states, states[1:], states[-1]
+        stage.controls[:] = controls
+        stage.after_controls[:-1], stage.after_controls[-1] = controls[1:], controls[-1]
+        roots = self.reference.roots(nodes)
+        np.multiply(roots, np.sqrt(counts)[:, None, None], out=stage.roots)
+        stage.roots[-1] = self.reference.cost_to_go(int(nodes[-1]))
+        stage.evaluate()
+        low, high = (limit - controls[:, active] for limit in self._range)
         if self._given is not None and math.isfinite(self.horizon.slew):
             since, last = self._given
-            reach, u = self._reach(times[0] - since)[active], last[active]
+            reach, u = self._reach(times[0] - since)[active], (last - controls[0])[active]
             low[0], high[0] = np.maximum(low[0], u - reach), np.minimum(high[0], u + reach)
-        low, high = low - controls[:, active], high - controls[:, active]
-        return solve(stages, costs, low, high, self._rows(stages, states))
+        costs = Costs(counts[:, None] * self._effort, (controls - self._planned)[:, active])
+        return self._program.solve(costs, low, high, self._least)
 
-    def _rows(self, stages: Stages, states: Array) -> Rows:
-        """Return the limits of contact and states, linearised."""
-        where, index, sign, bound = self._bounds
-        k, n, m = stages.B.shape
-        selected = np.zeros((len(where), n))
-        selected[np.arange(len(where)), index] = sign
-        return Rows(
-            np.concatenate([stages.C, np.broadcast_to(selected, (k, *selected.shape))], axis=1),
-            np.concatenate([stages.D, np.zeros((k, len(where), m))], axis=1),
-            np.hstack([self._least - stages.margins, sign * (bound - states[:, where])]),
-        )
-
-    def _moved(self, states: Array, changes: Array) -> Array:
-        self._move.inputs[0][:] = states.ravel()
-        self._move.inputs[1].reshape(len(states), -1)[:, self.used.moving] = changes
-        return self._move.evaluate().reshape(states.shape).copy()
-
-    def _rates(self, times: Array, states: Array, controls: Array) -> Array:
-        values = (states, controls, times)
-        for given, value in zip(self._rate.inputs, values, strict=False):
-            given[:] = value.ravel()
-        self._rate.inputs[3][:] = self.p
-        return self._rate.evaluate().reshape(states.shape).copy()
+    def _moved(
+        self, times: Array, states: Array, controls: Array, changes: Array
+    ) -> tuple[Array, Array]:
+        """Return the states after their changes, and their rates."""
+        d = np.zeros((len(states), self.system.tangent.size))
+        d[:, self.used.moving] = changes
+        given = (states.ravel(), d.ravel(), controls.ravel(), times, self.p)
+        values = self._move(*given).reshape(len(states), -1)
+        return values[:, : states.shape[1]], values[:, states.shape[1] :]
 
     def _active(self, plan: Plan, names: Sequence[str] | None) -> NDArray[np.int_]:
         known = self.system.control.names
@@ -405,41 +395,44 @@ class PredictiveLaw:
         return np.array([known.index(n) for n in names])
 
 
-def _least_margins(system: RollingSystem, horizon: Horizon) -> dict[str, float]:
-    """Return the least value of each function of the envelope."""
-    floors = {'normal_force': horizon.normal_force_min}
-    return {name: floors.get(name, 0.0) for name in envelope(system)}
-
-
-def _bounds(
-    system: RollingSystem, p: Array, moving: NDArray[np.int_]
-) -> tuple[NDArray[np.int_], NDArray[np.int_], Array, Array]:
-    """Return of each bound of a state: its place in state and tangent, its side and value."""
+def _limited(
+    system: RollingSystem, p: Array, horizon: Horizon, moving: NDArray[np.int_]
+) -> tuple[tuple[ca.Function, ...], Array]:
+    """Return what is limited, functions of the envelope and states, and its least values."""
+    known = envelope(system)
+    least = [horizon.normal_force_min if name == 'normal_force' else 0.0 for name in known]
     own = offers(system, StateBounds)
-    given = {} if own is None else own.state_bounds(p)
-    names = [system.tangent.names[k] for k in moving]
-    found = [
-        (system.state.names.index(name), names.index(name), sign, value)
-        for name, pair in given.items()
+    moved = {system.tangent.names[k] for k in moving}
+    sided = [
+        (sign, system.state.names.index(name), value)
+        for name, pair in ({} if own is None else own.state_bounds(p)).items()
         for sign, value in zip((1.0, -1.0), pair, strict=True)
-        if math.isfinite(value) and name in names
+        if math.isfinite(value) and name in moved
     ]
-    where, index, sign, bound = np.array(found, dtype=float).reshape(-1, 4).T
-    return where.astype(int), index.astype(int), sign, bound
+    x, u, t, parameters = (
+        ca.SX.sym(name, size)
+        for name, size in (
+            ('x', system.state.size),
+            ('u', system.control.size),
+            ('t', 1),
+            ('p', system.parameters.size),
+        )
+    )
+    states = ca.vertcat(*(sign * x[place] for sign, place, _ in sided), ca.SX(0, 1))
+    bounds = ca.Function('bounds', [x, u, t, parameters], [states])
+    least += [sign * value for sign, _, value in sided]
+    return (*known.values(), bounds), np.array(least, dtype=float)
 
 
 def _moves(system: RollingSystem, count: int) -> tuple[ca.Function, ...]:
-    """Return retraction, difference and rates compiled, all but the second for so many nodes."""
+    """Return ``(x, d, u, t, p) -> x, rates`` for so many nodes, and ``(x, y) -> d``, compiled."""
     f = next(iter(system.modes.values())).dynamics
-    x, d = ca.SX.sym('x', system.state.size, count), ca.SX.sym('d', system.tangent.size, count)
-    y, u = ca.SX.sym('y', system.state.size), ca.SX.sym('u', system.control.size, count)
-    t, p = ca.SX.sym('t', count), ca.SX.sym('p', system.parameters.size)
-    nodes = range(count)
-    moved = [system.retract(x[:, k], d[:, k]) for k in nodes]
-    rates = [f(x[:, k], u[:, k], t[k], p) for k in nodes]
-    apart = system.difference(x[:, 0], y)
-    return compiled(
-        ca.Function('moved', [x, d], [ca.densify(ca.horzcat(*moved))]),
-        ca.Function('apart', [x[:, 0], y], [ca.densify(apart)]),
-        ca.Function('rates', [x, u, t, p], [ca.densify(ca.horzcat(*rates))]),
+    x, d = ca.SX.sym('x', system.state.size), ca.SX.sym('d', system.tangent.size)
+    u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
+    p, y = ca.SX.sym('p', system.parameters.size), ca.SX.sym('y', system.state.size)
+    moved = system.retract(x, d)
+    after = ca.Function(
+        'moved', [x, d, u, t, p], [ca.densify(ca.vertcat(moved, f(moved, u, t, p)))]
     )
+    apart = ca.Function('apart', [x, y], [ca.densify(system.difference(x, y))])
+    return compiled(side_by_side('moved', after, count), apart)

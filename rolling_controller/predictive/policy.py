@@ -54,10 +54,8 @@ class Policy(NamedTuple):
             ``(x, y) -> d`` of the system.
 
         """
-        k = min(max(int(np.searchsorted(self.times, t, side='right')) - 1, 0), len(self.times) - 2)
-        h = self.times[k + 1] - self.times[k]
-        s = min(max((t - self.times[k]) / h, 0.0), 1.0)
-        u = (1 - s) * self.controls[k] + s * self.controls[k + 1]
+        k, s, h = self._stage_at(t)
+        u = self.control_at(t)
         first, second = difference.inputs
         first[:], second[:] = x, self._state(k, s, h)
         u[self.used.active] -= self.gain @ difference.evaluate()[self.used.moving]
@@ -65,9 +63,18 @@ class Policy(NamedTuple):
 
     def state_at(self, t: float) -> Array:
         """Return the predicted state at a time [s]; held at the ends."""
-        k = min(max(int(np.searchsorted(self.times, t, side='right')) - 1, 0), len(self.times) - 2)
-        h = self.times[k + 1] - self.times[k]
-        return self._state(k, min(max((t - self.times[k]) / h, 0.0), 1.0), h)
+        return self._state(*self._stage_at(t))
+
+    def control_at(self, t: float) -> Array:
+        """Return the predicted control at a time [s]; held at the ends."""
+        k, s, _ = self._stage_at(t)
+        return np.array((1 - s) * self.controls[k] + s * self.controls[k + 1])
+
+    def _stage_at(self, t: float) -> tuple[int, float, float]:
+        """Return a stage, the share of it that is over, and its duration [s]."""
+        k = min(max(int(self.times.searchsorted(t, 'right')) - 1, 0), len(self.times) - 2)
+        h = float(self.times[k + 1] - self.times[k])
+        return k, min(max((t - float(self.times[k])) / h, 0.0), 1.0), h
 
     def _state(self, k: int, s: float, h: float) -> Array:
         """Return the predicted state at a share of a stage, by the cubic through rates at both."""

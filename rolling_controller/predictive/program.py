@@ -13,47 +13,32 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from rolling_controller.predictive.stage import Stages
 from rolling_dynamics.errors import ParameterError
 
 Array = NDArray[np.float64]
 UNBOUNDED = 1e30
+SOLVED = 1  # the solver's flag
 PENALTY = 10.0  # of the slack, over the greatest multiplier that the gradient lets expect
 CURVATURE = 1e-3  # of the slack's cost, over its slope, per unit of excess
 
 
-class Rows(NamedTuple):
-    """Rows C d + D e >= least of each node, shapes (k, c, n), (k, c, m) and (k, c)."""
-
-    C: Array
-    D: Array
-    least: Array
-
-
 class Costs(NamedTuple):
     """
-    What deviations cost.
+    What controls cost besides; what states cost stands in the stages.
 
     Attributes
     ----------
-    durations
-        How long each node counts [s], shape (k,).
-    state_roots
-        Roots of Q per second, shape (k, n, n).
     control
-        Diagonal of R per second, shape (m,).
-    end_root
-        L of the cost to go |L d|^2 from the last node, shape (n, n).
+        Diagonal of R times how long each node counts, shape (k, m).
     offset
         Controls at the nodes less those of the reference, shape (k, m).
 
     """
 
-    durations: Array
-    state_roots: Array
     control: Array
-    end_root: Array
     offset: Array
 
 
@@ -94,76 +79,115 @@ class UnsolvedError(Exception):
     """The solver gave no usable solution."""
 
 
-def solve(stages: Stages, costs: Costs, low: Array, high: Array, rows: Rows) -> Solution:
-    """
-    Return the changes of least cost.
+class Program:
+    """The program about stages that are written in place. Not for two threads at once."""
 
-    Parameters
-    ----------
-    stages
-        One for each node; the last one leads nowhere.
-    costs
-        What deviations cost.
-    low, high
-        Bounds of e, shape (k, m) each.
-    rows
-        Soft limits.
+    def __init__(self, stages: Stages) -> None:
+        """Keep room for the program of these stages, one for each node; the last leads nowhere."""
+        self._stages = stages
+        k, c, m = stages.D.shape
+        n = stages.A.shape[1]
+        columns = 1 + k * m  # the first one is what there is without changes of controls
+        self._G = np.zeros((k, n, columns))  # d = G (1, e)
+        self._M = np.empty((k, n, columns))  # the cost is |M (1, e)|^2
+        self._rows = np.empty((k, c, columns))  # rows (1, e) >= least
+        self._driven = _diagonal(self._G[1:, :, 1:], 2 * m, m)
+        self._direct = _diagonal(self._rows[:, :, 1:], m, m)
+        room = np.empty(n * columns)
+        self._steps = []
+        for i in range(1, k - 1):
+            width = 1 + (i + 1) * m  # what follows is zero so far
+            product = room[: n * width].reshape(n, width)
+            here, after = self._G[i : i + 2, :, :width]
+            self._steps.append((stages.A[i], here, product, after))
 
-    Raises
-    ------
-    UnsolvedError
-        The solver failed; the text says how.
+    def solve(self, costs: Costs, low: Array, high: Array, least: Array) -> Solution:
+        """
+        Return the changes of least cost.
 
-    """
-    G, b = _condensed(stages)
-    H, f = _quadratic(stages, costs, G, b)
-    k, m = low.shape
-    size = k * m
-    A = (rows.C @ G).reshape(-1, size)
-    node = np.repeat(np.arange(k), rows.least.shape[1])
-    for j in range(m):
-        A[np.arange(len(A)), node * m + j] += rows.D[:, :, j].ravel()
-    least = (rows.least - (rows.C @ b[:, :, None])[:, :, 0]).ravel()
-    e, iterations = _minimum(H, f, A, least, low.ravel(), high.ravel(), k)
-    e = np.clip(e, low.ravel(), high.ravel())  # the solver rounds
-    slack = float(np.max(least - A @ e, initial=0.0))
-    return Solution(G @ e + b, e.reshape(k, m), slack, iterations)
+        Parameters
+        ----------
+        costs
+            What controls cost.
+        low, high
+            Bounds of e, shape (k, m) each.
+        least
+            What the limits of each node are to be at least, softly, shape (k, c).
+
+        Raises
+        ------
+        UnsolvedError
+            The solver failed; the text says how.
+
+        """
+        stages, effort = self._stages, costs.control.ravel()
+        self._condense()
+        np.matmul(stages.turn, self._G, out=self._M)
+        self._M[:, :, 0] += stages.error
+        M = self._M.reshape(-1, self._M.shape[2])
+        gram = M.T @ M
+        H, f = gram[1:, 1:].copy(), gram[0, 1:] + effort * costs.offset.ravel()
+        H.flat[:: len(H) + 1] += effort
+        np.matmul(stages.C, self._G, out=self._rows)
+        self._direct += stages.D
+        rows = self._rows.reshape(-1, self._rows.shape[2])
+        A, least = rows[:, 1:].copy(), (least - stages.margins).ravel() - rows[:, 0]
+        low_e, high_e = low.ravel(), high.ravel()
+        e, iterations = _minimum(H, f, A, least, low_e, high_e, len(low))
+        e = np.minimum(np.maximum(e, low_e), high_e)  # the solver rounds
+        slack = float(np.max(least - A @ e, initial=0.0))
+        states = self._G[:, :, 1:] @ e + self._G[:, :, 0]
+        return Solution(states, e.reshape(low.shape), slack, iterations)
+
+    def _condense(self) -> None:
+        """Write out G; the first state is given."""
+        self._G[1:] = 0.0
+        self._driven[:] = self._stages.B[:-1]
+        self._G[1:, :, 0] = self._stages.defect[:-1]
+        for A, here, product, after in self._steps:
+            np.matmul(A, here, out=product)
+            np.add(after, product, out=after)
 
 
-def _condensed(stages: Stages) -> tuple[Array, Array]:
-    """Return G, b of d = G e + b, shapes (k, n, k m) and (k, n); the first state is given."""
-    k, n, m = stages.B.shape
-    G, b = np.zeros((k, n, k * m)), np.zeros((k, n))
-    for i in range(k - 1):
-        here, end = i * m, (i + 1) * m
-        G[i + 1, :, :end] = stages.A[i] @ G[i, :, :end]
-        G[i + 1, :, here:end] += stages.B[i]
-        G[i + 1, :, end : end + m] = stages.B_next[i]
-        b[i + 1] = stages.A[i] @ b[i] + stages.defect[i]
-    return G, b
-
-
-def _quadratic(stages: Stages, costs: Costs, G: Array, b: Array) -> tuple[Array, Array]:
-    """Return H, f of the cost e H e / 2 + f e."""
-    k, n, size = G.shape
-    roots = np.sqrt(costs.durations)[:, None, None] * costs.state_roots
-    error = stages.error + (stages.turn @ b[:, :, None])[:, :, 0]
-    M = (roots @ stages.turn @ G).reshape(k * n, size)
-    r = (roots @ error[:, :, None]).ravel()
-    M_end, r_end = costs.end_root @ (stages.turn[-1] @ G[-1]), costs.end_root @ error[-1]
-    effort = (costs.durations[:, None] * costs.control).ravel()
-    H = M.T @ M + M_end.T @ M_end
-    H[np.diag_indices(size)] += effort
-    return H, M.T @ r + M_end.T @ r_end + effort * costs.offset.ravel()
+def _diagonal(blocks: Array, width: int, shift: int) -> Array:
+    """Return a view of as many columns of each block, each time further to the right."""
+    first, row, column = blocks.strides
+    shape = (*blocks.shape[:2], width)
+    return as_strided(blocks, shape, (first + shift * column, row, column))
 
 
 def _minimum(
     H: Array, f: Array, A: Array, least: Array, low: Array, high: Array, nodes: int
 ) -> tuple[Array, int]:
+    """
+    Return e and the iterations.
+
+    The penalty is exact: where rows can be kept, at a price below that of the slack, the solution
+    is that of the program without slack, which is smaller.
+    """
+    slope = PENALTY * (1.0 + np.abs(f).max() / max(float(np.abs(A).max(initial=0.0)), 1e-12))
+    upper = np.concatenate([high, np.full(len(A), UNBOUNDED)])
+    e, _, flag, info = solver()(H, f, A, upper, np.concatenate([low, least]))
+    if flag == SOLVED and np.isfinite(e).all():
+        prices = np.abs(info['lam'][len(f) :]).reshape(nodes, -1).sum(axis=1)
+        if prices.max(initial=0.0) <= slope:
+            return np.asarray(e), int(info['iterations'])
+    return _softened(H, f, A, least, low, high, nodes, slope)
+
+
+def _softened(
+    H: Array,
+    f: Array,
+    A: Array,
+    least: Array,
+    low: Array,
+    high: Array,
+    nodes: int,
+    slope: float,
+) -> tuple[Array, int]:
     """Return e and the iterations, with a slack for each node where there are rows."""
     size = len(f)
     soft = nodes if len(A) else 0
-    slope = PENALTY * (1.0 + np.abs(f).max() / max(float(np.abs(A).max(initial=0.0)), 1e-12))
     whole = np.zeros((size + soft, size + soft))
     whole[:size, :size] = H
     whole[range(size, size + soft), range(size, size + soft)] = CURVATURE * slope
@@ -175,6 +199,6 @@ def _minimum(
         np.concatenate([high, np.full(soft + len(A), UNBOUNDED)]),
         np.concatenate([low, np.zeros(soft), least]),
     )
-    if flag < 1 or not np.isfinite(e).all():
+    if flag < SOLVED or not np.isfinite(e).all():
         raise UnsolvedError(f'the solver gave up with flag {flag}')
     return np.asarray(e[:size]), int(info['iterations'])

@@ -173,7 +173,7 @@ class Pursuit:
         reference = self.law.reference
         end = max(reference.end, self._failed_at) + 2 * self._options.settle
         return Course(
-            reference.origin + reference.times,
+            reference.times,
             reference.states,
             np.inf if self._moved or self._awaited is not None else end,
             reference.plan.states[-1],
@@ -253,7 +253,7 @@ class Pursuit:
 
     def _going_on(self, policy: Policy, at: float) -> dict[str, float]:
         """Return the predicted controls at a time [s], for a plan that takes over then."""
-        u = np.clip([np.interp(at, policy.times, c) for c in policy.controls.T], *self.law.limits)
+        u = np.clip(policy.control_at(at), *self.law.limits)
         names = self.law.system.control.names
         return {n: float(u[names.index(n)]) for n in self.problem.active_controls}
 

@@ -47,7 +47,7 @@ class Reference:
     plan
         The plan.
     times, states, controls
-        Nodes, shapes (k,), (k, n) and (k, m).
+        Nodes, shapes (k,) [s], (k, n) and (k, m).
     factors
         L of the cost to go |L d|^2 from each node, shape (k, moving, moving).
 
@@ -120,7 +120,11 @@ class Reference:
         self._roots = np.diag(np.sqrt(Q)), rest_root
         self.gains = np.concatenate([gains, gains[last : last + 1]])
         nodes = slice(None, None, SUBSTEPS)
-        self.times, self.states, self.controls = times[nodes], states[nodes], controls[nodes]
+        self.times, self.states, self.controls = (
+            origin + times[nodes],
+            states[nodes],
+            controls[nodes],
+        )
         self.factors, self.step = factors[nodes], self._knot * SUBSTEPS
         self._last = max(self.node_after(self.end), 0)
         self._fine = states, controls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import casadi as ca
@@ -9,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.linearization import ramp_step
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
-from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int_]
-DERIVATION = 'stages 2'  # changes with how they follow from the dynamics
+DERIVATION = 'stages 3'  # changes with how they follow from the dynamics
 
 
 class Stages(NamedTuple):
@@ -23,37 +23,50 @@ class Stages(NamedTuple):
 
     Attributes
     ----------
-    A, B, B_next
-        d_(k+1) = A d_k + B e_k + B_next e_(k+1) + defect, shapes (k, n, n) and (k, n, m).
-    defect
-        Where a stage ends, as seen from the next node, shape (k, n).
-    error, turn
-        The node as seen from its reference, shape (k, n), and the derivative by d, (k, n, n).
-    margins, C, D
-        Functions of the envelope at the node, shape (k, c), their derivatives by d and e.
+    A, B, defect
+        d_(k+1) = A d_k + B (e_k, e_(k+1)) + defect, shapes (k, n, n), (k, n, 2 m) and (k, n).
+    turn, error
+        What the node costs is |turn d + error|^2, shapes (k, n, n) and (k, n).
+    C, D, margins
+        Limits at the node, C d + D e + margins, shapes (k, c, n), (k, c, m) and (k, c).
 
     """
 
     A: Array
     B: Array
-    B_next: Array
     defect: Array
-    error: Array
     turn: Array
-    margins: Array
+    error: Array
     C: Array
     D: Array
+    margins: Array
 
 
 class StageFunction:
-    """Linearises stages side by side. Not for use from two threads at once."""
+    """
+    Linearises stages side by side. Not for use from two threads at once.
+
+    Attributes
+    ----------
+    clock, states, after, wanted, controls, after_controls
+        What is read, a row for each stage: start and duration [s], state here and at the next
+        node, state of the reference, control here and at the next node; controls are straight in
+        between.
+    roots
+        Roots of what the deviations from the reference cost, shape (k, n, n).
+    p
+        Parameters of the system.
+    stages
+        What is written, in place.
+
+    """
 
     def __init__(
         self,
         system: RollingSystem,
         moving: Index,
         active: Index,
-        limits: tuple[str, ...],
+        limits: tuple[ca.Function, ...],
         count: int,
     ) -> None:
         """
@@ -68,77 +81,65 @@ class StageFunction:
         active
             Where the controls that may change stand in the control.
         limits
-            Names of the functions of the envelope.
+            Functions ``(x, u, t, p)`` that are limited.
         count
             Number of stages.
 
         """
-        self._sizes = len(moving), len(active), len(limits)
-        known = envelope(system)
         content = ''.join(
             g.serialize()
             for g in (
                 next(iter(system.modes.values())).dynamics,
                 system.retract,
                 system.difference,
-                *(known[name] for name in limits),
+                *limits,
             )
         )
         (function,) = compiled_once(
-            f'{DERIVATION} {moving.tolist()} {active.tolist()} {limits} {count} {content}',
+            f'{DERIVATION} {moving.tolist()} {active.tolist()} {count} {content}',
             ('stages',),
             lambda: (_written_out(system, moving, active, limits, count),),
             LOOPS,
             awaited=True,
         )
         self._fast = FastFunction(function)
-        self._inputs = [a.reshape(count, -1) for a in self._fast.inputs[:-1]]
-
-    def along(
-        self, p: Array, clock: Array, states: Array, controls: Array, wanted: Array
-    ) -> Stages:
-        """
-        Return the stages.
-
-        Parameters
-        ----------
-        p
-            Parameters of the system.
-        clock
-            Start and duration of each stage [s], shape (k, 2).
-        states, controls
-            At the nodes, shapes (k + 1, n) and (k + 1, m); controls are straight in between.
-        wanted
-            States of the reference at the first k nodes.
-
-        """
-        x, x_next, reference, u, u_next, times = self._inputs
-        x[:], x_next[:], reference[:] = states[:-1], states[1:], wanted
-        u[:], u_next[:], times[:] = controls[:-1], controls[1:], clock
-        self._fast.inputs[-1][:] = p
-        n, m, c = self._sizes
-        widths = np.cumsum([n * n, n * m, n * m, n, n, n * n, c, c * n])
-        out = np.split(self._fast.evaluate().reshape(len(x), -1), widths, axis=1)
-        shapes = ((n, n), (n, m), (n, m), None, None, (n, n), None, (c, n), (c, m))
-        return Stages(
+        given = (a.reshape(count, -1) for a in self._fast.inputs[:-1])
+        self.states, self.after, self.wanted, self.controls, self.after_controls = islice(given, 5)
+        self.clock, roots = given
+        self.p = self._fast.inputs[-1]
+        n, m = len(moving), len(active)
+        c = sum(limit.size1_out(0) for limit in limits)
+        self.roots = _matrices(roots, n, n)
+        out = np.split(
+            self._fast.output.reshape(count, -1),
+            np.cumsum([n * n, 2 * n * m, n, n * n, n, c * n, c * m]),
+            axis=1,
+        )
+        shapes = ((n, n), (n, 2 * m), None, (n, n), None, (c, n), (c, m), None)
+        self.stages = Stages(
             *(v if s is None else _matrices(v, *s) for v, s in zip(out, shapes, strict=True))
         )
 
-    def renew(self) -> None:
-        """Go over to machine code if it is there by now."""
-        self._fast.renew()
+    def evaluate(self) -> Stages:
+        """Return the stages at what stands in the inputs."""
+        self._fast.call()
+        return self.stages
 
 
 def _matrices(columns: Array, rows: int, width: int) -> Array:
-    """Return matrices that lie there column by column."""
+    """Return a view of matrices that lie there column by column."""
     return columns.reshape(len(columns), width, rows).transpose(0, 2, 1)
 
 
 def _written_out(
-    system: RollingSystem, moving: Index, active: Index, limits: tuple[str, ...], count: int
+    system: RollingSystem,
+    moving: Index,
+    active: Index,
+    limits: tuple[ca.Function, ...],
+    count: int,
 ) -> ca.Function:
     """
-    Return ``(x, x_next, reference, u, u_next, (t, h), p) -> numbers`` for all stages at once.
+    Return ``(x, x_next, reference, u, u_next, (t, h), root, p) -> numbers`` for all stages.
 
     A stage ends where two Runge-Kutta steps of order 4 do; its derivatives are those of one of
     order 2, which take a third of the time and change no solution, only the way there.
@@ -149,7 +150,7 @@ def _written_out(
         ca.MX.sym(name, system.state.size) for name in ('x', 'x_next', 'reference')
     )
     u, u_next, clock = ca.MX.sym('u', m), ca.MX.sym('u_next', m), ca.MX.sym('clock', 2)
-    p = ca.MX.sym('p', system.parameters.size)
+    p, root = ca.MX.sym('p', system.parameters.size), ca.MX.sym('root', n * n)
     t, h = clock[0], clock[1]
     middle = (u + u_next) / 2
     moved = retract(x)
@@ -163,30 +164,30 @@ def _written_out(
     defect, by_end = difference(end, x_next)
     error, by_start = difference(x, reference)
     value, C, D = margins(x, u, t, p)
-    parts = (by_end @ (S + h * S2), defect, error, by_start @ moved, value, C @ moved, D)
+    costs = ca.reshape(root, n, n) @ ca.horzcat(by_start @ moved, error)
+    parts = (by_end @ (S + h * S2), defect, costs, C @ moved, D, value)
     numbers = ca.vertcat(*(ca.vec(ca.densify(part)) for part in parts))
-    stage = ca.Function('stage', [x, x_next, reference, u, u_next, clock, p], [numbers])
-    return ca.Function('stages', *_mapped(stage.expand('stage'), count))
+    given = [x, x_next, reference, u, u_next, clock, root, p]
+    return side_by_side('stages', ca.Function('stage', given, [numbers]).expand(), count)
 
 
-def _mapped(stage: ca.Function, count: int) -> tuple[list[ca.MX], list[ca.MX]]:
-    """Return arguments and results of a stage for so many at once, the last argument shared."""
-    given = [ca.MX.sym(f'a{i}', stage.size1_in(i), count) for i in range(stage.n_in() - 1)]
-    shared = ca.MX.sym('p', stage.size1_in(stage.n_in() - 1))
-    each = stage.map('each', 'serial', count, [stage.n_in() - 1], [])
-    return [*given, shared], [each(*given, shared)]
+def side_by_side(name: str, function: ca.Function, count: int) -> ca.Function:
+    """Return a function for so many arguments at once, of which the last one is shared."""
+    last = function.n_in() - 1
+    given = [ca.MX.sym(f'a{i}', function.size1_in(i), count) for i in range(last)]
+    given.append(ca.MX.sym('shared', function.size1_in(last)))
+    return ca.Function(name, given, [function.map('each', 'serial', count, [last], [])(*given)])
 
 
 def _parts(
-    system: RollingSystem, moving: Index, active: Index, limits: tuple[str, ...]
+    system: RollingSystem, moving: Index, active: Index, limits: tuple[ca.Function, ...]
 ) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
-    """Return rates, retraction, difference and envelope with their derivatives."""
+    """Return rates, retraction, difference and limits with their derivatives."""
     x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
     u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
     p, d = ca.SX.sym('p', system.parameters.size), ca.SX.sym('d', system.tangent.size)
     rate = ca.densify(next(iter(system.modes.values())).dynamics(x, u, t, p))
-    known = envelope(system)
-    values = [ca.densify(known[name](x, u, t, p)) for name in limits]
+    values = [ca.densify(limit(x, u, t, p)) for limit in limits]
     margin = ca.vertcat(*values) if values else ca.SX(0, 1)
     apart = system.difference(x, y)[moving.tolist()]
     moved = ca.jacobian(system.retract(x, d), d)[:, moving.tolist()]

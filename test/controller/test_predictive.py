@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_controller.linearization import step_functions
-from rolling_controller.predictive import law as law_module
+from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
-from rolling_controller.predictive.program import Costs, Rows, solve, UnsolvedError
+from rolling_controller.predictive.program import Costs, Program, UnsolvedError
 from rolling_controller.predictive.stage import StageFunction, Stages
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
@@ -23,47 +23,32 @@ from scipy.optimize import lsq_linear
 LIMIT = 50.0
 COARSE = Horizon(period=0.01)  # a program at each tenth step: the tests have no machine code
 NODES, N, M, C = 6, 4, 2, 1
+UNLIMITED = np.full((NODES, C), -1e9)
 
 
 def program(rng):
     """Return stages and costs of an arbitrary program."""
     stages = Stages(
         A=np.eye(N) + 0.3 * rng.normal(size=(NODES, N, N)),
-        B=rng.normal(size=(NODES, N, M)),
-        B_next=rng.normal(size=(NODES, N, M)),
+        B=rng.normal(size=(NODES, N, 2 * M)),
         defect=0.1 * rng.normal(size=(NODES, N)),
-        error=rng.normal(size=(NODES, N)),
         turn=np.eye(N) + 0.1 * rng.normal(size=(NODES, N, N)),
-        margins=rng.normal(size=(NODES, C)),
+        error=rng.normal(size=(NODES, N)),
         C=rng.normal(size=(NODES, C, N)),
         D=rng.normal(size=(NODES, C, M)),
+        margins=rng.normal(size=(NODES, C)),
     )
-    costs = Costs(
-        durations=rng.uniform(0.5, 1.0, NODES),
-        state_roots=rng.normal(size=(NODES, N, N)),
-        control=rng.uniform(0.5, 1.0, M),
-        end_root=rng.normal(size=(N, N)),
-        offset=rng.normal(size=(NODES, M)),
-    )
-    return stages, costs
-
-
-def no_rows():
-    return Rows(np.zeros((NODES, 0, N)), np.zeros((NODES, 0, M)), np.zeros((NODES, 0)))
+    return stages, Costs(rng.uniform(0.5, 1.0, (NODES, M)), rng.normal(size=(NODES, M)))
 
 
 def residuals(stages, costs, e):
     """Return what the cost is half the square of, by going through the stages one by one."""
     d, out = np.zeros(N), []
     for k in range(NODES):
-        error = stages.error[k] + stages.turn[k] @ d
-        out.append(np.sqrt(costs.durations[k]) * (costs.state_roots[k] @ error))
-        out.append(np.sqrt(costs.durations[k] * costs.control) * (costs.offset[k] + e[k]))
-        if k == NODES - 1:
-            out.append(costs.end_root @ error)
-        else:
-            d = stages.A[k] @ d + stages.B[k] @ e[k] + stages.B_next[k] @ e[k + 1]
-            d = d + stages.defect[k]
+        out.append(stages.error[k] + stages.turn[k] @ d)
+        out.append(np.sqrt(costs.control[k]) * (costs.offset[k] + e[k]))
+        if k < NODES - 1:
+            d = stages.A[k] @ d + stages.B[k] @ e[k : k + 2].ravel() + stages.defect[k]
     return np.concatenate(out)
 
 
@@ -75,26 +60,36 @@ def test_program_finds_the_bounded_least_squares(seed):
     zero = residuals(stages, costs, np.zeros((NODES, M)))
     columns = [residuals(stages, costs, e.reshape(NODES, M)) - zero for e in np.eye(NODES * M)]
     expected = lsq_linear(np.array(columns).T, -zero, (-0.3, 0.5), tol=1e-14).x
-    found = solve(stages, costs, low, high, no_rows())
+    found = Program(stages).solve(costs, low, high, UNLIMITED)
     assert_allclose(found.controls.ravel(), expected, atol=1e-6)
-    assert np.any(found.controls == -0.3)
+    assert np.isclose(found.controls, -0.3).any()
 
 
-def rows_of(stages, least):
-    return Rows(stages.C, stages.D, np.full((NODES, C), least))
+def test_program_is_solved_anew_when_its_stages_change():
+    """Nothing of the program before is left in what is kept for the next one."""
+    stages, costs = program(np.random.default_rng(0))
+    low, high = np.full((NODES, M), -0.3), np.full((NODES, M), 0.5)
+    kept = Program(stages)
+    kept.solve(costs, low, high, UNLIMITED)
+    others, costs = program(np.random.default_rng(1))
+    for here, other in zip(stages, others, strict=True):
+        here[:] = other
+    again, fresh = (p.solve(costs, low, high, UNLIMITED) for p in (kept, Program(others)))
+    assert_allclose(again.controls, fresh.controls, atol=1e-12)
+    assert_allclose(again.states, fresh.states, atol=1e-12)
 
 
 def broken(stages, found, least):
-    values = np.einsum('kcn,kn->kc', stages.C, found.states)
+    values = np.einsum('kcn,kn->kc', stages.C, found.states) + stages.margins
     return np.max(least - values - np.einsum('kcm,km->kc', stages.D, found.controls))
 
 
 def test_limits_that_can_be_kept_are_kept_exactly():
     stages, costs = program(np.random.default_rng(5))
     low, high = np.full((NODES, M), -50.0), np.full((NODES, M), 50.0)
-    free = solve(stages, costs, low, high, no_rows())
+    free = Program(stages).solve(costs, low, high, UNLIMITED)
     assert broken(stages, free, 0.2) > 0.5
-    kept = solve(stages, costs, low, high, rows_of(stages, 0.2))
+    kept = Program(stages).solve(costs, low, high, np.full((NODES, C), 0.2))
     assert broken(stages, kept, 0.2) < 1e-6
     assert kept.slack < 1e-6
 
@@ -102,10 +97,34 @@ def test_limits_that_can_be_kept_are_kept_exactly():
 def test_limits_that_cannot_be_kept_leave_a_solution_and_are_reported():
     stages, costs = program(np.random.default_rng(5))
     low, high = np.full((NODES, M), -0.01), np.full((NODES, M), 0.01)
-    found = solve(stages, costs, low, high, rows_of(stages, 9.0))
+    found = Program(stages).solve(costs, low, high, np.full((NODES, C), 9.0))
     assert np.abs(found.controls).max() <= 0.01
     assert found.slack == pytest.approx(broken(stages, found, 9.0))
     assert found.slack > 1.0
+
+
+@pytest.mark.parametrize('penalty', [1e-3, 10.0])
+def test_program_without_slack_counts_only_where_the_penalty_is_exact(penalty, monkeypatch):
+    """What is solved first, without slack, is what comes out with it, or is not taken."""
+    stages, costs = program(np.random.default_rng(5))
+    low, high, least = (
+        np.full((NODES, M), -50.0),
+        np.full((NODES, M), 50.0),
+        np.full((NODES, C), 0.2),
+    )
+    monkeypatch.setattr(program_module, 'PENALTY', penalty)
+    found = Program(stages).solve(costs, low, high, least)
+    solve, calls = program_module.solver(), []
+
+    def refused_once(*given):
+        calls.append(given)
+        return (given[1], 0.0, -1, {}) if len(calls) == 1 else solve(*given)
+
+    monkeypatch.setattr(program_module, 'solver', lambda: refused_once)
+    softened = Program(stages).solve(costs, low, high, least)
+    assert len(calls) == 2
+    assert (softened.slack > 0.01) == (penalty < 1.0)
+    assert_allclose(found.controls, softened.controls, atol=1e-5)
 
 
 def test_stages_are_those_of_the_step(hard):
@@ -113,24 +132,27 @@ def test_stages_are_those_of_the_step(hard):
     problem, plan = hard
     system, h = problem.system, 1e-3
     everything, controls = np.arange(system.tangent.size), np.arange(system.control.size)
-    function = StageFunction(system, everything, controls, ('friction',), 1)
+    friction = system.envelope['friction']
+    function = StageFunction(system, everything, controls, (friction,), 1)
     x, reference = plan.states[12], plan.states[11]
     u = np.array([3.0, -2.0, 1.0, 0.5, -0.3, 0.2])
     step, jacobian = step_functions(system)
     end = np.array(step(x, u, 2 * u, 0.0, h, problem.p)).ravel()
-    found = function.along(
-        problem.p,
-        np.array([[0.0, h]]),
-        np.array([x, end]),
-        np.array([u, 2 * u]),
-        reference[None],
-    )
+    roots = np.diag(np.arange(1.0, 1.0 + system.tangent.size))
+    function.p[:], function.clock[:], function.roots[:] = problem.p, [0.0, h], roots
+    function.states[:], function.after[:], function.wanted[:] = x, end, reference
+    function.controls[:], function.after_controls[:] = u, 2 * u
+    found = function.evaluate()
     assert_allclose(found.defect, 0, atol=1e-9)
     J = np.array(jacobian(x, end, u, 2 * u, 0.0, h, problem.p))
     assert_allclose(found.A[0], J[:, : system.tangent.size], atol=5e-5)
-    assert_allclose((found.B + found.B_next)[0], J[:, system.tangent.size :], atol=1e-6)
-    assert_allclose(found.error[0], np.array(system.difference(x, reference)).ravel())
-    friction = system.envelope['friction']
+    by_both = found.B[0, :, : u.size] + found.B[0, :, u.size :]
+    assert_allclose(by_both, J[:, system.tangent.size :], atol=1e-6)
+    assert_allclose(found.error[0], roots @ np.array(system.difference(x, reference)).ravel())
+    near = 1e-6 * np.ones(system.tangent.size)
+    turned = np.array(system.difference(system.retract(x, near), reference)).ravel()
+    assert_allclose(found.turn[0] @ near, roots @ turned - found.error[0], atol=1e-9)
+    assert_allclose(found.margins[0, 0], float(friction(x, u, 0, problem.p)))
     e = 1e-6 * np.eye(system.control.size)
     by_control = [(friction(x, u + k, 0, problem.p) - friction(x, u - k, 0, problem.p)) for k in e]
     assert_allclose(found.D[0, 0], np.array(by_control).ravel() / 2e-6, atol=1e-6)
@@ -207,7 +229,7 @@ def test_without_solutions_the_last_prediction_goes_on_until_the_safe_command(ha
     def fails(*_):
         raise UnsolvedError('no solution today')
 
-    monkeypatch.setattr(law_module, 'solve', fails)
+    monkeypatch.setattr(Program, 'solve', fails)
     times = 0.5 + COARSE.period * np.arange(1, COARSE.patience + 2)
     given = [law.command(t, plan.state_at(t)).copy() for t in times]
     assert law.policy is predicted
