@@ -98,6 +98,7 @@ def test_wheel_says_what_it_is(wheel):
     assert [link for link in links if not link.startswith('https://')] == []
 
 
+@pytest.mark.slow
 def test_installed_elsewhere_it_finds_its_examples_and_runs(installed, tmp_path):
     settings = elsewhere(installed, tmp_path)
     listed = run(installed / 'bin' / 'rolling', 'examples', **settings).splitlines()

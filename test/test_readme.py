@@ -91,6 +91,7 @@ def takes_long(line):
 
 
 WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
+SEVERAL_SECONDS = ('ball_balancer.md', 'contact.md', 'pendulum_sphere.md', 'point_mass_disk.md')
 WITH_LINES = [p for p in PAGES if lines(p)]
 WITH_ROLLING = [p for p in PAGES if rolling_lines(p)]
 WITH_LONG = [p for p in PAGES if any(map(takes_long, rolling_lines(p)))]
@@ -177,7 +178,13 @@ def run_lines(found):
         assert status in (0, None), line
 
 
-@pytest.mark.parametrize('path', WITH_ROLLING, ids=name)
+def paced(path):
+    """Return a page as a parameter: some run for several seconds."""
+    marks = [pytest.mark.slow] if path.name in SEVERAL_SECONDS else []
+    return pytest.param(path, id=name(path), marks=marks)
+
+
+@pytest.mark.parametrize('path', [paced(p) for p in WITH_ROLLING])
 def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, shooting_compiled):
     monkeypatch.setattr(command, 'DURATION', SHORT_LOG)
     if path.name == 'first_hour.md':

@@ -43,6 +43,7 @@ def test_it_is_short():
     assert sum(bool(line.strip()) for line in lines) <= 150
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(rolling):
     assert 'none of 16 checks failed' in rolling('check-system', 'rotor_cylinder')
 
@@ -64,6 +65,7 @@ def test_it_swings_like_a_pendulum_of_its_own_length(rolling, tmp_path):
     assert np.diff(crossings) == pytest.approx(period, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_it_is_planned_and_drawn(rolling, tmp_path):
     rolling('plan', SOURCE / 'trough.yaml', '--out', 'plan.json')
     result = json.loads((tmp_path / 'plan.json').read_text())

@@ -88,7 +88,9 @@ def run_c(source, inputs, folder, *options, real='double'):
 
 
 @needs_compiler
-@pytest.mark.parametrize('name', EXPORTED)
+@pytest.mark.parametrize(
+    'name', [n if n == 'pid' else pytest.param(n, marks=pytest.mark.slow) for n in EXPORTED]
+)
 def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
     law = EXPORTED[name](rig)
     source = as_c(law)

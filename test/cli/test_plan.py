@@ -8,7 +8,9 @@ from rolling_planner import Plan
 import yaml
 
 
-@pytest.mark.parametrize(('name', 'tolerance'), [('straight', 0.1), ('hard', 1e-3)])
+@pytest.mark.parametrize(
+    ('name', 'tolerance'), [pytest.param('straight', 0.1, marks=pytest.mark.slow), ('hard', 1e-3)]
+)
 def test_plan(rolling, tmp_path, scenarios, name, tolerance):
     out = tmp_path / 'plan.json'
     ended = rolling('plan', scenarios / f'ball_on_plate_{name}.yaml', '--out', out)

@@ -14,8 +14,10 @@ from rolling_robotics.plot import FIGURES
 from rolling_robotics.result_arrays import Arrays
 import yaml
 
+CURVED = [pytest.param(n, marks=pytest.mark.slow) for n in ('ellipsoid_in_dish', 'curved_hand')]
 
-@pytest.fixture(scope='module', params=['spinning_plate', 'ellipsoid_in_dish', 'curved_hand'])
+
+@pytest.fixture(scope='module', params=['spinning_plate', *CURVED])
 def result(request, scenarios, tmp_path_factory):
     from rolling_robotics.cli import main
 
@@ -47,6 +49,7 @@ def test_figure(rolling, result, tmp_path, name):
 ONE = pytest.mark.parametrize('result', ['spinning_plate'], indirect=True)
 
 
+@pytest.mark.slow
 @ONE
 def test_all_figures_beside_the_file(rolling, result):
     ended = rolling('plot', result, '--format', 'svg')

@@ -9,7 +9,7 @@ from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 
 PAPERS = (
     'ivanova-pivovarova',
-    'putkaradze-rogers',
+    pytest.param('putkaradze-rogers', marks=pytest.mark.slow),
     'tafrishi',
     pytest.param('woodruff-lynch', marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
 )
@@ -43,6 +43,7 @@ def test_every_number_has_a_tolerance_and_a_verdict(name, rolling, tmp_path):
         assert f'  {row["verdict"]}' in line
 
 
+@pytest.mark.slow
 def test_a_figure_that_does_not_follow_is_refuted_and_prose_takes_it_from_the_table(
     rolling, tmp_path
 ):
@@ -72,6 +73,7 @@ def test_a_wrong_model_is_not_met(rolling, tmp_path, monkeypatch):
     assert rows['rank of the Lie algebra']['verdict'] == 'met'
 
 
+@pytest.mark.slow
 def test_a_number_that_agrees_with_what_was_refuted_is_not_met(rolling, tmp_path, monkeypatch):
     """Were the printed time of detachment right, its refutation would be wrong."""
     from rolling_robotics.reproduce import putkaradze_rogers as paper

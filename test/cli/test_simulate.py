@@ -108,7 +108,10 @@ def test_arrays_have_names_units_and_shapes(simulated, scenarios):
     }
 
 
-@pytest.mark.parametrize('name', ['ellipsoid_in_dish', 'curved_hand', 'ellipsoid_on_plate'])
+CURVED = [pytest.param(n, marks=pytest.mark.slow) for n in ('ellipsoid_in_dish', 'curved_hand')]
+
+
+@pytest.mark.parametrize('name', [*CURVED, 'ellipsoid_on_plate'])
 def test_both_representations_give_one_motion(simulated, scenarios, name):
     """The views agree, and rates of coordinates are their derivatives."""
     document = yaml.safe_load((scenarios / f'{name}.yaml').read_text())
@@ -187,7 +190,9 @@ def test_events_may_be_recorded_only(simulated, plate):
     assert len(document['events']) > 1
 
 
-@pytest.mark.parametrize('representation', ['attitude', 'coordinates'])
+@pytest.mark.parametrize(
+    'representation', ['attitude', pytest.param('coordinates', marks=pytest.mark.slow)]
+)
 def test_one_contact_frame_over_a_change_of_chart(simulated, scenarios, representation):
     """
     In a dish, near the pole of its chart: force and rate in Ch are those of the poses in the file.

@@ -77,6 +77,7 @@ def test_an_ellipsoid_on_the_laboratory_plate_passes(planar):
     check_system(system, p, x, duration=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('planar', [True, False], ids=['planar', 'spatial'])
 def test_a_ball_that_may_slide_and_fly_passes(planar, monkeypatch):
     monkeypatch.setenv('ROLLING_COMPILE', 'now')

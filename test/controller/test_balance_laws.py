@@ -71,6 +71,7 @@ def last_large(angles, size):
     return (np.flatnonzero(np.abs(angles) > size)[-1] + 1) * 1e-3
 
 
+@pytest.mark.slow
 def test_damping_is_five_times_faster_than_rest_alone():
     start = LAB.rest(FLAT + 0.3)
     law = damping_regulator(LAB)
@@ -124,6 +125,7 @@ def flip_up():
     return plan, flip_up_arms(LAB, plan, balance_region(LAB, samples=25))
 
 
+@pytest.mark.slow
 def test_flip_up_plan_keeps_its_limits(flip_up):
     plan, _ = flip_up
     assert plan.report['goal_error'] < 1e-3

@@ -101,6 +101,7 @@ def test_same_bits(cache, make):
             np.testing.assert_array_equal(np.array(a), np.array(b))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_long_function_is_divided_and_takes_missing_arguments(cache):
     f = long_function()

@@ -112,6 +112,7 @@ def test_the_example_slides_flies_and_lands(result):
     assert np.linalg.norm(arrays['p_OC'], axis=1) == pytest.approx(R)
 
 
+@pytest.mark.slow
 def test_it_is_plotted_drawn_and_viewed(result, tmp_path):
     assert main(['plot', str(result), '--out', str(tmp_path / 'plots')]) == 0
     drawn = {path.stem.split('_')[-1] for path in (tmp_path / 'plots').iterdir()}

@@ -41,7 +41,9 @@ def heavy_top(inertia, mgl):
     return Equations(('Omega', 'Gamma'), rate)
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'LSODA'])
+@pytest.mark.parametrize(
+    'method', ['DOP853', pytest.param('Radau', marks=pytest.mark.slow), 'LSODA']
+)
 def test_heavy_top(method):
     """Lagrange's top keeps energy, I.Gamma momentum, spin and |Gamma|."""
     top, mgl = heavy_top(INERTIA, 1.7), 1.7
@@ -131,6 +133,7 @@ def test_dae_agrees_with_the_ode(runs):
     assert np.array_equal(largest, runs.dae.algebraic)
 
 
+@pytest.mark.slow
 def test_printed_dae_fails_where_q0_vanishes(runs):
     """q0 of the paper's own ball changes its sign; (6.5) as printed does not get past it."""
     t = np.linspace(0, 20, 4001)

@@ -44,7 +44,9 @@ def turn(t):
     return (0.5, 0.0) if t < 4 else (0.0, 0.5) if t < 8 else (0.0, 0.0)
 
 
-@pytest.mark.parametrize(('mu', 'ripple'), [(0.5, 0.1), (0.05, 0.2)])
+@pytest.mark.parametrize(
+    ('mu', 'ripple'), [pytest.param(0.5, 0.1, marks=pytest.mark.slow), (0.05, 0.2)]
+)
 def test_velocity_is_followed_inside_the_envelope(mu, ripple):
     """On average within 0.06 m/s; f / N below 0.8 mu at every step; at rest at the end."""
     log = drive(mu, turn, 12.0)

@@ -105,6 +105,7 @@ def damping():
     return build('damping')
 
 
+@pytest.mark.slow
 def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
     trial = run_trial(damping, 'closed_loop', 3, to_the_end=True, duration=2.5)
     assert rest_time(trial) < 1.5

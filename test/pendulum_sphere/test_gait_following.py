@@ -48,6 +48,7 @@ def test_undisturbed_sphere_stays_on_the_plan(short_plan):
     assert run.speed < 1e-3
 
 
+@pytest.mark.slow
 def test_open_loop_would_not_arrive(short_plan):
     """The same disturbance without feedback: the test of the feedback can fail."""
     slope = SI.on_slope(math.radians(1), 0.5)
@@ -58,7 +59,7 @@ def test_open_loop_would_not_arrive(short_plan):
     assert np.hypot(*(x[:2] - short_plan.steps[-1].corner)) > 0.1 * short_plan.length
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_disturbed_sphere_arrives(short_plan, seed):
     run = follow(short_plan, random_disturbance(seed))
     assert run.miss < 0.02 * short_plan.length
@@ -74,6 +75,7 @@ def test_slope_is_estimated_while_nothing_told_it(short_plan):
     assert math.degrees(run.slope_estimate) == pytest.approx(1.7, abs=0.2)
 
 
+@pytest.mark.slow
 def test_resistance_is_told_from_slope_once_the_direction_turns(long_plan):
     follower = GaitFollower(long_plan)
     follow(long_plan, Disturbance(rolling_resistance=1e-3, noise=0), follower=follower)
@@ -126,7 +128,7 @@ def test_a_hundred_disturbed_runs_arrive_within_two_percent(short_plan):
     assert sum(r.miss < 0.02 * short_plan.length for r in runs) == 100
 
 
-@pytest.mark.parametrize('slope', [0.0, 0.02])
+@pytest.mark.parametrize('slope', [pytest.param(0.0, marks=pytest.mark.slow), 0.02])
 def test_stick_makes_the_velocity_what_is_wanted(slope):
     true = SI.on_slope(slope, 1.0)
     plant = Stepper(SYSTEM, SYSTEM.pack_parameters(true), max_step=2e-3)

@@ -61,6 +61,7 @@ def test_limits_hold_with_their_reserve(plan):
     assert weak.duration > plan.duration
 
 
+@pytest.mark.slow
 def test_torque_of_the_plan_alone_moves_the_full_model_to_the_goal():
     problem = GaitProblem(
         params=SI, start=(0, 0), waypoints=[Waypoint(position=p) for p in COURSE[:2]]
@@ -191,6 +192,7 @@ def test_bad_input_is_refused_with_what_would_work():
         )
 
 
+@pytest.mark.slow
 def test_direct_way_beside_the_gaits():
     found = compare(
         GaitProblem(

@@ -101,6 +101,7 @@ def test_bad_entries_are_refused_with_their_path(bad, text):
         load_scenario(document(**bad))
 
 
+@pytest.mark.slow
 def test_plan_of_gaits_from_a_file(tmp_path, capsys):
     out = tmp_path / 'plan.json'
     assert main(['plan', str(FOLDER / 'pendulum_course.yaml'), '--out', str(out)]) == 0

@@ -13,7 +13,9 @@ START = [1.0, 0, 0, 0]
 
 
 @pytest.mark.parametrize('planner', [whole_turns_path, triangle_path])
-@pytest.mark.parametrize('case', range(6))
+@pytest.mark.parametrize(
+    'case', [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 6))]
+)
 def test_the_goal_is_reached(planner, case):
     rng = np.random.default_rng(case)
     q, goal = rng.normal(size=4), rng.uniform(-0.1, 0.1, 2)

@@ -14,7 +14,7 @@ from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_planner import Plan
 from rolling_planner.plan_validity import MAX_NUMBERS, Sizes
 
-EXAMPLES = [100, pytest.param(10_000, marks=pytest.mark.slow)]
+EXAMPLES = [30, pytest.param(10_000, marks=pytest.mark.slow)]
 
 
 def small(**changes):

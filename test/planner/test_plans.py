@@ -81,6 +81,7 @@ def test_hard():
     np.testing.assert_allclose(x[-1, where], [0, -0.033], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_straight_by_the_published_loop():
     problem = published()
     plan = plan_rolling(problem)
@@ -114,6 +115,7 @@ def test_contact_coordinates_reach_the_hard_goal():
     check(problem, plan_rolling(problem))
 
 
+@pytest.mark.slow
 def test_an_active_friction_cone_is_kept_everywhere():
     free = reorientation(friction_cone=False)
     _, f = check(free, plan_rolling(free))
@@ -133,6 +135,7 @@ def test_state_limits_are_kept_between_the_nodes():
     assert np.abs(u).max() > 0.19
 
 
+@pytest.mark.slow
 def test_tightened_plan_starts_from_the_multipliers_of_the_one_before(monkeypatch):
     """It is the same optimum as without them, in far fewer iterations."""
     problem = reorientation(state_limits={'u_h': (-0.2, 0.2)})
@@ -249,6 +252,7 @@ def test_motions(name):
     check(problem, plan_rolling(problem))
 
 
+@pytest.mark.slow
 def test_rolling_start():
     system, p = ball()
     problem = PlanProblem(
@@ -327,6 +331,7 @@ def test_a_failure_names_the_constraint(change, text):
         plan_rolling(reorientation(refinements=0, iterations=100, **change))
 
 
+@pytest.mark.slow
 def test_a_path_that_cannot_return_says_which_goal_is_missed():
     """By translation alone the contact goes 5/7 of the way that the hand goes."""
     problem = on_plate(
@@ -380,6 +385,7 @@ def test_reports_come_often_enough_to_cancel_in_time():
 # -- determinism, warm start, plans ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_plan():
     first, second = (plan_rolling(reorientation(seed=3)) for _ in range(2))
     np.testing.assert_array_equal(first.controls, second.controls)

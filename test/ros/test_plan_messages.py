@@ -17,7 +17,7 @@ from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import message_to_plan, plan_to_message
 
-EXAMPLES = [100, pytest.param(10_000, marks=pytest.mark.slow)]
+EXAMPLES = [30, pytest.param(10_000, marks=pytest.mark.slow)]
 VALUES = {entry.name: entry.default for entry in TABLE}
 MODEL = load_model('ball_on_plate_hard.yaml')
 SYSTEM = MODEL.system

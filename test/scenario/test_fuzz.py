@@ -173,7 +173,7 @@ def test_what_is_changed_was_good(name, tmp_path, capsys):
 
 
 @BOTH
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=QUIET)
 @given(fuzzed)
 @example(('plate', ('sweep', 'samples', 'count'), 3.0))
 @example(('plate', ('sweep', 'vary', '$m'), ['((((', 1]))

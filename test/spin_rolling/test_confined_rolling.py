@@ -76,7 +76,13 @@ def check_confined(region, count, seed):
     return lengths
 
 
-@pytest.mark.parametrize('region', [FINGERTIP, POLE_INSIDE], ids=['fingertip', 'pole inside'])
+@pytest.mark.parametrize(
+    'region',
+    [
+        pytest.param(FINGERTIP, id='fingertip'),
+        pytest.param(POLE_INSIDE, id='pole inside', marks=pytest.mark.slow),
+    ],
+)
 def test_plan_without_spin_stays_in_the_region(region):
     lengths = check_confined(region, 8, 5)
     assert np.median(lengths) < 150

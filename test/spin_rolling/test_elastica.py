@@ -79,6 +79,7 @@ def test_extremals_hit_their_target_by_another_integration():
             assert matrix == pytest.approx(turn.as_matrix(), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_extremal_is_locally_shortest():
     """Wiggled headings that still reach the goal are longer: first and second variation."""
     place, turn = random_target(7)
@@ -128,6 +129,7 @@ def _polygon_length(place, turn, extremal, legs=14):
     return found.fun
 
 
+@pytest.mark.slow
 def test_plans_are_shorter_than_the_closed_form_and_never_shorter_than_possible():
     for start, goal in random_pairs(8, R, seed=3):
         plan = plan_spin_rolling(

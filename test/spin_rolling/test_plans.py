@@ -31,8 +31,14 @@ def ended(system, x):
     return Contact(x[0], x[1], np.array(system.attitude(x)))
 
 
-@pytest.mark.parametrize('mode', MODES)
-@pytest.mark.parametrize('optimise', [True, False])
+@pytest.mark.parametrize(
+    ('mode', 'optimise'),
+    [
+        ('spin_rolling', True),
+        pytest.param('pure_rolling', True, marks=pytest.mark.slow),
+        *((mode, False) for mode in MODES),
+    ],
+)
 def test_simulated_plan_reaches_its_goal(mode, optimise):
     system = SpinRollingSphere()
     for start, goal in random_pairs(6, R, seed=8):
@@ -57,7 +63,9 @@ def test_reach_length_is_that_of_the_simulated_path():
         assert plan.report['length'] == pytest.approx(length, rel=3e-3)
 
 
-@pytest.mark.parametrize('mode', MODES)
+@pytest.mark.parametrize(
+    'mode', ['spin_rolling', pytest.param('pure_rolling', marks=pytest.mark.slow)]
+)
 def test_inputs_of_the_darboux_model_make_the_same_motion(mode):
     """alpha_s, beta_s, gamma_s, theta, phi and delta over time, held to their bounds."""
     bounds = InputBounds(delta=0.05, alpha_s=2.0, gamma_s=1 / R)

@@ -38,10 +38,22 @@ DISK = {
 }
 
 
-@pytest.fixture(scope='module')
-def scheduler():
+@pytest.fixture(
+    scope='module',
+    params=[
+        pytest.param(False, id='threads'),
+        pytest.param(True, id='processes', marks=pytest.mark.slow),
+    ],
+)
+def scheduler(request):
+    """Return the address of a scheduler with two workers, threads or processes."""
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=':0'
+        n_workers=2,
+        threads_per_worker=1,
+        processes=request.param,
+        protocol='tcp',
+        host='127.0.0.1',
+        dashboard_address=':0',
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -98,6 +110,7 @@ def test_restart_works_on_what_is_missing(tmp_path, scheduler):
     assert table['status'].to_pylist()[2] == 'done'
 
 
+@pytest.mark.slow
 def test_processes_of_its_own_and_samples(tmp_path):
     """Without a scheduler; entries named on the command line, points drawn."""
     out = tmp_path / 'start.parquet'
