@@ -91,6 +91,7 @@ setup(
             'sphinxcontrib-bibtex>=2.6',
             'sphinxcontrib-mermaid>=1',
         ],
+        'jax': ['jax>=0.5'],
         'learning': ['cma>=4', 'gymnasium>=1.2'],
         'mesh': ['trimesh>=4'],
         'predictive': ['daqp>=0.7'],

@@ -185,14 +185,15 @@ def kernel_source(equations: Equations, real: str, method: str) -> str:
     lines = [*vectors().preamble(real), *(f'#define {n} {size}' for n, size in sizes.items())]
     for function in equations.functions:
         lines += vector_source(function)
-    lines.append(_text('vectors.c'))
+    lines.append(c_text('vectors.c'))
     if method == 'DOP853':
-        lines += [*adaptive_source(), _text('adaptive.c')]
+        lines += [*adaptive_source(), c_text('adaptive.c')]
     elif method == 'RK4':
-        lines.append(_text('fixed.c'))
+        lines.append(c_text('fixed.c'))
     return '\n'.join(lines)
 
 
 @cache
-def _text(name: str) -> str:
+def c_text(name: str) -> str:
+    """Return a file of C of this folder."""
     return files(__package__).joinpath(name).read_text()

@@ -1,0 +1,277 @@
+"""Derivatives of steps of many motions at a time, by machine code of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+import ctypes
+import math
+import os
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.batch.equations import Equations, equations
+from rolling_dynamics.batch.kernels import c_text, kernel_source
+from rolling_dynamics.batch.processor import vectors
+from rolling_dynamics.batch.vector_source import vector_source
+from rolling_dynamics.compiled import compiled_source
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.suggestion import check_names
+
+Array = NDArray[np.float64]
+LEAST = 64  # motions that are worth a thread
+
+
+class Adjoint(NamedTuple):
+    """
+    A row for each motion.
+
+    Attributes
+    ----------
+    x, u, p, t
+        Derivatives of the adjoint's product with the end of the step, by state, control,
+        parameters and time at the start; shapes (size, n), (size, m), (size, q), (size,).
+
+    """
+
+    x: Array
+    u: Array
+    p: Array
+    t: Array
+
+
+class StepRows(NamedTuple):
+    """
+    Machine code of a step and its adjoint, for motions that stand in rows.
+
+    Attributes
+    ----------
+    file
+        Shared library.
+    sizes
+        Of state, control and parameters.
+    steps, h
+        Steps of Runge-Kutta that a step consists of, and their length [s].
+
+    """
+
+    file: str
+    sizes: tuple[int, int, int]
+    steps: int
+    h: float
+
+    @classmethod
+    def of(
+        cls,
+        system: RollingSystem,
+        dt: float,
+        max_step: float = 1e-3,
+        mode: str | None = None,
+        also: str = '',
+    ) -> StepRows:
+        """
+        Compile a step of ``dt`` in a mode, the first if None; ``also`` is C that stands behind.
+
+        Raises
+        ------
+        ParameterError
+            A number is out of range, there is no such mode, or no C compiler.
+
+        """
+        for name, value in (('dt', dt), ('max_step', max_step)):
+            if not (math.isfinite(value) and value > 0):
+                raise ParameterError(f'{name} must be positive and finite [s], got {value!r}')
+        check_names([] if mode is None else [mode], list(system.modes), 'mode: none')
+        these = equations(system, mode or next(iter(system.modes)))
+        source = '\n'.join([*_source(these), also])
+        file = compiled_source('gradient', source, vectors().target('double'))
+        if file is None:
+            raise ParameterError(
+                'derivatives of batches need machine code: a C compiler that works, and no '
+                'ROLLING_COMPILE=never'
+            )
+        steps = math.ceil(dt / max_step * (1 - 1e-12))
+        sizes = (system.state.size, system.control.size, system.parameters.size)
+        return cls(str(file), sizes, steps, dt / steps)
+
+
+class DifferentiableStep:
+    """
+    A step of classical Runge-Kutta of many motions at a time, and its derivatives.
+
+    It is the step of :class:`BatchSimulator`, in one mode: guards are not watched. Derivatives
+    are those of the numbers of a state, projection to the constraints included, and not of its
+    tangent space.
+    """
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        dt: float,
+        *,
+        max_step: float = 1e-3,
+        mode: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """
+        Wait for the compiler where the system is new to it.
+
+        Parameters
+        ----------
+        system
+            Any rolling system.
+        dt
+            Time [s] for which the control is held.
+        max_step
+            Longest internal step [s]; ``dt`` is divided evenly.
+        mode
+            Mode of motion; the first if None.
+        threads
+            How many share the work; None for one on each processor.
+
+        Raises
+        ------
+        ParameterError
+            An argument is out of range, or there is no C compiler.
+
+        """
+        self._rows = StepRows.of(system, dt, max_step, mode)
+        self._library = ctypes.CDLL(self._rows.file)
+        self._pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
+
+    def step(self, x: ArrayLike, u: ArrayLike, p: ArrayLike, t: ArrayLike = 0.0) -> Array:
+        """
+        Return states after the step.
+
+        Parameters
+        ----------
+        x
+            States, shape (size, n).
+        u, p
+            Controls and parameters, shapes (size, m) and (size, q), or one for all.
+        t
+            Times at the start [s], shape (size,), or one for all.
+
+        Returns
+        -------
+        NDArray
+            Shape (size, n).
+
+        Raises
+        ------
+        ParameterError
+            The shape is another one.
+
+        """
+        given = self._given(x, u, p, t)
+        end = np.empty_like(given[0])
+        self._everywhere('step_rows', (*given, end))
+        return end
+
+    def vjp(
+        self,
+        x: ArrayLike,
+        u: ArrayLike,
+        p: ArrayLike,
+        adjoint: ArrayLike,
+        t: ArrayLike = 0.0,
+    ) -> Adjoint:
+        """
+        Return the products of adjoints with the Jacobians of the step.
+
+        Parameters
+        ----------
+        x, u, p, t
+            As of :meth:`step`.
+        adjoint
+            Weight of each number of the end, shape (size, n), or one for all.
+
+        Raises
+        ------
+        ParameterError
+            The shape is another one.
+
+        """
+        given = self._given(x, u, p, t)
+        weights = self._filled('adjoint', adjoint, given[0].shape)
+        out = [np.empty_like(a) for a in given]
+        self._everywhere('vjp_rows', (*given, weights, *out))
+        return Adjoint(x=out[0], u=out[1], p=out[3], t=out[2])
+
+    def linearise(
+        self, x: ArrayLike, u: ArrayLike, p: ArrayLike, t: ArrayLike = 0.0
+    ) -> tuple[Array, Array]:
+        """
+        Return the Jacobians of the step by state and control.
+
+        Parameters
+        ----------
+        x, u, p, t
+            As of :meth:`step`.
+
+        Returns
+        -------
+        tuple
+            A, shape (size, n, n), and B, shape (size, n, m).
+
+        """
+        given = self._given(x, u, p, t)
+        size, n = given[0].shape
+        states, controls, times, parameters = (np.repeat(a, n, axis=0) for a in given)
+        unit = np.tile(np.eye(n), (size, 1))
+        rows = self.vjp(states, controls, parameters, unit, times)
+        return rows.x.reshape(size, n, n), rows.u.reshape(size, n, -1)
+
+    def _given(self, x: ArrayLike, u: ArrayLike, p: ArrayLike, t: ArrayLike) -> list[Array]:
+        n, m, q = self._rows.sizes
+        size = len(np.atleast_2d(np.asarray(x, dtype=float)))
+        rows = {'x': (x, (size, n)), 'u': (u, (size, m)), 't': (t, (size,)), 'p': (p, (size, q))}
+        return [self._filled(name, *row) for name, row in rows.items()]
+
+    def _filled(self, name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
+        array = np.asarray(given, dtype=float)
+        if array.shape not in (shape, shape[1:]):
+            raise ParameterError(f'{name} takes shape {shape[1:]} or {shape}, got {array.shape}')
+        return np.ascontiguousarray(np.broadcast_to(array, shape))
+
+    def _everywhere(self, name: str, arrays: tuple[Array, ...]) -> None:
+        """Call a function of the library with parts of all arrays, in threads."""
+        function, size = getattr(self._library, name), len(arrays[0])
+
+        def work(a: int) -> int:
+            parts = [array[a : a + LEAST] for array in arrays]
+            pointers = [ctypes.c_void_p(part.ctypes.data) for part in parts]
+            rows = self._rows
+            return int(
+                function(
+                    ctypes.c_long(len(parts[0])),
+                    ctypes.c_long(rows.steps),
+                    ctypes.c_double(rows.h),
+                    *pointers,
+                )
+            )
+
+        failed = list(self._pool.map(work, range(0, size, LEAST)))
+        if name == 'vjp_rows' and any(failed):
+            raise MemoryError('derivatives: no memory for the states of the steps')
+
+
+def _source(these: Equations) -> Iterator[str]:
+    """Yield the C of a mode's step and its adjoint."""
+    yield '#include <stdlib.h>'
+    yield kernel_source(these, 'double', 'RK4')
+    for function in (these.dynamics, these.project):
+        yield from vector_source(_adjoint(function))
+    yield c_text('derivatives.c')
+
+
+def _adjoint(function: ca.Function) -> ca.Function:
+    """Return ``(inputs, weights of the output) -> derivatives by all inputs``, one vector."""
+    given = function.sx_in()
+    weights = ca.SX.sym('weights', function.numel_out(0))
+    gradient = ca.jtimes(function(*given), ca.vertcat(*given), weights, True)
+    out = ca.cse(ca.densify(gradient))
+    return ca.Function(f'{function.name()}_back', [*given, weights], [out])
