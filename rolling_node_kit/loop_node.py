@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import time
 from typing import Any
 
 from rolling_dynamics.errors import SimulationError
@@ -15,7 +16,8 @@ from rolling_node_kit.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
 
 STOP_TIMEOUT = 0.8  # for the loop to end [s]
-LOOK_PERIOD = 2e-4  # between two looks for what came, in simulated time [s]
+LOOK_PERIOD = 0.02  # longest time between two turns, in simulated time [s]
+CLOCK_PERIOD = 0.01  # of /clock, in simulated time [s]
 RATE = Parameter(
     name='rate',
     default=1000.0,
@@ -67,6 +69,10 @@ class LoopNode(SuiteNode):
     def tick(self) -> None:
         """Do one turn."""
 
+    def wait(self, seconds: float) -> None:
+        """In simulated time wait for what :meth:`tick` answers, at most this long [s]."""
+        time.sleep(seconds)
+
     def skip(self, seconds: float) -> None:
         """Note that the loop was so late that it gave up this time [s]."""
 
@@ -103,11 +109,12 @@ class LoopNode(SuiteNode):
             on_fault=self._fail,
             overruns=None if self.sim_time else Overruns(self.values),
             on_overrun=self._overrun,
+            wait=self.wait if self.sim_time else time.sleep,
         )
         self._loop.start()
 
     def period(self) -> float:
-        """Return the time between two turns of the loop [s]."""
+        """Return the time between two turns of the loop [s], the longest in simulated time."""
         return LOOK_PERIOD if self.sim_time else 1.0 / float(self.values['rate'])
 
     def deactivate(self) -> None:

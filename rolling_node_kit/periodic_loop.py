@@ -68,6 +68,7 @@ class PeriodicLoop:
         on_fault: Callable[[Exception], None] | None = None,
         overruns: Overruns | None = None,
         on_overrun: Callable[[str], None] | None = None,
+        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         """
         Prepare the loop; :meth:`start` starts it.
@@ -91,9 +92,12 @@ class PeriodicLoop:
         on_overrun
             Told, in the loop, that more are missed than ``overrun_abort`` allows; the loop goes on
             unless it is stopped.
+        wait
+            Waits for the next turn as many seconds as it is given; where it returns sooner, the
+            turn begins at once, and the next deadline counts from there.
 
         """
-        self._tick = tick
+        self._tick, self._wait = tick, wait
         self.period, self.deadline = period, 0.0
         self._name = name
         self._give_up = max(give_up, 2.0 * period)
@@ -159,7 +163,8 @@ class PeriodicLoop:
             if behind > 0.0:
                 self._overrun(done, 1 + periods)
             else:
-                time.sleep(-behind)
+                self._wait(-behind)
+                deadline = min(deadline, time.monotonic())
 
     def overrun_share(self) -> float:
         """Return the share of missed deadlines, that of a turn without end included."""

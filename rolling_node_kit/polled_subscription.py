@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rolling_node_kit.qos import overridable
@@ -12,7 +13,7 @@ from rolling_node_kit.qos import overridable
 
 class PolledSubscription:
     """
-    Messages are taken when the loop wants them.
+    Messages are taken when the loop wants them; it may wait for one.
 
     At 1 kHz a callback in the executor's thread costs more than the whole control step, because
     both threads fight for the interpreter; taking a message in the loop costs some microseconds.
@@ -55,6 +56,7 @@ class PolledSubscription:
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )
         node._subscriptions.remove(self._subscription)  # noqa: SLF001 - hidden from the executor
+        self._waiting = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
 
     def take(self, most: int = 64) -> list[Any]:
         """Return the messages that came since the last call, oldest first."""
@@ -72,8 +74,17 @@ class PolledSubscription:
                 out.append(taken)
         return out
 
+    def wait(self, seconds: float) -> None:
+        """Wait until there is a message to take, at most this long [s]."""
+        handle = self._subscription.handle
+        with handle, self._waiting:
+            self._waiting.clear_entities()
+            self._waiting.add_subscription(handle)
+            self._waiting.wait(round(seconds * 1e9))
+
     def destroy(self) -> None:
         """Unsubscribe."""
+        self._waiting.destroy_when_not_in_use()
         self._subscription.destroy()
 
 

@@ -16,6 +16,7 @@ import threading
 import time
 
 import rclpy
+from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -30,13 +31,13 @@ JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]
 SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds what a callback costs a 1 kHz loop
 
 
-def events_executor() -> Executor:
+def events_executor(context: Context | None = None) -> Executor:
     """
     Return the executor for many messages a second.
 
     Not for coroutines: while one waits, this executor of Jazzy turns without pause.
     """
-    return EventsExecutor()
+    return EventsExecutor(context=context)
 
 
 def single_threaded_executor() -> Executor:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
-LOCKSTEP_POLL, LONGEST_POLL = 2e-4, 2e-3  # between two looks for an answer: first, at most [s]
-GROWTH = 1.2  # of that time from one look to the next: a busy machine is not kept busy by looking
+LONGEST_WAIT = 0.02  # between two looks whether the waiting is over [s]
 LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
 
 
@@ -40,6 +39,7 @@ class TurnTaking:
         self,
         stamp: int,
         poll: Callable[[], None],
+        pause: Callable[[float], None],
         repeat: Callable[[], None] = lambda: None,
         *,
         timeout: float,
@@ -53,6 +53,8 @@ class TurnTaking:
             Of the state [ns].
         poll
             Takes what came, and tells :meth:`note`.
+        pause
+            Returns when something came, after the seconds that it is given at the latest.
         repeat
             Publishes the state again: readers take states without acknowledging them.
         timeout
@@ -61,7 +63,6 @@ class TurnTaking:
         """
         begin = time.monotonic()
         end, again = begin + timeout, begin + LOCKSTEP_REPEAT
-        pause = LOCKSTEP_POLL
         while self.answered < stamp:
             poll()
             if not self.answered or self.over or time.monotonic() > end:
@@ -72,5 +73,4 @@ class TurnTaking:
             if time.monotonic() > again:
                 again = time.monotonic() + LOCKSTEP_REPEAT
                 repeat()
-            time.sleep(pause)
-            pause = min(GROWTH * pause, LONGEST_POLL)
+            pause(LONGEST_WAIT)

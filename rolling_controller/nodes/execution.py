@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from rolling_node_kit.single_goal_server import Goal, resolve
 from rolling_planner.plan import Plan
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
-POLL_PERIOD = 5e-4  # between two looks for a state in simulated time [s]
+LOOK_PERIOD = 0.02  # longest time between two turns in simulated time [s]
 GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
 HELD = 2  # answers after which plant and controller surely take turns
 LOST_MODES = (
@@ -87,8 +88,8 @@ class LoopEquipment:
 
     @property
     def period(self) -> float:
-        """Time between two turns of the loop [s]."""
-        return POLL_PERIOD if self.sim_time else 1.0 / self.values['rate']
+        """Time between two turns of the loop [s], the longest in simulated time."""
+        return LOOK_PERIOD if self.sim_time else 1.0 / self.values['rate']
 
     def loop(
         self, tick: Callable[[], bool], fail: Callable[[str], None], name: str = 'control'
@@ -114,6 +115,7 @@ class LoopEquipment:
             on_fault=lambda error: fail(str(error)),
             overruns=None if self.sim_time else Overruns(self.values),
             on_overrun=fail,
+            wait=self.machine.wait if self.sim_time else time.sleep,
         )
 
     def stale_text(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import numpy as np
@@ -60,6 +62,12 @@ class Hand:
         for subscription, is_hand in self._polled:
             for data in subscription.take():
                 self.measured.take(data, is_hand=is_hand)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for both streams, at most this long [s]."""
+        end = time.monotonic() + seconds
+        for subscription, _ in self._polled:
+            subscription.wait(max(end - time.monotonic(), 0.0))
 
     def send(self, u: Array, stamp: int) -> None:
         """Send the acceleration of the hand that is to act at a time [ns]."""

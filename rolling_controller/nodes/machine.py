@@ -73,6 +73,10 @@ class Machine(Protocol):
         """Take what came, where the executor does not."""
         ...
 
+    def wait(self, seconds: float) -> None:
+        """Wait for what :meth:`poll` takes, at most this long [s]."""
+        ...
+
     def send(self, u: Array, stamp: int) -> None:
         """Send a control that is to act at a time [ns]."""
         ...

@@ -56,6 +56,10 @@ class RobotMachine:
         for data in self._states.take():
             self.measured.take(data)
 
+    def wait(self, seconds: float) -> None:
+        """Wait for a state, at most this long [s]."""
+        self._states.wait(seconds)
+
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
         self._message.header.stamp = nanoseconds_to_time(stamp)

@@ -109,7 +109,7 @@ class HybridSimulatorNode(SimulatorNode):
             'inertia': self.values['inertia_factor'],
             'rolling_resistance': self.values['resistance_factor'],
         }
-        self._placed = int(self.get_clock().now().nanoseconds)
+        self._placed = self.stamp if self.sim_time else self.now()
         return super()._reset(request, response)
 
     def health(self) -> Health:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.loop_node import LoopNode
+from rolling_node_kit.loop_node import CLOCK_PERIOD, LoopNode
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.qos import COMMAND, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
@@ -129,6 +129,7 @@ class PlantNode(CompilingNode, LoopNode):
         """Start to step, at zero in simulated time."""
         self._ticks, self._epoch, self._command = 0, now, None
         self._every = {kind: self.every(f'{kind}_rate') for kind in ('contact', 'tf', 'marker')}
+        self._clock_every = max(1, round(CLOCK_PERIOD / self._dt))
 
     def period(self) -> float:
         """Return the time between two steps [s]; the factor may change while they go on."""
@@ -153,14 +154,24 @@ class PlantNode(CompilingNode, LoopNode):
             self._plant.step(self._control(), self._dt)
             seen, fault = self._plant.observe(), self._plant.fault
         self._ticks += 1
-        now = self._epoch + round(self._ticks * self._dt * 1e9)
-        if self._clock_writer is not None:
-            self._clock_writer.publish(Clock(clock=nanoseconds_to_time(now)))
+        now = self.stamp
+        if self._ticks % self._clock_every == 1 % self._clock_every:
+            self._tell_time()
         self._topics.state(seen, now)
         self.take_turns(seen, now)
         if self.sim_time:
             self._loop.period = self.period()
         self._publish_slowly(seen, now, fault)
+
+    @property
+    def stamp(self) -> int:
+        """Time of the plant [ns]."""
+        return self._epoch + round(self._ticks * self._dt * 1e9)
+
+    def _tell_time(self) -> None:
+        """Publish the time, where it is simulated."""
+        if self._clock_writer is not None:
+            self._clock_writer.publish(Clock(clock=nanoseconds_to_time(self.stamp)))
 
     def take_turns(self, seen: Any, now: int) -> None:
         """In simulated time wait until the state of this time [ns] is answered."""
@@ -169,8 +180,13 @@ class PlantNode(CompilingNode, LoopNode):
     def wait_for_answer(self, stamp: int, repeat: Callable[[], None]) -> None:
         """In simulated time wait for the answer to what has a stamp [ns], sent again by a call."""
         if self.sim_time:
+
+            def again() -> None:
+                self._tell_time()  # a state ahead of the clock is not answered
+                repeat()
+
             timeout = self.values['lockstep_timeout']
-            self.turns.wait(stamp, self._poll, repeat, timeout=timeout)
+            self.turns.wait(stamp, self._poll, self._commands.wait, again, timeout=timeout)
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
         """Publish what is due at a lower rate, each kind in a tick of its own."""

@@ -77,6 +77,10 @@ class EmulatedCameraNode(CompilingNode, LoopNode):
         self._epoch, self._time, self._sent = now, -1.0, 0
         self._waiting: list[Image] = []
 
+    def wait(self, seconds: float) -> None:
+        """In simulated time wait for the next state, at most this long [s]."""
+        self._truth.wait(seconds)
+
     def tick(self) -> None:
         """See where the object is, and send the images that have arrived by now."""
         camera = self._camera

@@ -41,7 +41,7 @@ from rolling_node_kit.cdr import ACCEL, decode_stamped
 from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, RATE_FACTOR
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointReader, JointReading, JointStateEncoder
-from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
+from rolling_node_kit.loop_node import CLOCK_PERIOD, LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
@@ -191,7 +191,10 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         now = SIM_START if self.sim_time else now
         self._epoch, self._ticks, self._told = now - round(self._plant.time * 1e9), 0, ''
         self._placed, self._released = now, False
-        self._truth_every, self._clock_every = self.every('truth_rate'), round(0.01 / self._dt)
+        self._truth_every, self._clock_every = (
+            self.every('truth_rate'),
+            round(CLOCK_PERIOD / self._dt),
+        )
 
     def period(self) -> float:
         """Return the time between two steps [s]; the factor may change while they go on."""
@@ -217,6 +220,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
             self.turns.wait(
                 stamp,
                 self._poll,
+                self._commands.wait,
                 lambda: self._publish(stamp, seen, view),
                 timeout=self.values['lockstep_timeout'],
             )

@@ -184,6 +184,10 @@ class EstimatorNode(CompilingNode, LoopNode):
 
     # -- inputs -----------------------------------------------------------------------------
 
+    def wait(self, seconds: float) -> None:
+        """In simulated time wait for the next state, at most this long [s]."""
+        self._joints.wait(seconds)
+
     def tick(self) -> None:
         """Take what came, and publish what follows from it."""
         inputs = Inputs(

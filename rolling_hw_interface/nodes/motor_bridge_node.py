@@ -173,6 +173,10 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         if self._bridge.phase != 'waiting':
             self._bridge.enable(0.0)
 
+    def wait(self, seconds: float) -> None:
+        """In simulated time wait for the next state, at most this long [s]."""
+        self._states.wait(seconds)
+
     def tick(self) -> None:
         """Take states and commands, and send what follows from them."""
         now = self.now()
@@ -185,7 +189,10 @@ class MotorBridgeNode(CompilingNode, LoopNode):
                 if now == self._answer[0]:  # it came again: so does the answer
                     self._send(*self._answer)
                     return
-                self.turns.wait(now, self._take_commands, timeout=self.values['lockstep_timeout'])
+                timeout = self.values['lockstep_timeout']
+                self.turns.wait(
+                    now, self._take_commands, self._accelerations.wait, timeout=timeout
+                )
             self._take_commands()
             out = self._bridge.step(self._seconds(now), self._dt)
         self._answer = (now, out)

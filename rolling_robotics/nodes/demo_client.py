@@ -13,7 +13,6 @@ from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
@@ -21,6 +20,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.process import events_executor
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.interrupt import InterruptFlag
 from rolling_robotics.nodes.lateness import Lateness
@@ -89,7 +89,7 @@ class DemoClient:
         self._node = rclpy.create_node(
             'demo', context=self._context, namespace=namespace, use_global_arguments=False
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = events_executor(self._context)
         self._executor.add_node(self._node)
         self._planner = ActionClient(self._node, PlanRolling, 'plan_rolling')
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')

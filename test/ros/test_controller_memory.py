@@ -46,7 +46,7 @@ class Machine:
         self._model = model
         self.measured = self
         self.age, self.trouble = 0.0, ''
-        self.poll = lambda: None
+        self.poll = self.wait = lambda *_: None
         self.send = self.await_acknowledgement = lambda *_: None
 
     def state(self):

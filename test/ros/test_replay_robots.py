@@ -58,7 +58,7 @@ class Machine:
 
     def __init__(self, model, put):
         self.measured = RobotStates(model.system.state, 'robot/state')
-        self.poll = lambda: None
+        self.poll = self.wait = lambda *_: None
         self.await_acknowledgement = lambda _: None
         self.sent = np.zeros(model.system.control.size)
         self._encode = JointStateEncoder(model.system.control.names, ('effort',)).encode
