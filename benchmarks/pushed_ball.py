@@ -25,7 +25,8 @@ from rolling_dynamics.compiled import compiled, FastFunction, settle
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_planner import plan_rolling, PlanProblem
+from rolling_planner import Plan, plan_rolling, PlanProblem
+from rolling_planner.errors import InfeasibleError
 
 RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
 CAREFUL = 0.9  # share of the friction that plans and predictions count on
@@ -36,6 +37,7 @@ OFF, TURNED, NOISE, TURN_NOISE = 0.01, 0.2, 2e-4, np.radians(0.2)
 PUSH, PUSHED = 0.05, 0.05  # m/s times the mass, s
 REACHED, HELD, DURATION, STEP = 6.0, 1.0, 7.0, 1e-3  # s
 DRIVEN = 0.003  # rad/s in 1 s by what is not modelled, but for pushes
+MORE_TIME = 1.3  # over the horizon, for a first plan that could not be made
 RATIO = 0.08  # standard deviation of the logarithm of inertia over mass
 SYSTEM = ContactSystem(Sphere(RADIUS), Plane())
 Array = np.ndarray
@@ -231,8 +233,17 @@ def _errors(x: Array, d: Array) -> tuple[float, float, float, float, float]:
     )
 
 
+def _planned(problem: PlanProblem) -> tuple[PlanProblem, Plan]:
+    """Return a plan and for what it is: one that cannot be made is tried again with more time."""
+    try:
+        return problem, plan_rolling(problem)
+    except InfeasibleError:
+        longer = replace(problem, horizon=MORE_TIME * problem.horizon)
+        return longer, plan_rolling(longer)
+
+
 def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop:
-    plan = plan_rolling(problem)
+    problem, plan = _planned(problem)
     if name == 'open':
         return OpenLoop(plan)
     if name == 'lqr':

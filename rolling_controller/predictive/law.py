@@ -309,11 +309,14 @@ class PredictiveLaw:
             rates,
             self.used,
             self.reference.gain(t),
+            changes.room,
+            self._stage.stages.D.copy(),
             *self.limits,
         )
         self.record.solved += 1
         self.record.failed_in_turn, self.record.trouble = 0, ''
-        self.record.slack, self.record.iterations = changes.slack, changes.iterations
+        self.record.slack = float(np.max(-changes.room, initial=0.0))
+        self.record.iterations = changes.iterations
         self.record.seconds = time.thread_time() - started
         return self.policy
 

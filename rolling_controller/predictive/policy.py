@@ -26,6 +26,10 @@ class Policy(NamedTuple):
         Which tangent numbers and controls feedback uses.
     gain
         K of these.
+    room
+        What the limits of contact and states are kept by at the nodes, shape (k, c).
+    by_control
+        Derivatives of the limits by the active controls, shape (k, c, active).
     low, high
         Least and greatest controls, shape (m,).
 
@@ -37,12 +41,17 @@ class Policy(NamedTuple):
     rates: Array
     used: Used
     gain: Array
+    room: Array
+    by_control: Array
     low: Array
     high: Array
 
     def command(self, t: float, x: Array, difference: FastFunction) -> Array:
         """
         Return the control at a time in a state; the last one is held after the end.
+
+        Feedback goes no further than the limits that the prediction keeps: a state that jumps, as
+        an estimate does after a push, would throw off what the program holds.
 
         Parameters
         ----------
@@ -58,7 +67,13 @@ class Policy(NamedTuple):
         u = self.control_at(t)
         first, second = difference.inputs
         first[:], second[:] = x, self._state(k, s, h)
-        u[self.used.active] -= self.gain @ difference.evaluate()[self.used.moving]
+        change = -self.gain @ difference.evaluate()[self.used.moving]
+        falls = -self.by_control[k] @ change
+        room = np.maximum((1 - s) * self.room[k] + s * self.room[k + 1], 0.0)
+        tight = falls > room
+        if tight.any():
+            change *= (room[tight] / falls[tight]).min()
+        u[self.used.active] += change
         return np.array(np.minimum(np.maximum(u, self.low), self.high))
 
     def state_at(self, t: float) -> Array:

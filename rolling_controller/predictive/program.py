@@ -50,8 +50,8 @@ class Solution(NamedTuple):
     ----------
     states, controls
         Changes d and e at the nodes, shapes (k, n) and (k, m).
-    slack
-        Greatest excess over a row that was allowed.
+    room
+        What the limits are kept by, shape (k, c); negative where slack was taken.
     iterations
         Of the solver.
 
@@ -59,7 +59,7 @@ class Solution(NamedTuple):
 
     states: Array
     controls: Array
-    slack: float
+    room: Array
     iterations: int
 
 
@@ -135,9 +135,9 @@ class Program:
         low_e, high_e = low.ravel(), high.ravel()
         e, iterations = _minimum(H, f, A, least, low_e, high_e, len(low))
         e = np.minimum(np.maximum(e, low_e), high_e)  # the solver rounds
-        slack = float(np.max(least - A @ e, initial=0.0))
+        room = (A @ e - least).reshape(stages.margins.shape)
         states = self._G[:, :, 1:] @ e + self._G[:, :, 0]
-        return Solution(states, e.reshape(low.shape), slack, iterations)
+        return Solution(states, e.reshape(low.shape), room, iterations)
 
     def _condense(self) -> None:
         """Write out G; the first state is given."""

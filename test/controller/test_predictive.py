@@ -4,6 +4,7 @@ from itertools import pairwise
 import threading
 import time
 
+import casadi as ca
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
@@ -12,8 +13,11 @@ from rolling_controller.linearization import step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import Costs, Program, UnsolvedError
+from rolling_controller.predictive.reference import Used
 from rolling_controller.predictive.stage import StageFunction, Stages
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan
@@ -91,7 +95,7 @@ def test_limits_that_can_be_kept_are_kept_exactly():
     assert broken(stages, free, 0.2) > 0.5
     kept = Program(stages).solve(costs, low, high, np.full((NODES, C), 0.2))
     assert broken(stages, kept, 0.2) < 1e-6
-    assert kept.slack < 1e-6
+    assert kept.room.min() > -1e-6
 
 
 def test_limits_that_cannot_be_kept_leave_a_solution_and_are_reported():
@@ -99,8 +103,8 @@ def test_limits_that_cannot_be_kept_leave_a_solution_and_are_reported():
     low, high = np.full((NODES, M), -0.01), np.full((NODES, M), 0.01)
     found = Program(stages).solve(costs, low, high, np.full((NODES, C), 9.0))
     assert np.abs(found.controls).max() <= 0.01
-    assert found.slack == pytest.approx(broken(stages, found, 9.0))
-    assert found.slack > 1.0
+    assert -found.room.min() == pytest.approx(broken(stages, found, 9.0))
+    assert found.room.min() < -1.0
 
 
 @pytest.mark.parametrize('penalty', [1e-3, 10.0])
@@ -123,7 +127,7 @@ def test_program_without_slack_counts_only_where_the_penalty_is_exact(penalty, m
     monkeypatch.setattr(program_module, 'solver', lambda: refused_once)
     softened = Program(stages).solve(costs, low, high, least)
     assert len(calls) == 2
-    assert (softened.slack > 0.01) == (penalty < 1.0)
+    assert (softened.room.min() < -0.01) == (penalty < 1.0)
     assert_allclose(found.controls, softened.controls, atol=1e-5)
 
 
@@ -255,6 +259,33 @@ def test_new_plan_takes_over_by_the_slew(hard):
     steps = [np.abs(b - a).max() for a, b in pairwise(given[2:])]
     assert max(steps) <= slew * 2 * LIMIT * 1e-3 + 1e-9
     assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
+
+
+def test_feedback_goes_no_further_than_the_limits_that_the_prediction_keeps():
+    """Half of the room of one limit is used, then none; what leads away from limits is free."""
+    size, identity = 3, np.eye(3)
+    apart = FastFunction(ca.Function('apart', *_subtraction(size)))
+    policy = Policy(
+        times=np.array([0.0, 1.0]),
+        states=np.zeros((2, size)),
+        controls=np.zeros((2, size)),
+        rates=np.zeros((2, size)),
+        used=Used(np.arange(size), np.arange(size)),
+        gain=identity,
+        room=np.array([[0.5, 2.0], [-0.5, 2.0]]),
+        by_control=np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (2, 1, 1)),
+        low=np.full(size, -9.0),
+        high=np.full(size, 9.0),
+    )
+    assert_allclose(policy.command(0.0, np.array([1.0, 0.0, 4.0]), apart), [-0.5, 0.0, -2.0])
+    assert_allclose(policy.command(0.9, np.array([1.0, 0.0, 4.0]), apart), 0.0)
+    assert_allclose(policy.command(0.0, np.array([2.0, 8.0, 0.0]), apart), [-0.5, -2.0, 0.0])
+    assert_allclose(policy.command(0.9, np.array([-1.0, 1.0, 0.0]), apart), [1.0, -1.0, 0.0])
+
+
+def _subtraction(size):
+    x, y = ca.SX.sym('x', size), ca.SX.sym('y', size)
+    return [x, y], [x - y]
 
 
 def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
