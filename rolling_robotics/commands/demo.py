@@ -12,8 +12,8 @@ HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
 a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4 nothing
-was proved: the machine did not keep the clock, or samples of a trial are missing. Such a run by
-the clock is repeated in simulated time unless --no-simulated-time was given."""
+was proved: the machine did not keep the clock, or samples are missing. What is void is run once
+more, in simulated time, unless --no-simulated-time was given."""
 LEAST_RATE, GREATEST_RATE = 100.0, 2000.0  # Hz
 EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 

@@ -55,8 +55,10 @@ class Execution:
         Of the feedback, by name.
     seen
         Samples of the topics that were watched.
-    late, latest
-        Greatest share of missed deadlines that a node told of, and which; 0 in simulated time.
+    tolerance
+        Greatest `final_error` with which the goal counts as reached.
+    void
+        Why it proves nothing; empty if it does.
 
     """
 
@@ -69,8 +71,8 @@ class Execution:
     errors: list[float] = field(default_factory=list)
     margins: dict[str, list[float]] = field(default_factory=dict)
     seen: dict[str, Stream] = field(default_factory=dict)
-    late: float = 0.0
-    latest: str = ''
+    tolerance: float = math.inf
+    void: str = ''
 
     def samples(self, topic: str) -> tuple[Array, Array] | None:
         """Return times in the plan, shape (k,) [s], and rows, shape (k, m); None if none came."""

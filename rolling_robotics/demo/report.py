@@ -8,14 +8,7 @@ from typing import Any
 
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.record import Execution, Record
-
-REACHED, MISSED, VOID = 0, 1, 4
-VOID_SHARE = 0.1  # of missed deadlines in a second beyond which a missed goal proves nothing
-
-
-def say(text: str) -> None:
-    """Print a line at once."""
-    print(text, flush=True)
+from rolling_robotics.demo.verdict import margin_text, MISSED, REACHED, say, VOID
 
 
 def progress_text(feedback: Any) -> str:
@@ -35,11 +28,7 @@ def ending_text(run: Execution) -> str:
 
 
 def conclude(demo: Demo, record: Record, out: Path) -> int:
-    """
-    Print the comparison, draw the figure and return the exit status.
-
-    A goal that was missed while a node could not keep the clock is not judged: the status is VOID.
-    """
+    """Print the comparison, draw the figure and return the exit status."""
     errors = {label: run.final_error for label, run in record.runs.items()}
     ratio = errors['open loop'] / max(errors['closed loop'], 1e-12)
     say('')
@@ -52,14 +41,11 @@ def conclude(demo: Demo, record: Record, out: Path) -> int:
     demo.draw(record, figure)
     say(f'figure: {figure}')
     closed_loop = record.runs['closed loop']
-    if closed_loop.code == 0:
-        say('the goal was reached')
-        return REACHED
-    say(f'the goal was missed: {closed_loop.text}')
-    if closed_loop.late <= VOID_SHARE:
-        return MISSED
-    say(
-        f'the run is void: {closed_loop.latest} missed {closed_loop.late:.0%} of its deadlines in '
-        f'a second, more than {VOID_SHARE:.0%}; this machine did not keep the clock'
-    )
-    return VOID
+    reached = closed_loop.code == 0
+    say('the goal was reached' if reached else f'the goal was missed: {closed_loop.text}')
+    if closed_loop.void:
+        say(f'the run is void: {closed_loop.void}')
+        return VOID
+    if math.isfinite(closed_loop.final_error):
+        say(margin_text(closed_loop.final_error, closed_loop.tolerance))
+    return REACHED if reached else MISSED

@@ -22,10 +22,10 @@ from rolling_robotics.bringup import (
     Bringup,
     private_domain,
 )
-from rolling_robotics.demo.clock import unpunctual
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.record import Execution, Record
-from rolling_robotics.demo.report import conclude, ending_text, MISSED, progress_text, say, VOID
+from rolling_robotics.demo.report import conclude, ending_text, progress_text
+from rolling_robotics.demo.verdict import in_simulated_time, judged, MISSED, say
 from rolling_robotics.experiments import find_experiment
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def run_demo(
     Returns
     -------
     int
-        0 if the goal was reached under feedback, 1 if it was missed, 4 if it was missed by a
-        machine that did not keep the clock.
+        0 if the goal was reached under feedback, 1 if it was missed, 4 if the last run was void.
 
     Raises
     ------
@@ -81,22 +80,11 @@ def run_demo(
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     need_nodes()
-    sim = in_simulated_time(use_sim_time)
-    outcome = perform(out, use_sim_time=sim)
-    if outcome == VOID and use_sim_time is None:
-        say('once more, in simulated time')
-        outcome = perform(out, use_sim_time=True)
-    return outcome
-
-
-def in_simulated_time(wanted: bool | None) -> bool:
-    """Return whether to run in simulated time: as is wanted, else where the clock is not kept."""
-    if wanted is not None:
-        return wanted
-    why = unpunctual()
-    if why:
-        say(f'simulated time, since this machine does not keep the clock: {why}')
-    return bool(why)
+    return judged(
+        lambda sim: perform(out, use_sim_time=sim),
+        use_sim_time,
+        sim=in_simulated_time(use_sim_time),
+    )
 
 
 def _outcome(demo: Demo, out: Path, *, use_sim_time: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
@@ -207,6 +207,12 @@ class DemoClient:
             if not result.successful:
                 raise ClientError(f'{node}: {result.reason}')
 
+    def _number(self, node: str, parameter: str) -> float:
+        """Return a parameter of a node."""
+        request = GetParameters.Request(names=[parameter])
+        answer = self._call(GetParameters, f'{node}/get_parameters', request)
+        return float(answer.values[0].double_value)
+
     def reset(self, position: Sequence[float], rotation: Sequence[float]) -> None:
         """Put the plant at its start, shifted [m] and turned [rad]."""
         self.set_parameters(
@@ -308,7 +314,10 @@ class DemoClient:
 
         """
         self.set_parameters('controller', {'open_loop': open_loop})
-        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
+        record = Execution(
+            seen={watch.topic: Stream() for watch in self._watches},
+            tolerance=self._number('controller', 'goal_tolerance'),
+        )
         self._running = record
         self._lateness.begin()
 
@@ -327,7 +336,8 @@ class DemoClient:
         self._running = None
         record.code, record.text = result.error_code, printable(result.error_string)
         record.final_error = result.final_error
-        record.late, record.latest = self._lateness.worst
+        stale = result.error_code == ExecutePlan.Result.STALE_STATE  # the plant runs to its end
+        record.void = self._lateness.void or (record.text if stale else '')
         record.final_state = dict(
             zip(result.final_state_names, result.final_state_values, strict=True)
         )

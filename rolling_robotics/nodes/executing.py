@@ -12,7 +12,8 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
-from rolling_robotics.demo.report import MISSED, progress_text, REACHED, say
+from rolling_robotics.demo.report import progress_text
+from rolling_robotics.demo.verdict import MISSED, REACHED, say
 from rolling_robotics.files import read_result
 from rolling_robotics.nodes.demo_client import DemoClient
 from rolling_robotics.progress import Progress

@@ -7,6 +7,8 @@ from rclpy.node import Node
 from rolling_dynamics.text import printable
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import MISSED_SHARE
+from rolling_robotics.demo.verdict import too_late
+from rolling_robotics.experiment import RECORDER
 
 
 class Lateness:
@@ -17,28 +19,33 @@ class Lateness:
     ----------
     values
         Newest values by key, by node.
-    worst
-        Greatest share of missed deadlines since :meth:`begin`, and whose it was.
 
     """
 
     def __init__(self, node: Node) -> None:
         """Subscribe."""
         self.values: dict[str, dict[str, str]] = {}
-        self.worst = 0.0, ''
+        self._worst = 0.0, ''
         node.create_subscription(DiagnosticArray, '/diagnostics', self._take, EVENT)
 
     def begin(self) -> None:
         """Forget what was."""
-        self.worst = 0.0, ''
+        self._worst = 0.0, ''
+
+    @property
+    def void(self) -> str:
+        """Why what went on since :meth:`begin` proves nothing; empty in simulated time."""
+        return too_late(*self._worst)
 
     def _take(self, message: DiagnosticArray) -> None:
         for status in message.status:
             name = printable(status.name)
             values = {entry.key: entry.value for entry in status.values}
             self.values[name] = values
+            if name.rpartition('/')[2] == RECORDER.name:  # its loop is none from state to command
+                continue
             try:
                 share = float(values.get(MISSED_SHARE, '0'))
             except ValueError:
                 continue
-            self.worst = max(self.worst, (share, name))
+            self._worst = max(self._worst, (share, name))

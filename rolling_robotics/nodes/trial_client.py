@@ -219,7 +219,7 @@ class TrialClient(DemoClient):
         start = time_to_nanoseconds(result.start) * 1e-9
         self._await_samples(record, start + result.duration)
         self._running = None
-        late, latest = self._lateness.worst
+        stale = printable(result.error_string) if result.error_code == CODES.STALE_STATE else ''
         stamps = np.array(record.seen[TRUTH].stamps)
         keep = (stamps >= start) & (stamps <= start + result.duration)
         rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
@@ -233,8 +233,7 @@ class TrialClient(DemoClient):
             complete=result.error_code == CODES.NONE,
             reason=printable(result.error_string),
             balancing_since=None if math.isnan(result.balancing_since) else result.balancing_since,
-            late=late,
-            latest=latest,
+            void=self._lateness.void or stale,
         )
 
 

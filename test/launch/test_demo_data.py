@@ -10,11 +10,12 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.plan import Plan
-from rolling_robotics.demo import run
+from rolling_robotics.demo import run, verdict
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.record import Execution, Record, Stream
-from rolling_robotics.demo.report import conclude, MISSED, progress_text, REACHED, VOID
+from rolling_robotics.demo.report import conclude, progress_text
+from rolling_robotics.demo.verdict import judged, MISSED, REACHED, too_late, VOID, VOID_SHARE
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 
 STEPS = 60
@@ -33,6 +34,7 @@ def execution(name, scenario, *, shift):
     run = Execution(
         code=0,
         final_error=abs(shift),
+        tolerance=0.05,
         final_state=dict(zip(scenario.system.state.names, x, strict=True)),
         start=5.0,
         times=list(np.linspace(0.0, 1.0, STEPS)),
@@ -96,6 +98,7 @@ class TestEveryDemonstration:
             assert error == pytest.approx(shift)
             assert distance == pytest.approx(1e3 * shift, rel=2e-3)
         assert 'under feedback the error is 4 times smaller' in lines
+        assert 'margin: 50 times (0.001 where 0.05 is allowed)' in lines
 
     def test_a_missed_goal_is_no_success_and_what_was_seen_is_drawn(self, name, tmp_path, capsys):
         record = record_of(name)
@@ -107,14 +110,14 @@ class TestEveryDemonstration:
         assert 'the goal was missed: refused' in told
         assert 'times smaller' not in told
 
-    def test_a_goal_missed_by_a_late_machine_is_not_judged(self, name, tmp_path, capsys):
+    def test_a_run_on_a_late_machine_is_void_whatever_came_out(self, name, tmp_path, capsys):
         undrawn = replace(DEMOS[name], draw=lambda *_: None)
-        for late, outcome in ((0.05, MISSED), (0.3, VOID)):
+        for code, void, outcome in ((5, '', MISSED), (5, 'late', VOID), (0, 'late', VOID)):
             record = record_of(name)
             closed_loop = record.runs['closed loop']
-            closed_loop.code, closed_loop.late, closed_loop.latest = 5, late, 'simulator'
+            closed_loop.code, closed_loop.void = code, void
             assert conclude(undrawn, record, tmp_path) == outcome
-        assert 'void: simulator missed 30% of its deadlines' in capsys.readouterr().out
+        assert 'the run is void: late' in capsys.readouterr().out
 
     def test_starts_off_by_what_the_robot_can_be_moved(self, name):
         demo = DEMOS[name]
@@ -181,8 +184,37 @@ def test_a_void_run_is_repeated_in_simulated_time(monkeypatch, tmp_path, asked, 
         return REACHED if use_sim_time else VOID
 
     monkeypatch.setattr(run, '_outcome', outcome)
-    monkeypatch.setattr(run, 'unpunctual', lambda: '')
+    monkeypatch.setattr(verdict, 'unpunctual', lambda: '')
     assert run.run_demo('ball_on_plate', tmp_path, use_sim_time=asked) == (
         REACHED if asked is None else VOID
     )
     assert done == times
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'sim', 'repeats', 'runs'),
+    [
+        (None, False, False, [False, True]),
+        (None, False, True, [False, True]),
+        (None, True, False, [True, True]),
+        (None, True, True, [True]),  # what was void in it was run again already
+        (True, True, False, [True, True]),
+        (False, False, False, [False]),
+    ],
+)
+def test_what_is_void_is_run_again_once_and_in_simulated_time(wanted, sim, repeats, runs):
+    for outcomes in ([VOID, VOID], [VOID, REACHED], [VOID, MISSED], [REACHED], [MISSED]):
+        done = []
+
+        def run(in_sim, outcomes=outcomes, done=done):
+            done.append(in_sim)
+            return outcomes[len(done) - 1]
+
+        expected = runs if outcomes[0] == VOID else runs[:1]
+        assert judged(run, wanted, sim=sim, repeats=repeats) == outcomes[len(expected) - 1]
+        assert done == expected
+
+
+def test_a_share_of_missed_deadlines_that_is_allowed_is_not_late():
+    assert too_late(VOID_SHARE, 'controller') == ''
+    assert too_late(0.3, 'controller').startswith('controller missed 30% of its deadlines in a se')

@@ -10,7 +10,7 @@ from rolling_robotics.demo.figures.laboratory import draw
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
-from rolling_robotics.demo.report import MISSED, REACHED, say, VOID
+from rolling_robotics.demo.verdict import margin_text, MISSED, REACHED, say, VOID
 from rolling_robotics.experiment import EMULATED
 
 
@@ -58,6 +58,9 @@ def conclude(demo: LaboratoryDemo, seen: Sequence[TrialSeen], hardware: str, out
     if not failed and any(t.law == 'closed_loop' or demo.faster for t in void):
         say(f'{len(void)} of {len(seen)} trials could not be judged: the demonstration is void')
         return VOID
+    worst = max((end_error(demo, t) for t in judged if t.law == 'closed_loop'), default=math.nan)
+    if math.isfinite(worst):
+        say(margin_text(worst, demo.tolerance, 'rad'))
     reached = is_faster(demo, judged) and not failed
     say('every trial under feedback has succeeded' if reached else 'the demonstration has failed')
     return REACHED if reached else MISSED

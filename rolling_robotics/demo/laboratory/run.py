@@ -14,16 +14,15 @@ from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import unjudged
-from rolling_robotics.demo.report import say, VOID
 from rolling_robotics.demo.run import (
     brought_up,
     fresh_folder,
-    in_simulated_time,
     LOCKSTEP_TIMEOUT,
     need_nodes,
     START_TIMEOUT,
     STATE_TIMEOUT,
 )
+from rolling_robotics.demo.verdict import in_simulated_time, judged, say
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
 
@@ -103,20 +102,16 @@ def run_laboratory(
     out.mkdir(parents=True, exist_ok=True)
     say(experiment.text)
 
-    def outcome(*, sim: bool) -> int:
+    def run(sim: bool) -> int:
         recording = fresh_folder(out / 'recording')
         hertz = rate or (SLOW_RATE if few and not sim else 0.0)
         overrides = _overrides(hardware, hertz, sim=sim)
         seen = _perform(demo, out, recording, hardware, trials or demo.trials, overrides, sim=sim)
-        judged = conclude(demo, seen, hardware, out)
+        outcome = conclude(demo, seen, hardware, out)
         say(f'recording: {recording}')
-        return judged
+        return outcome
 
-    found = outcome(sim=sim)
-    if found == VOID and use_sim_time is None and not sim:
-        say('once more, in simulated time')
-        found = outcome(sim=True)
-    return found
+    return judged(run, use_sim_time, sim=sim, repeats=True)
 
 
 def _perform(

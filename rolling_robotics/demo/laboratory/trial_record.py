@@ -59,8 +59,8 @@ class TrialSeen:
         Why it ended.
     balancing_since
         When balance took over [s]; None if it did not.
-    late, latest
-        Greatest share of deadlines that a loop missed in a second, and whose it was.
+    void
+        Why it proves nothing, by what the nodes told; empty if it does.
 
     """
 
@@ -73,8 +73,7 @@ class TrialSeen:
     complete: bool = True
     reason: str = ''
     balancing_since: float | None = None
-    late: float = 0.0
-    latest: str = ''
+    void: str = ''
 
     def happened(self) -> list[tuple[float, str]]:
         """Return time and name of what happened to the contact: lift_off, slip."""

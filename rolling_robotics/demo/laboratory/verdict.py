@@ -8,7 +8,6 @@ import math
 import numpy as np
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
-from rolling_robotics.demo.report import VOID_SHARE
 from rolling_robotics.trials.judge import Judge
 
 # Longest time without a sample [s]: to leave the tolerance of 0.05 rad and to be back, unseen, an
@@ -38,17 +37,14 @@ def unjudged(demo: LaboratoryDemo, trial: TrialSeen) -> str:
     """
     Return why a trial proves nothing, or the empty string.
 
-    Samples of it are missing, or it failed while a loop missed its deadlines: then the machine,
-    and not the feedback, may have failed.
+    Samples of it are missing, or the machine did not keep the clock.
     """
     end = demo.lengths()[trial.law] if trial.complete else -math.inf
     times = np.array([0.0, *trial.times, max(end, *trial.times[-1:], 0.0)])
     gap = int(np.argmax(np.diff(times)))
     if times[gap + 1] - times[gap] > SLACK:
         return f'not seen from {times[gap]:.3f} to {times[gap + 1]:.3f} s'
-    if trial.late > VOID_SHARE and failure(demo, trial):
-        return f'{trial.latest} missed {trial.late:.0%} of its deadlines in a second'
-    return ''
+    return trial.void
 
 
 def end_error(demo: LaboratoryDemo, trial: TrialSeen) -> float:

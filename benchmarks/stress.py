@@ -1,0 +1,132 @@
+"""
+Run every demonstration beside busy processes, and say of each how it ended.
+
+    python -m benchmarks.stress                       # four busy processes
+    python -m benchmarks.stress --busy 0 --runs 20    # an idle machine
+
+Each is run in simulated time, where it must pass, and by the clock, where it must pass or say why
+it is void; with no busy processes it must pass by the clock too. The exit status is 0 if all was
+as it must be, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+import contextlib
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from rolling_robotics.demo.verdict import REACHED, VOID
+from rolling_robotics.experiments import EXPERIMENTS
+
+ALL = [name for name, experiment in EXPERIMENTS.items() if experiment.demo]
+TIMES = {'simulated': '--simulated-time', 'clock': '--no-simulated-time'}
+LONGEST = 1800.0  # of a demonstration [s]
+WHY_VOID = ('the run is void: ', 'not judged: ')  # in a line that tells it
+
+
+class Ended(NamedTuple):
+    """How a demonstration ended: exit status, time by the clock and of the CPU [s], a line."""
+
+    status: int
+    wall: float
+    cpu: float
+    line: str
+
+
+def main() -> int:
+    """Run what was asked for and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog='python -m benchmarks.stress',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('names', nargs='*', metavar='NAME', help=f'of {", ".join(ALL)}')
+    parser.add_argument('--busy', type=int, default=4, help='busy processes (default: 4)')
+    parser.add_argument('--runs', type=int, default=1, help='runs of each (default: 1)')
+    parser.add_argument('--time', choices=TIMES, help='only in simulated time, or by the clock')
+    args = parser.parse_args()
+    unknown = sorted({*args.names} - {*ALL})
+    if unknown:
+        parser.error(f'no demonstration {unknown[0]!r}; there are: {", ".join(ALL)}')
+    bad = 0
+    with busy(args.busy):
+        for _ in range(args.runs):
+            for name in args.names or ALL:
+                for kind in [args.time] if args.time else TIMES:
+                    ended = run(name, TIMES[kind])
+                    fine = is_fine(ended, kind, busy=bool(args.busy))
+                    bad += not fine
+                    print(row(name, kind, ended, fine=fine), flush=True)
+    print(f'{bad} were not as they must be' if bad else 'all were as they must be')
+    return 1 if bad else 0
+
+
+@contextlib.contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep this many processes busy."""
+    command = (sys.executable, '-c', 'while True: pass')
+    processes = [subprocess.Popen(command) for _ in range(count)]  # noqa: S603
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def run(name: str, option: str) -> Ended:
+    """Run a demonstration once, in a folder that is removed."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = (sys.executable, '-m', 'rolling_robotics.cli', 'demo', name, option)
+    with tempfile.TemporaryDirectory(prefix='stress_') as folder:
+        done = subprocess.run(  # noqa: S603  our own program
+            command,
+            cwd=folder,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    line = reason(done.stdout, done.returncode)
+    return Ended(done.returncode, time.monotonic() - began, cpu, line)
+
+
+def reason(text: str, status: int) -> str:
+    """Return what a demonstration printed of its margin, or of why it is void."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for start in WHY_VOID if status == VOID else ('margin: ',):
+        found = [line[line.index(start) :] for line in lines if start in line]
+        if found:
+            return found[-1]
+    return lines[-1] if lines else ''
+
+
+def is_fine(ended: Ended, kind: str, *, busy: bool) -> bool:
+    """Tell whether a demonstration ended as it must."""
+    may_be_void = busy and kind == 'clock' and bool(ended.line)
+    return ended.status == REACHED or (ended.status == VOID and may_be_void)
+
+
+def row(name: str, kind: str, ended: Ended, *, fine: bool) -> str:
+    """Return a line on a demonstration."""
+    mark = 'yes' if fine else 'NO'
+    return (
+        f'{name:<16} {kind:<10} {mark:<4} status {ended.status}  {ended.wall:6.1f} s, '
+        f'{ended.cpu:6.1f} s of CPU  {ended.line}'
+    )
+
+
+if __name__ == '__main__':
+    sys.exit(main())
