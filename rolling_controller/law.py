@@ -55,6 +55,14 @@ class Course(NamedTuple):
     goal: Array
     shortfall: str = ''
 
+    def at(self, t: float) -> Array:
+        """Return the state that is to be kept at a time [s]; held at the ends."""
+        times, states = self.times, self.states
+        k = int(np.searchsorted(times, t, side='right')) - 1
+        k = min(max(k, 0), len(times) - 2)
+        s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
+        return np.asarray((1.0 - s) * states[k] + s * states[k + 1])
+
 
 class Following(NamedTuple):
     """

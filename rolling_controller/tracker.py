@@ -148,7 +148,7 @@ class Tracker:
         if not np.isfinite(u).all():
             raise SimulationError(f'the law gave no finite control at {t:.3f} s of the plan')
         course = self._course()
-        out = self._evaluate(x, _at(course, t), u, t, self._params)
+        out = self._evaluate(x, course.at(t), u, t, self._params)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
         lost = self._lost(t, margins)
@@ -173,15 +173,6 @@ class Tracker:
             return ''
         worst = min(low, key=low.__getitem__)
         return f'{worst} = {low[worst]:.4g}, it must be positive'
-
-
-def _at(course: Course, t: float) -> NDArray[np.float64]:
-    """Return the state that is to be kept at a time; held at the ends."""
-    times, states = course.times, course.states
-    k = int(np.searchsorted(times, t, side='right')) - 1
-    k = min(max(k, 0), len(times) - 2)
-    s = min(max((t - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
-    return np.asarray((1.0 - s) * states[k] + s * states[k + 1])
 
 
 def _guards(system: RollingSystem) -> Mapping[str, ca.Function]:

@@ -4,7 +4,8 @@ A linear policy for the ball on a plate, found by CMA-ES in a minute.
 ``python examples/learning/ball_on_plate.py`` needs `pip install rolling_robotics[learning]`.
 All candidates of a generation are tried at once, on the same episodes: masses and inertias 10 %
 off, observations late and noisy. The policy is written to a file, and judged on episodes that
-were never trained on, beside doing nothing and gains that were chosen by hand.
+were never trained on, beside doing nothing and gains that were chosen by hand. The file is a law
+of the controller (`law: learned`, `policy_file`): what it sees are deviations from a plan then.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import argparse
 import json
 from pathlib import Path
 import time
+from typing import Any
 
 import cma
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from rolling_robotics.learning.tasks import TASKS
 
 Array = NDArray[np.float64]
 NAME = 'rolling_robotics.learning:rolling/BallOnPlate-v0'
@@ -77,6 +80,29 @@ def by_hand() -> Array:
     )
 
 
+def law_of(matrix: Array) -> dict[str, Any]:
+    """Return a policy as the controller's law `learned` reads it, see docs/learning.md."""
+    task = TASKS['BallOnPlate-v0']()
+    p, layout = task.scenario.p, task.scenario.system.parameters
+    radius = float(p[layout.slice('object_surface')][0])
+    seen = [
+        *({'u_h': 1.0}, {'v_h': 1.0}),
+        *({'w_HO_H_y': radius}, {'w_HO_H_x': -radius}),
+        *({'d_WH_y': 1.0}, {'d_WH_x': -1.0}),  # the normal, to first order
+        *({'w_WH_H_x': 1.0}, {'w_WH_H_y': 1.0}),
+    ]
+    most = np.repeat([o.most for o in task.observed], [o.size for o in task.observed])
+    return {
+        'format': 1,
+        'period': task.dt,
+        'observations': [
+            {'of': of, 'most': m} for of, m in zip(seen, most.tolist(), strict=False)
+        ],
+        'layers': [{'weights': matrix[:, : len(seen)].tolist(), 'bias': [0.0, 0.0]}],
+        'actions': dict(task.actions),
+    }
+
+
 def main() -> None:
     """Learn a policy, write it, and judge it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,7 +112,7 @@ def main() -> None:
     begun = time.process_time()
     policy = learn(args.generations)
     print(f'learned in {time.process_time() - begun:.0f} CPU s')
-    args.out.write_text(json.dumps({'environment': NAME, 'gains': policy.tolist()}))
+    args.out.write_text(json.dumps(law_of(policy), indent=1))
     env = gymnasium.make_vec(NAME, 200, **OPTIONS)
     for name, matrix in (('nothing', 0 * policy), ('by hand', by_hand()), ('learned', policy)):
         earned = returns(env, np.repeat([matrix], 200, axis=0), [10**6 + k for k in range(200)])

@@ -63,6 +63,7 @@ class ControllerNode(ExecutionNode):
             weights,
             interrupted,
             law=self.values['law'],
+            policy_file=self.values['policy_file'],
             beside=not self.get_parameter('use_sim_time').value,
             ask=self._replanner.ask,
             safe=self._hand.safe,

@@ -141,8 +141,13 @@ TABLE = (
         name='law',
         default=LQR,
         choices=LAWS,
-        text='feedback along a plan: a linear regulator, or predictive control within the limits '
-        'of controls and contact, which needs daqp; from the next goal on',
+        text='feedback along a plan: a linear regulator, predictive control within the limits '
+        'of controls and contact, which needs daqp, or a learned policy; from the next goal on',
+    ),
+    Parameter(
+        name='policy_file',
+        default='',
+        text='path of the policy of law learned; from the next goal on',
     ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *WEIGHTS,

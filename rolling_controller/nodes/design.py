@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, OpenLoop
+from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_controller.lqr_options import read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.option import Option
@@ -18,11 +19,12 @@ from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Repl
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import Model
 from rolling_node_kit.parameters import Parameter
 from rolling_planner.plan import Plan
 
-LQR, PREDICTIVE = LAWS = 'lqr', 'predictive'
+LQR, PREDICTIVE, LEARNED = LAWS = 'lqr', 'predictive', 'learned'
 REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
@@ -52,6 +54,7 @@ def design_law(
     interrupted: Callable[[], bool] = lambda: False,
     *,
     law: str = LQR,
+    policy_file: str = '',
     beside: bool = True,
     ask: Ask | None = None,
     safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
@@ -71,6 +74,8 @@ def design_law(
         Asked now and then whether to give up.
     law
         One of :data:`LAWS`.
+    policy_file
+        File of a learned policy, for that law.
     beside
         Whether predictions are made in a thread of their own, or in the loop.
     ask
@@ -86,7 +91,7 @@ def design_law(
     Raises
     ------
     ParameterError
-        A weight is not right, or the plan is too long.
+        A weight or the file of a policy is not right, or the plan is too long.
     SimulationError
         The motion under the planned controls is not finite.
     CancelledError
@@ -95,6 +100,13 @@ def design_law(
     """
     if weights is None:
         return open_loop(model.system, model.params, plan, interrupted)
+    if law == LEARNED:
+        if not policy_file:
+            raise ParameterError(f'law {LEARNED!r} needs policy_file, the file of a policy')
+        learned = LearnedLaw(
+            model.system, model.params, plan, LearnedPolicy.read(policy_file), interrupted
+        )
+        return Following(learned, learned.course.times, learned.course.states, holds=True)
     given = model.system, model.params, plan, read_weights(weights, model.system)
     limits = math.inf if model.control_limits is None else model.control_limits
     if law == PREDICTIVE:

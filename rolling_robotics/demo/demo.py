@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.demo.places import Places
 from rolling_robotics.demo.record import Record
 from rolling_robotics.demo.request import PlanRequest
+
+RUNS: Mapping[str, Mapping[str, object]] = {
+    'open loop': {'open_loop': True},
+    'closed loop': {'open_loop': False},
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +44,8 @@ class Demo:
         Writes the figure, a PNG file.
     law
         Law by which the controller follows the plan; empty for its usual one.
+    runs
+        Label of an execution -> parameters of the controller for it.
 
     """
 
@@ -53,6 +60,7 @@ class Demo:
     pace: float = 1.0
     draw: Callable[[Record, Path], None]
     law: str = ''
+    runs: Mapping[str, Mapping[str, object]] = field(default_factory=lambda: RUNS)
 
     def perturbation_text(self) -> str:
         """Return how the executions begin, in words."""

@@ -39,7 +39,6 @@ LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy 
 HEALTH_PERIOD = 0.2  # between two diagnostics of loops in wall-clock time [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
 IDLE_PACE = 0.05  # simulated seconds in a second while nothing is executed
-RUNS = {'open loop': True, 'closed loop': False}
 
 
 def run_demo(
@@ -89,13 +88,13 @@ def run_demo(
 
 def _outcome(demo: Demo, out: Path, *, use_sim_time: bool) -> int:
     """Run it once; return REACHED, MISSED or VOID."""
-    record, recording = _perform(demo, out, use_sim_time=use_sim_time)
+    record, recording = performed(demo, out, use_sim_time=use_sim_time)
     outcome = MISSED if record is None else conclude(demo, record, out)
     say(f'recording: {recording}')
     return outcome
 
 
-def _perform(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | None, Path]:
+def performed(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | None, Path]:
     """Start the nodes, plan, execute, stop them; return what was seen, and the recording."""
     experiment = find_experiment(demo.experiment)
     scenario = load_scenario(experiment.scenario_file)
@@ -202,11 +201,12 @@ def _run(
             return None
         say(f'start: {demo.perturbation_text()}')
         runs: dict[str, Execution] = {}
-        for label, open_loop in RUNS.items():
+        for label, settings in demo.runs.items():
             client.reset(demo.position_off, demo.rotation_off)
+            client.set_parameters('controller', settings)
             runs[label] = client.execute(
                 plan,
-                open_loop=open_loop,
+                open_loop=bool(settings.get('open_loop', False)),
                 timeout=EXECUTION_TIMEOUT,
                 on_start=lambda: _set_pace(client, pace),
             )

@@ -1,21 +1,8 @@
 """The learner of the examples: it learns, and what is judged is what was learned."""
 
-import importlib.util
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / 'examples' / 'learning' / 'ball_on_plate.py'
-
-
-@pytest.fixture(scope='module')
-def example():
-    spec = importlib.util.spec_from_file_location('ball_on_plate', SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_gains_by_hand_are_better_than_nothing(example):

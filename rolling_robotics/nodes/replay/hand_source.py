@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rolling_controller.law import Following
-from rolling_controller.nodes.design import design_law, PREDICTIVE, WEIGHTS
+from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
@@ -56,4 +56,10 @@ class HandSource:
                 'each prediction was ready'
             )
         weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
-        return design_law(self._model, plan, None if settings['open_loop'] else weights)
+        return design_law(
+            self._model,
+            plan,
+            None if settings['open_loop'] else weights,
+            law=settings.get('law', LQR),
+            policy_file=settings.get('policy_file', ''),
+        )
