@@ -106,7 +106,13 @@ def write(folder, *, compressed=False):
     return next(folder.glob('*.mcap'))
 
 
-@pytest.fixture(scope='module', params=[False, True], ids=['plain', 'zstd'])
+@pytest.fixture(
+    scope='module',
+    params=[
+        pytest.param(False, id='plain'),
+        pytest.param(True, id='zstd', marks=pytest.mark.slow),
+    ],
+)
 def whole(request, tmp_path_factory):
     """Return the bytes of a whole recording."""
     path = write(tmp_path_factory.mktemp('whole') / 'bag', compressed=request.param)

@@ -26,7 +26,7 @@ CASES = [
     pytest.param('butterfly', marks=pytest.mark.slow),
     pytest.param('point_mass_ball', marks=pytest.mark.slow),
     pytest.param('pendulum_sphere', marks=pytest.mark.slow),
-    'spin_rolling',
+    pytest.param('spin_rolling', marks=pytest.mark.slow),
 ]
 
 

@@ -192,7 +192,20 @@ def complaint(peer, text):
     return found[0].status[0]
 
 
-@pytest.mark.parametrize('fault', FAULTS)
+@pytest.mark.parametrize(
+    ('followed', 'fault'),
+    [
+        pytest.param(
+            make,
+            fault,
+            id=f'{make.__name__}-{fault}',
+            marks=[pytest.mark.slow] if make is robot and fault in DATES else [],
+        )
+        for make in (contact, robot)
+        for fault in FAULTS
+    ],
+    indirect=['followed'],
+)
 def test_execution_ends_within_the_timeout(followed, fault, fault_row):
     """The commands end so long after the last good state, by their stamps."""
     if fault == 'zero_quaternion' and 'robot/state' in followed.source._out:

@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 
 LONG = 6.0
 CODES = ExecutePlan.Result
-SCENARIO = {'scenario_file': 'ball_on_plate_hard.yaml', 'use_sim_time': 'true'}
+SCENARIO = {'scenario_file': 'ball_on_plate_hard.yaml', 'use_sim_time': 'true', 'rate': 500.0}
 
 
 @pytest.fixture(scope='module')

@@ -28,7 +28,7 @@ import yaml
 pytestmark = pytest.mark.ros
 TURN = ['u_h=0', 'v_h=-0.033', 'q_HO_w=0.7071', 'q_HO_x=0.7071', 'q_HO_y=0', 'q_HO_z=0']
 LONG = 120.0
-RATE = 200.0  # Hz, of loops that go round while the tests wait; commands do not depend on it
+RATE = 100.0  # Hz, of loops that go round while the tests wait; commands do not depend on it
 README = Path(__file__).resolve().parents[2].joinpath('README.md').read_text()
 
 

@@ -28,6 +28,7 @@ NODES = {
     'estimator': (HARDWARE, {**FLAT, **SLOW}),
     'recorder': ('rolling_robotics.nodes', {}),
 }
+FAST = {'simulator', 'motor_bridge', 'recorder'}
 ENDED = sorted(set(NODES) - {'recorder'})
 
 
@@ -61,7 +62,9 @@ def punctual(status):
     return 'ticks' in values and 'missed' not in status.message
 
 
-@pytest.mark.parametrize('node', NODES)
+@pytest.mark.parametrize(
+    'node', [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in NODES]
+)
 def test_missed_deadlines_are_told_and_may_end_the_work(
     peer, run_process, tmp_path, node, fault_row
 ):

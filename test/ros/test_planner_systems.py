@@ -112,6 +112,15 @@ def ask(peer, client, case, scenario):
     return run
 
 
+# the plans of the others take several seconds
+quick_first = pytest.mark.parametrize(
+    'case',
+    [n if n == 'spin_rolling_sphere' else pytest.param(n, marks=pytest.mark.slow) for n in CASES],
+    indirect=True,
+)
+
+
+@quick_first
 def test_a_plan_can_be_followed(ask, case, scenario, peer):
     feedback = []
     result = ask(on_feedback=lambda m: feedback.append(m.feedback))
@@ -141,6 +150,7 @@ def test_a_plan_can_be_followed(ask, case, scenario, peer):
     assert np.hypot(last.x - path.poses[0].pose.position.x, last.y) > 1e-3
 
 
+@quick_first
 def test_the_present_state_is_the_start(ask, peer, scenario):
     names = scenario.system.state.names
     x = scenario.x0.copy()

@@ -28,11 +28,13 @@ from robot_cases import CASES
 
 CODES = ExecutePlan.Result
 LONG = 60.0
-NAMES = ('pendulum', 'ball', 'spin_rolling')  # the last one meets the failures
+# spin_rolling meets the failures; the laws of the others are tried without nodes, too
+NAMES = (*(pytest.param(n, marks=pytest.mark.slow) for n in ('pendulum', 'ball')), 'spin_rolling')
+FAST = 50.0  # the real-time factor while a whole plan is followed
 
 
 class Robot:
-    """A robot with its simulator and controller; in lockstep, faster than time goes."""
+    """A robot with its simulator and controller, in lockstep."""
 
     def __init__(self, name, folder, run_process, peer):
         case = CASES[name]
@@ -48,7 +50,6 @@ class Robot:
             'rolling_dynamics.nodes.robot_simulator_node',
             params={
                 **common,
-                'rate_factor': 50.0,
                 'perturbation_position': str(list(case.position)),
                 'perturbation_rotation': str(list(case.rotation)),
             },
@@ -79,6 +80,13 @@ class Robot:
         handle = self.send(plan, on_feedback)
         assert handle.accepted
         return self.peer.wait(handle.get_result_async(), 180.0).result
+
+    def follow(self, on_feedback=None):
+        """Execute the plan of the case, faster than time goes."""
+        self.peer.set_parameters('simulator', rate_factor=FAST)
+        result = self.execute(self.plan, on_feedback)
+        self.peer.set_parameters('simulator', rate_factor=1.0)
+        return result
 
     def begin(self, plan):
         """Send a plan; return its handle once it is being followed."""
@@ -148,7 +156,7 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(robot):
         robot.set(open_loop=open_loop, settle_time=robot.case.settle, goal_tolerance=100.0)
         robot.reset()
         feedback = []
-        result = robot.execute(robot.plan, lambda m, f=feedback: f.append(m.feedback))
+        result = robot.follow(lambda m, f=feedback: f.append(m.feedback))
         assert (result.error_code, result.error_string) == (CODES.NONE, '')
         assert list(result.final_state_names) == list(robot.plan.state_names)
         assert feedback[0].state_error > 0.0
@@ -161,7 +169,7 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(robot):
 def test_missed_goal_is_told(robot):
     robot.set(open_loop=True, goal_tolerance=1e-3)
     robot.reset()
-    result = robot.execute(robot.plan)
+    result = robot.follow()
     assert result.error_code == CODES.NOT_CONVERGED
     assert 'goal_tolerance is 0.001' in result.error_string
     robot.set(open_loop=False)
@@ -256,6 +264,7 @@ def test_bad_cmd_vel_is_refused_in_words(robot, wish, text):
     robot.complaint(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('robot', ['ball'], indirect=True)
 def test_robot_that_cannot_be_driven_says_so(robot):
     robot.want(0.1)

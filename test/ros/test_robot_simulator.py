@@ -50,7 +50,7 @@ CONTACT = {'contact/wrench', 'contact/state'}
 def robot(request, run_process):
     """A running simulator of each kind of robot, what it runs, and what it ought to show."""
     scenario, links, joints, markers = ROBOTS[request.param]
-    node = run_process(SIMULATOR, params={'scenario_file': scenario})
+    node = run_process(SIMULATOR, params={'scenario_file': scenario, 'rate': 200.0})
     node.wait_for('steps a second', 60.0)
     yield load_robot(scenario), links, joints, markers
     assert node.stop(timeout=30.0) == 0, node.text

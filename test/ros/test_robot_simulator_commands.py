@@ -27,6 +27,7 @@ CONTROL = 'theta_acceleration_1'
 @pytest.fixture(scope='module')
 def node(run_process):
     params = {'scenario_file': SCENARIO, 'frame_prefix': 'a_', 'diagnostics_period': 0.1}
+    params |= {'rate': 200.0}
     params |= {'overrun_warn': 1.0, 'overrun_error': 1.0}  # the machine may be busy
     return run_process(SIMULATOR, params=params).wait_for('steps a second', 60.0)
 
