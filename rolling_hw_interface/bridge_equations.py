@@ -23,16 +23,16 @@ RESERVE = 0.95  # share of the deceleration with which a limit is approached
 CHANGED = 1e-9  # rad/s by which a limit has to change a rate to be counted
 LIMITS = Layout(
     (
-        vector_entry('low', 'rad', '', 'least angles'),
-        vector_entry('high', 'rad', '', 'greatest angles'),
-        vector_entry('speed', 'rad/s', '', 'greatest rates'),
-        vector_entry('acceleration', 'rad/s^2', '', 'greatest accelerations'),
+        vector_entry('low', 'rad', '', 'minimum angles'),
+        vector_entry('high', 'rad', '', 'maximum angles'),
+        vector_entry('speed', 'rad/s', '', 'maximum rates'),
+        vector_entry('acceleration', 'rad/s^2', '', 'maximum accelerations'),
     )
 )
 DRIVES = Layout(
     (
-        vector_entry('torque', 'N m', '', 'greatest torques'),
-        vector_entry('most', 'N m', '', 'greatest torques of the pull to the reference'),
+        vector_entry('torque', 'N m', '', 'maximum torques'),
+        vector_entry('most', 'N m', '', 'maximum torques of the pull to the reference'),
         vector_entry('rotor', 'kg m^2', '', 'inertias of the rotors as the joints feel them'),
         vector_entry('viscous', 'N m s/rad', '', 'friction'),
         vector_entry('coulomb', 'N m', '', 'friction'),

@@ -49,7 +49,7 @@ class CameraModel:
     swap
         Probability that two labels are exchanged in an image.
     reflection, reflection_distance
-        Probability that a reflection is taken for a marker in an image, and how far off it is [m].
+        Probability that a reflection is mistaken for a marker, and how far off it is [m].
     clock_offset, clock_spread
         The camera's clock is ahead of the host's by this plus, at each start, an even draw from
         -spread to spread [s].

@@ -112,7 +112,7 @@ class MarkerPattern:
             raise ParameterError('markers: positions must be finite')
         spread = np.linalg.svd(P - P.mean(axis=0), compute_uv=False)
         if spread[1] < 0.05 * spread[0]:
-            raise ParameterError('markers: they stand on a line; move one aside')
+            raise ParameterError('markers: they lie on a line; move one aside')
         self.positions, self.tolerance = P, float(tolerance)
         self._stiffness: dict[tuple[int, ...], Stiffness] = {}  # by the markers that are used
         self._check_distances()

@@ -40,7 +40,7 @@ def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = T
         )
     if require_hash:
         raise ParameterError(
-            'plan.model_hash is empty, so nothing tells for which equations the plan was made; '
+            'plan.model_hash is empty, so it is not known for which equations the plan was made; '
             f'those of this node are {system.model_hash!r}. For plans without a hash, set '
             'require_model_hash to false'
         )

@@ -56,7 +56,7 @@ def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Foun
         f'camera_position    {_numbers(p)} m, +- {_numbers(found.sigma[:3])}',
         f'camera_quaternion  {_numbers(quaternion)} x y z w, +- {_numbers(found.sigma[3:6])} rad',
         f'clock of the camera ahead by {found.clock_offset:.6f} s, +- {found.sigma[6]:.1g}',
-        f'latency            {late} ms: least, median, greatest',
+        f'latency            {late} ms: minimum, median, maximum',
         f'{found.used} of {len(poses.stamps)} images used, {found.rms * 1e3:.3f} mm rms left',
     ]
     return lines, {

@@ -37,7 +37,7 @@ DESCRIPTION = """\
 Simulate, plan, run and look at things that roll: objects on a moving hand, balls and disks with
 masses inside, a sphere with a pendulum, a sphere that rolls and spins.
 
-A scenario file describes bodies, start and motion; docs/scenario.md tells how. Examples come with
+A scenario file describes bodies, start and motion; docs/scenario.md says how. Examples come with
 the suite and are found by name; `rolling examples` lists them."""
 EPILOG = """\
 start here:

@@ -305,7 +305,7 @@ class ExecutionNode(CompilingNode):
             return OK, 'not running', {}
         measured, execution = self._equipment.machine.measured, self._execution
         values: dict[str, Any] = {
-            'states taken': measured.count,
+            'states accepted': measured.count,
             'state age [s]': measured.age,
             'executing': execution is not None,
         }

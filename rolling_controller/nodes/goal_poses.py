@@ -61,7 +61,7 @@ class GoalPoses:
             return
         self._next = pose
         if self._busy:
-            tell.info('goal_pose: taken after the motion that goes on')
+            tell.info('goal_pose: accepted, after the present motion')
         elif executor is not None:
             self._busy = True
             executor.create_task(self._go)

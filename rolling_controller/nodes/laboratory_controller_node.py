@@ -332,7 +332,7 @@ class LaboratoryControllerNode(CompilingNode):
         measured, trial = self._hand.measured, self._trial
         running = trial is not None and not trial.state.ended
         values: dict[str, Any] = {
-            'states taken': measured.count,
+            'states accepted': measured.count,
             'state age [s]': measured.age,
             'runs': self._runs,
             'running': running,

@@ -76,10 +76,10 @@ class PredictingBeside:
         }
         pursuit = self.pursuit
         if pursuit is not None:
-            told |= {'plans taken over': pursuit.replans, 'plans failed': pursuit.failures}
+            told |= {'plans adopted': pursuit.replans, 'plans failed': pursuit.failures}
         troubles = {
-            'prediction trouble': record.trouble,
-            'replanning trouble': '' if pursuit is None else pursuit.trouble,
+            'prediction problem': record.trouble,
+            'replanning problem': '' if pursuit is None else pursuit.trouble,
             'goal': '' if pursuit is None else pursuit.shortfall,
         }
         return told | {name: text for name, text in troubles.items() if text}

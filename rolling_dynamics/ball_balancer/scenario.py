@@ -61,9 +61,9 @@ class ServoSection(Section):
     count: float = quantity('angle of one count', 'rad', positive=True)
     dead_time: float = quantity('before a command takes effect', 's', least=0, default=0.0)
     lag: float = quantity('time constant of a lag of the command', 's', least=0, default=0.0)
-    speed: float = quantity('greatest', 'counts/s', positive=True)
-    acceleration: float = quantity('greatest', 'counts/s^2', positive=True)
-    reach: float = quantity('greatest command', 'counts', positive=True)
+    speed: float = quantity('maximum', 'counts/s', positive=True)
+    acceleration: float = quantity('maximum', 'counts/s^2', positive=True)
+    reach: float = quantity('maximum command', 'counts', positive=True)
     dead_band: float = quantity('errors that are left alone', 'counts', least=0, default=0.0)
     stiffness: float = quantity(
         'rate over error close to the target', '1/s', positive=True, default=100.0
@@ -73,7 +73,7 @@ class ServoSection(Section):
 class ResistanceSection(Section):
     """Rolling resistance: a map of the tilt that breaks a ball away from rest."""
 
-    breakaway: Array = pair('least and greatest tilt that is needed', 'counts')
+    breakaway: Array = pair('minimum and maximum tilt that is needed', 'counts')
     length: float = quantity('correlation length of the map', 'm', positive=True, default=0.015)
     kinetic_share: float = quantity(
         'resistance of a rolling ball over that at rest', least=0, most=1, default=1.0
@@ -101,7 +101,7 @@ class ResistanceSection(Section):
 class CameraSection(Section):
     """The camera that sees the ball."""
 
-    rate: float = quantity('frames a second', 'Hz', positive=True, default=29.7)
+    rate: float = quantity('frames per second', 'Hz', positive=True, default=29.7)
     exposure: float = quantity('over which a frame averages', 's', least=0, default=0.0)
     delay: float = quantity('from mid-exposure to the position', 's', least=0, default=0.022)
     noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)

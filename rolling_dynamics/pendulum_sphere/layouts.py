@@ -30,7 +30,7 @@ PARAMETERS = Layout(
         Entry('pendulum_length', ('pendulum_length',), 'm', text='R_t'),
         Entry('pendulum_inertia', ('pendulum_inertia',), 'kg m^2', text='i, across the axis'),
         Entry('pendulum_excess', ('pendulum_excess',), 'kg m^2', text='j; i + j along the axis'),
-        vector_entry('gravity_W', 'm/s^2', 'W', 'gravity; W stands on the floor, z its normal'),
+        vector_entry('gravity_W', 'm/s^2', 'W', 'gravity; W is on the floor, z its normal'),
         Entry('mu', ('mu',), '', text='coefficient of static friction'),
         Entry('rolling_resistance', ('rolling_resistance',), 'm', text='lever arm delta'),
         Entry('rolling_damping', ('rolling_damping',), 'N m s', text='torque per rate'),

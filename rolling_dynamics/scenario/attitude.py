@@ -44,7 +44,9 @@ class Attitude(OneOf):
 
     quaternion: Array | None = numbers('unit quaternion w, x, y, z', count=4, default=None)
     rpy: Array | None = vector(
-        'roll, pitch, yaw: turns about the fixed axes x, y, z in this order', 'rad', default=None
+        'roll, pitch, yaw: rotations about the fixed axes x, y, z in this order',
+        'rad',
+        default=None,
     )
     rotation_vector: Array | None = vector('axis times angle', 'rad', default=None)
 

@@ -24,9 +24,9 @@ ACTIONS = ('stop', 'record', 'ignore')
 
 
 class Output(OneOf):
-    """When the result is written; 100 times a second by default."""
+    """When the result is written (default: 100 times per second)."""
 
-    rate: float = quantity('samples a second', 'Hz', positive=True, default=100.0)
+    rate: float = quantity('samples per second', 'Hz', positive=True, default=100.0)
     times: Array | None = numbers(
         'increasing times, the last at most the duration',
         's',

@@ -62,7 +62,7 @@ class ContactFile(ScenarioFile):
     hand: Hand
     gravity: Array | Gravity = entry(
         Either(
-            'vector in the world, or magnitude and tilt; [0, 0, -9.81] by default',
+            'vector in the world, or magnitude and tilt (default: [0, 0, -9.81])',
             'm/s^2',
             several=Numbers(count=3),
             mapping=Gravity,
@@ -233,9 +233,9 @@ class ContactFile(ScenarioFile):
         if not least > 1e-9 * _curvature_scale(system, p, x0):
             what = 'touch in a line or an area' if least > -1e-9 else 'cut into each other'
             raise ScenarioError(
-                f'object.surface: object and hand {what} at the start: the least relative '
-                f'curvature is {least:.6g} 1/m; it must be positive: the object must be rounder '
-                'than the hand is hollow, in every direction'
+                f'object.surface: object and hand {what} at the start: the minimum '
+                f'relative curvature is {least:.6g} 1/m; it must be positive: the object must be '
+                'rounder than the hand is hollow, in every direction'
             )
 
 
@@ -258,7 +258,7 @@ def _from_contact(given: Contact | None, system: ContactSystem) -> Placement:
         return placed_by_coordinates(*bodies, contact_o, contact_h, given.psi)
     if surface.support is None or surface.side != 'outside':
         raise ScenarioError(
-            f'initial.contact.attitude: does not tell where this {surface.name} touches (it has '
+            f'initial.contact.attitude: does not say where this {surface.name} touches (it has '
             'no support function); give initial.contact with u_o, v_o, u_h, v_h, psi'
         )
     return placed_by_attitude(*bodies, quaternion_of(given.attitude), contact_h)

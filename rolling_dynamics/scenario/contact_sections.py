@@ -148,7 +148,7 @@ class Pose(Section):
     """Pose of the object in the world; without `hybrid` it must touch the hand."""
 
     position: Array = vector('centre of mass in W', 'm')
-    attitude: Attitude | None = note('attitude of O in W, that of W by default', default=None)
+    attitude: Attitude | None = note('attitude of O in W (default: that of W)', default=None)
     velocity: Array | None = vector(
         'of its centre in W, with `hybrid`; by default it rolls where it touches, and is at rest '
         'elsewhere',
@@ -176,7 +176,7 @@ class Initial(Section):
 
 
 class Limits(Section):
-    """Greatest magnitude of each component of the control; a number or 3."""
+    """Maximum magnitude of each component of the control; a number or 3."""
 
     alpha_WH_H: Array | float = entry(
         Either(

@@ -68,6 +68,8 @@ def read_document(path: str | Path) -> Document:
         There is no such file, or it is not a YAML mapping.
 
     """
+    from rolling_dynamics.scenario.lines import lines_told  # noqa: PLC0415  stands above this
+
     path = find_scenario(path)
     try:
         text = read_regular(path, MAX_BYTES).decode()
@@ -75,8 +77,11 @@ def read_document(path: str | Path) -> Document:
         raise ScenarioError(str(e)) from None
     except UnicodeDecodeError as e:
         raise ScenarioError(f'{path}: is not text in UTF-8 (byte {e.start})') from None
-    document = Document(parse_document(text, str(path)))
+    document = Document()
     document.source = path
+    given = _parsed(text, str(path))
+    with lines_told(document):
+        document.update(plain(given, str(path)))
     if 'mesh' in text:
         from rolling_dynamics.scenario.mesh_section import (  # noqa: PLC0415  stands above this
             with_meshes,
@@ -86,8 +91,8 @@ def read_document(path: str | Path) -> Document:
     return document
 
 
-def parse_document(text: str, source: str = 'scenario') -> dict[str, Any]:
-    """Return the mapping that a YAML text holds; ``source`` names it in errors."""
+def _parsed(text: str, source: str) -> Any:
+    """Return what a YAML text holds, which is not empty; ``source`` names it in errors."""
     try:
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 (derived from SafeLoader)
     except ScenarioError as e:
@@ -100,8 +105,8 @@ def parse_document(text: str, source: str = 'scenario') -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise ScenarioError(f'{source}: is not valid YAML: {e}') from None
     if document is None:
-        raise ScenarioError(f'{source}: is empty; docs/scenario.md tells what a scenario holds')
-    return plain(document, source)
+        raise ScenarioError(f'{source}: is empty; docs/scenario.md says what a scenario holds')
+    return document
 
 
 def plain(document: Any, source: str = 'scenario') -> dict[str, Any]:

@@ -62,10 +62,10 @@ class Acceleration(Section):
     """Formulas of the time `t`."""
 
     alpha_WH_H: list[ca.SX] | None = formulas(
-        'angular acceleration, in H; zero by default', 'rad/s^2', count=3, default=None
+        'angular acceleration, in H (default: zero)', 'rad/s^2', count=3, default=None
     )
     a_WH_H: list[ca.SX] | None = formulas(
-        'true acceleration of the origin, in H; zero by default', 'm/s^2', count=3, default=None
+        'true acceleration of the origin, in H (default: zero)', 'm/s^2', count=3, default=None
     )
 
     def driven(self, duration: float) -> Driven:
@@ -96,7 +96,7 @@ class Motion(Section):
     """Prescribed motion as formulas of `t`; it also gives the start of the hand."""
 
     position: list[ca.SX] | None = formulas(
-        'origin of H in W; 0 by default', 'm', count=3, default=None
+        'origin of H in W (default: 0)', 'm', count=3, default=None
     )
     attitude: MovingAttitude | None = note(default=None)
 
@@ -138,10 +138,10 @@ class Breakpoints(Section):
         count=(2, 10_000),
     )
     alpha_WH_H: Array | None = numbers(
-        'one vector a time, in H; zero by default', 'rad/s^2', of=Numbers(count=3), default=None
+        'one vector a time, in H (default: zero)', 'rad/s^2', of=Numbers(count=3), default=None
     )
     a_WH_H: Array | None = numbers(
-        'one vector a time, in H; zero by default', 'm/s^2', of=Numbers(count=3), default=None
+        'one vector a time, in H (default: zero)', 'm/s^2', of=Numbers(count=3), default=None
     )
 
     @model_validator(mode='after')

@@ -27,7 +27,7 @@ class Fit(Section):
         'm',
         count=(9, (MAX_DEGREE + 1) ** 2),
     )
-    error: float = quantity('greatest distance from the hull of the mesh', 'm', least=0)
+    error: float = quantity('maximum distance from the hull of the mesh', 'm', least=0)
     centre: Array = vector('centre of mass, in the frame of the file', 'm')
     volume: float = quantity('volume', 'm^3', positive=True)
     inertia: Array = entry(Tensor('inertia of the solid for 1 kg', 'm^2'))
@@ -58,7 +58,7 @@ class MeshSection(SurfaceSection):
     file: str = note('STL, OBJ, PLY or OFF, from the folder of the scenario')
     unit: float = quantity('length of a unit of the file', 'm', positive=True, default=1e-3)
     degree: int = whole(
-        'greatest degree of the spherical harmonics', least=2, most=MAX_DEGREE, default=8
+        'maximum degree of the spherical harmonics', least=2, most=MAX_DEGREE, default=8
     )
     pole: Pole = note('axis of the poles of the chart', default='z')
     fit: Fit | None = note('what was made of it, filled in where the file is read', default=None)

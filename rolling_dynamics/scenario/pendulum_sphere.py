@@ -36,7 +36,7 @@ class Sphere(Section):
 
     shell_mass: float = quantity('mass of the shell', 'kg', positive=True)
     shell_inertia: float | None = quantity(
-        'about every axis; a thin shell by default', 'kg m^2', positive=True, default=None
+        'about every axis (default: a thin shell)', 'kg m^2', positive=True, default=None
     )
     shell_radius: float = quantity('radius of the shell', 'm', positive=True)
     pendulum_mass: float = quantity('mass of the pendulum', 'kg', positive=True)
@@ -124,9 +124,7 @@ class Gait(Section):
     start: float = quantity('when it begins', 's', least=0)
     period: float = quantity('how long it takes', 's', positive=True)
     speed_change: float | None = quantity('along `direction`', 'm/s', default=None)
-    direction: float | None = quantity(
-        'from x; by default that of the motion', 'rad', default=None
-    )
+    direction: float | None = quantity('from x (default: that of the motion)', 'rad', default=None)
     turn_angle: float | None = quantity(
         'turn of the motion, to the left; instead of speed_change', 'rad', default=None
     )

@@ -46,7 +46,7 @@ class DrivenMass(MassSection):
     drive: ca.SX | Breakpoints = entry(
         Either(
             "acceleration theta'' along the rail: a formula of `t`, or `times` and `values`, "
-            'straight in between, a time that stands twice is a jump; 0 by default',
+            'straight in between, a repeated time is a jump (default: 0)',
             scalar=Formula(),
             mapping=Breakpoints,
         ),
@@ -58,7 +58,7 @@ class Obstacle(Section):
     """A box on the plane."""
 
     x: Array = pair('where it begins and ends along x', 'm')
-    y: Array | None = pair('along y; without end by default, and of a disk', 'm', default=None)
+    y: Array | None = pair('along y (default: without end, and of a disk)', 'm', default=None)
     height: float = quantity('of its top over the plane', 'm', positive=True)
 
 
@@ -66,13 +66,11 @@ class Friction(Section):
     """The contact."""
 
     mu: float = quantity('coefficient of static friction', least=0, default=1.0)
-    mu_kinetic: float | None = quantity(
-        'kinetic, that of static by default', least=0, default=None
-    )
+    mu_kinetic: float | None = quantity('kinetic (default: that of static)', least=0, default=None)
 
 
 class Limits(Section):
-    """Greatest magnitudes for a plan and a warning."""
+    """Maximum magnitudes for a plan and a warning."""
 
     theta_acceleration: Array = entry(
         Tensor('acceleration of the masses, one number or one for each'), default=np.array(np.inf)
@@ -92,7 +90,7 @@ class MassDrivenFile(ScenarioFile):
     kind: ClassVar[type[System]]
     body: ClassVar[str]  # name of the section that describes the shell
 
-    masses: list[DrivenMass] = note('masses inside, none by default', default=[])
+    masses: list[DrivenMass] = note('masses inside (default: none)', default=[])
     mass_size: float = quantity(
         'masses whose centres come nearer than this meet; not watched if 0',
         'm',
@@ -112,7 +110,7 @@ class MassDrivenFile(ScenarioFile):
         default=None,
     )
     gravity: Array | None = vector(
-        'gravity in the world, [0, 0, -9.81] by default', 'm/s^2', default=None
+        'gravity in the world (default: [0, 0, -9.81])', 'm/s^2', default=None
     )
     friction: Friction = section(Friction)
     limits: Limits = section(Limits)
@@ -263,7 +261,7 @@ class BallStart(Section):
 
     position: Array = pair('contact point x, y', 'm', default=np.zeros(2))
     path: Array = pair('path_along and path_aside instead of position', default=np.zeros(2))
-    attitude: Attitude | None = note('attitude of the ball; upright by default', default=None)
+    attitude: Attitude | None = note('attitude of the ball (default: upright)', default=None)
     angular_velocity: Array = vector('in B', 'rad/s', default=np.zeros(3))
     velocity: Array | None = vector(
         'of the centre in the world, x, y, z, with `hybrid`; that of rolling by default',

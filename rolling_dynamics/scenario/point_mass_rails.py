@@ -63,7 +63,7 @@ class PlaneCurve(RailSection):
     normal: Array | None = vector(
         'instead of frame: n of the paper, zeta = r (n cos theta - b1 sin theta)', default=None
     )
-    stops: Array | None = pair('least and greatest theta', default=None)
+    stops: Array | None = pair('minimum and maximum theta', default=None)
 
     @model_validator(mode='after')
     def _one_frame(self) -> PlaneCurve:
@@ -111,7 +111,7 @@ class StraightSection(RailSection):
 
     kind: Literal['straight']
     direction: Array = vector('direction of the tube')
-    stops: Array = pair('least and greatest theta')
+    stops: Array = pair('minimum and maximum theta')
     centre: Array = vector('where theta is 0', 'm', default=np.zeros(3))
 
     def rail(self) -> Rail:
@@ -157,7 +157,7 @@ class ExpressionSection(RailSection):
     )
     dimensions: Mapping[str, Annotated[float, Quantity()]] = note('', 'm', default={})
     period: float | None = quantity('of theta on a closed curve', positive=True, default=None)
-    stops: Array | None = pair('least and greatest theta', default=None)
+    stops: Array | None = pair('minimum and maximum theta', default=None)
 
     def rail(self) -> Rail:
         """Return the rail."""

@@ -90,7 +90,7 @@ class SpinRollingFile(ScenarioFile):
     initial: Contact = section(Contact)
     inputs: Inputs
     limits: Mapping[str, Annotated[float, Quantity(positive=True)]] = note(
-        'greatest magnitude of each input', default={}
+        'maximum magnitude of each input', default={}
     )
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:

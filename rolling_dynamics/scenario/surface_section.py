@@ -26,8 +26,8 @@ Pole = Literal['x', 'y', 'z']
 class Edges(Section):
     """Where the hand ends, in its chart coordinates."""
 
-    u: Array | None = pair('least and greatest u', default=None)
-    v: Array | None = pair('least and greatest v', default=None)
+    u: Array | None = pair('minimum and maximum u', default=None)
+    v: Array | None = pair('minimum and maximum v', default=None)
 
     @model_validator(mode='after')
     def _increasing(self) -> Edges:
@@ -201,8 +201,8 @@ class ExpressionSection(SurfaceSection):
         default='',
     )
     side: Side = note('where the other body touches', default='outside')
-    u_bounds: Array | None = pair('least and greatest u of the chart', default=None)
-    v_bounds: Array | None = pair('least and greatest v of the chart', default=None)
+    u_bounds: Array | None = pair('minimum and maximum u of the chart', default=None)
+    v_bounds: Array | None = pair('minimum and maximum v of the chart', default=None)
     u_period: float | None = quantity('period of u, if it has one', positive=True, default=None)
     v_period: float | None = quantity('period of v, if it has one', positive=True, default=None)
 

@@ -81,7 +81,7 @@ def fit_support(given: ArrayLike, degree: int = 8, least_radius: float = 0.01) -
     radius = float(_least(second, coefficients)[0].min())
     if not radius > 0:
         raise SurfaceError(
-            f'no convex body of degree {degree} was found (least radius of curvature '
+            f'no convex body of degree {degree} was found (minimum radius of curvature '
             f'{radius * size:.3g} m); raise the degree'
         )
     error = float(np.abs(values @ coefficients - _support(points, check)).max())

@@ -54,7 +54,7 @@ def contract(s: Subject) -> None:
             expected = kinds[name].__name__
             raise Failed(f'{name}: a {expected} is expected, found {type(found).__name__}')
     if not (s.system.name and s.system.model_hash):
-        raise Failed('name and model_hash must not be empty: they stand in plans')
+        raise Failed('name and model_hash must not be empty: plans hold them')
     if s.system.independent_variable not in VARIABLES:
         raise Failed(
             f'independent_variable: one of {VARIABLES} is expected, found '

@@ -70,7 +70,7 @@ def guards(s: Subject) -> None:
         if 0 <= least < TOUCHES * here:
             raise Failed(
                 f'{name}: it is expected to fall through zero, found that it only touches it '
-                f'(least {least:.3g} on a search that began at {here:.6g})'
+                f'(minimum {least:.3g} on a search that began at {here:.6g})'
             )
 
 

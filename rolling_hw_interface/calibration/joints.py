@@ -144,7 +144,7 @@ def _one_joint(
     b = torque[clear]
     if len(b) < 4 * A.shape[1] or np.linalg.matrix_rank(A) < A.shape[1]:
         raise ParameterError(
-            f'the motion of joint {joint + 1} does not tell inertia and friction apart; it has to '
+            f'the motion of joint {joint + 1} does not separate inertia from friction; it has to '
             'turn to and fro at several speeds'
         )
     x, *_ = np.linalg.lstsq(A, b, rcond=None)

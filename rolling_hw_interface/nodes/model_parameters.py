@@ -30,7 +30,7 @@ ARM_TEXT = {
     'singular_sine': ('', 'minimum |sin q2|; the arm is singular when stretched'),
 }
 MOTOR_TEXT = {
-    'gear': ('', 'gear ratios: motor turns per joint turn'),
+    'gear': ('', 'gear ratios: motor revolutions per joint revolution'),
     'rotor_inertia': ('kg m^2', 'inertias of rotors and wave generators'),
     'torque_constant': ('N m/A', 'torque constants at the motors'),
     'current_limit': ('A', 'maximum currents'),
@@ -38,7 +38,7 @@ MOTOR_TEXT = {
     'coulomb': ('N m', 'Coulomb friction at the joints'),
     'viscous': ('N m s/rad', 'viscous friction at the joints'),
     'ripple': ('N m', 'amplitudes of the torque ripple of the harmonic drives'),
-    'counts': ('', 'encoder counts per motor turn'),
+    'counts': ('', 'encoder counts per motor revolution'),
     'rate': ('Hz', 'loop rate of the amplifiers'),
     'velocity_gain': ('N m s/rad', 'gains of the velocity loop of the amplifiers'),
     'position_gain': ('1/s', 'gains of the position loop of the amplifiers'),
@@ -72,7 +72,7 @@ CAMERA_TEXT = {
     'occlusion_time': ('s', 'mean duration of an occlusion'),
     'marker_occlusion': ('', 'probability that one marker is hidden in an image'),
     'swap': ('', 'probability of two swapped labels in an image'),
-    'reflection': ('', 'probability that a reflection is taken for a marker in an image'),
+    'reflection': ('', 'probability that a reflection is mistaken for a marker in an image'),
     'reflection_distance': ('m', 'distance of a reflection from the marker'),
     'clock_offset': ('s', 'offset of the camera clock ahead of the host clock'),
     'clock_spread': ('s', 'half-width of a uniform random offset added at each start'),

@@ -71,7 +71,7 @@ def compare(problem: GaitProblem, segments: int = 30, shortenings: int = 6) -> C
     """
     if len(problem.waypoints) != 1:
         raise ParameterError(
-            'waypoints: the direct way knows one goal and nothing on the way to it; give one '
+            'waypoints: direct planning takes one goal and nothing before it; give one '
             f'waypoint to compare, got {len(problem.waypoints)}'
         )
     if not np.isfinite(problem.limits.torque):

@@ -113,7 +113,7 @@ def _ways(
         best = graph.shortest(a, b)
         if best is None:
             raise PlanningError(
-                f'there is no way from ({a[0]:.4g}, {a[1]:.4g}) to waypoint {k} '
+                f'there is no path from ({a[0]:.4g}, {a[1]:.4g}) to waypoint {k} '
                 f'({b[0]:.4g}, {b[1]:.4g}): the obstacles close it off for this shell; move one '
                 'of them or use a smaller sphere'
             )

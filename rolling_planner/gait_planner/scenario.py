@@ -21,7 +21,7 @@ class WaypointSection(Section):
 
     position: Array = pair('contact point', 'm')
     tolerance: float = quantity(
-        'greatest distance of the path', 'm', positive=True, default=Waypoint.tolerance
+        'maximum distance of the path', 'm', positive=True, default=Waypoint.tolerance
     )
     wait: float | None = quantity(
         'time to rest there; passed without stopping if left out', 's', least=0, default=None
@@ -39,16 +39,16 @@ class LimitsSection(Section):
     """Of contact and drive."""
 
     torque: float = quantity(
-        'greatest torque, none by default', 'N m', positive=True, default=GaitLimits.torque
+        'maximum torque (default: none)', 'N m', positive=True, default=GaitLimits.torque
     )
     friction: float | None = quantity(
-        'greatest friction over normal force, mu by default', positive=True, default=None
+        'maximum friction over normal force (default: mu)', positive=True, default=None
     )
     normal_force: float = quantity(
-        'least, as a share of the weight', least=0, default=GaitLimits.normal_force
+        'minimum, as a share of the weight', least=0, default=GaitLimits.normal_force
     )
     amplitude: float = quantity(
-        'greatest amplitude', 'rad', positive=True, default=GaitLimits.amplitude
+        'maximum amplitude', 'rad', positive=True, default=GaitLimits.amplitude
     )
 
 
@@ -70,7 +70,7 @@ class GaitPlan(Section):
         'between shell and obstacle', 'm', least=0, default=GaitProblem.clearance
     )
     max_speed: float = quantity(
-        'none by default', 'm/s', positive=True, default=GaitProblem.max_speed
+        '(default: none)', 'm/s', positive=True, default=GaitProblem.max_speed
     )
 
 

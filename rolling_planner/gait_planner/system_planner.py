@@ -172,7 +172,7 @@ def check_rest(params: SphereParameters, x: Array) -> None:
     for what, value, limit, unit in (
         ('the shell turns at', spin, most, 'rad/s'),
         ('the pendulum turns at', swing, most, 'rad/s'),
-        ('the pendulum stands off its rest by', turn, TILT, 'rad'),
+        ('the pendulum is off its rest by', turn, TILT, 'rad'),
     ):
         if not value <= limit:
             raise ParameterError(

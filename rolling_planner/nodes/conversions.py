@@ -275,7 +275,7 @@ def trajectory_to_arrays(message: MultiDOFJointTrajectory) -> dict[str, NDArray[
         if not any(given):
             continue
         if any(len(g) != 1 for g in given):
-            raise ParameterError(f'hand_trajectory: {field} must stand at every point or at none')
+            raise ParameterError(f'hand_trajectory: {field} must be given at all points or none')
         out[angular] = np.array([vector_to_list(g[0].angular) for g in given])
         out[linear] = np.array([vector_to_list(g[0].linear) for g in given])
     for name, values in out.items():

@@ -55,7 +55,7 @@ class PlanSection(Section):
         min_length=1,
     )
     goal_tolerance: float = quantity(
-        'greatest error of the simulated plan, Euclidean norm in m, rad, m/s, rad/s',
+        'maximum error of the simulated plan, Euclidean norm in m, rad, m/s, rad/s',
         positive=True,
         default=PlanProblem.goal_tolerance,
     )
@@ -63,7 +63,7 @@ class PlanSection(Section):
     quiet_ends: bool = note('the controls are zero at start and end', default=False)
     release: bool = note('the object is let go into free flight at the end', default=False)
     horizon: float | None = quantity(
-        'duration of the plan, that of the scenario by default', 's', positive=True, default=None
+        'duration of the plan (default: that of the scenario)', 's', positive=True, default=None
     )
     active_controls: list[str] | None = note(
         'controls that may be used, as entries (`alpha_WH_H`) or numbers (`alpha_WH_H_x`); all '
@@ -75,11 +75,11 @@ class PlanSection(Section):
         str,
         Annotated[Array | float, Either(scalar=Quantity(), several=Numbers(count=2))],
     ] = note(
-        'least and greatest value by scalar name of the state, or one number for both signs',
+        'minimum and maximum by scalar name of the state, or one number for both signs',
         default={},
     )
     normal_force_min: float = quantity(
-        'least normal force as a share of the weight',
+        'minimum normal force as a share of the weight',
         least=0,
         default=PlanProblem.normal_force_min,
     )
@@ -93,7 +93,7 @@ class PlanSection(Section):
         'how often their number may be doubled', 0, 10, default=PlanProblem.refinements
     )
     iterations: int = whole(
-        'greatest number of iterations of one optimisation',
+        'maximum number of iterations of one optimisation',
         1,
         100_000,
         default=PlanProblem.iterations,
@@ -102,7 +102,7 @@ class PlanSection(Section):
         'points of a segment at which the limits are judged', 2, 1000, default=PlanProblem.samples
     )
     time_budget: float = quantity(
-        'maximum wall-clock time, none by default',
+        'maximum wall-clock time (default: none)',
         's',
         positive=True,
         default=PlanProblem.time_budget,

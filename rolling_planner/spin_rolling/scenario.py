@@ -45,8 +45,8 @@ class Goal(Section):
 class RegionSection(Section):
     """Where the contact may be; everywhere by default."""
 
-    u_bounds: Array = pair('least and greatest u_s', 'm', default=np.array(ContactRegion.u_bounds))
-    v_bounds: Array = pair('least and greatest v_s', 'm', default=np.array(ContactRegion.v_bounds))
+    u_bounds: Array = pair('range of u_s', 'm', default=np.array(ContactRegion.u_bounds))
+    v_bounds: Array = pair('range of v_s', 'm', default=np.array(ContactRegion.v_bounds))
     axis: Array = vector(
         'centre of the cap of the sphere, in its frame', default=np.array(ContactRegion.axis)
     )
@@ -54,7 +54,7 @@ class RegionSection(Section):
         'from the centre of the cap to its edge', 'rad', default=ContactRegion.half_angle
     )
     pole_margin: float = quantity(
-        'least angle from the poles of the chart', 'rad', default=ContactRegion.pole_margin
+        'minimum angle from the poles of the chart', 'rad', default=ContactRegion.pole_margin
     )
 
     def region(self) -> ContactRegion:
@@ -101,7 +101,7 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     """
     raw = scenario.raw.get('plan')
     if raw is None:
-        raise ScenarioError('plan: is missing (the section that tells the goal of a plan)')
+        raise ScenarioError('plan: is missing (the section that holds the goal of a plan)')
     plan, system = check(SpinRollingPlan, raw, 'plan'), scenario.system
     if not isinstance(system, SpinRollingSphere):
         raise ScenarioError(f'system: a spin_rolling_sphere is needed, got {system.name!r}')

@@ -13,7 +13,7 @@ Compute the Lie brackets of a kinematic system, given as a scenario, until the r
 the rank up to each depth at a general state and at the start, the drift and its divergence, what
 is lost without each input, and the sets of angles on which the rank breaks down.
 
-Exit status 1 tells that the rank at the start is less than the dimension of the state."""
+Exit status 1 means that the rank at the start is less than the dimension of the state."""
 EXAMPLE = """\
   rolling controllability spin_rolling_straight
   rolling controllability spin_rolling_published --json brackets.json"""

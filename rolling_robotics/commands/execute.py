@@ -12,7 +12,7 @@ Send a plan to the controller of running nodes (`ros2 launch ...`), show how it 
 whether the goal was reached. Without a file and without --goal it is the newest plan of the
 planner. With --goal the planner makes one first, from where the system is.
 
-Exit status 1 tells that there is no plan, or that the goal was missed; the text says why."""
+Exit status 1 means that there is no plan, or that the goal was missed; the text says why."""
 EXAMPLE = """\
   rolling execute --goal u_h=0 v_h=0.05 --horizon 2
   rolling execute plan.json --namespace /robot_1"""
@@ -69,7 +69,7 @@ def goal_of(entries: list[str]) -> dict[str, float]:
         if not name or not math.isfinite(value):
             raise ParameterError(f'--goal takes NAME=VALUE, for example u_h=0.05; got {entry!r}')
         if name in goal:
-            raise ParameterError(f'--goal: {name} stands twice')
+            raise ParameterError(f'--goal: {name} is given twice')
         goal[name] = value
     return goal
 

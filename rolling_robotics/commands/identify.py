@@ -10,7 +10,7 @@ DESCRIPTION = """\
 Find delay, servos, gain, offset and kinetic resistance of a ball balancer from a CSV file with the
 columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]: a row for each frame, with the command
 that was sent when it had come. Each number is printed with the half width of its 95 % interval.
-Of a number that the log does not tell, it says what motion would tell it; the exit status is then
+For a number that the log does not determine, it says what motion would; the exit status is then
 1.
 
 --emulate writes such a log of the rig of a scenario: jumps of 57 and 80 mm under a PID."""

@@ -11,7 +11,7 @@ DESCRIPTION = """\
 Plan a motion of the hand that brings the object to the goal in the scenario's `plan` section,
 simulate it, and write the plan with named arrays as `rolling simulate` does.
 
-Exit status 1 tells that no plan was found; the text names what could not be met."""
+Exit status 1 means that no plan was found; the text names what could not be met."""
 EXAMPLE = """\
   rolling plan ball_on_plate_hard --out plan.json
   rolling plot plan.json"""
@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
         ways = planner.compare(scenario) if args.compare else []
         if ways is None:
             raise ParameterError(
-                f'--compare: there is one way to plan for {scenario.system.name!r}; leave it out'
+                f'--compare: there is one planner for {scenario.system.name!r}; leave it out'
             )
         planned = planner.plan(scenario, on_iteration)
         progress.say('simulating the plan')

@@ -19,7 +19,7 @@ computed again too, and so are the commands of the laboratory from the log of it
 A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
 is not opened unless --scenario gives it.
 
-Exit status 1 tells that a command or an estimate differs."""
+Exit status 1 means that a command or an estimate differs."""
 EXAMPLE = """\
   rolling demo ball_on_plate --simulated-time --out build/demo
   rolling replay build/demo/recording"""

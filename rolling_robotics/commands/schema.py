@@ -10,7 +10,7 @@ Print the JSON Schema of the scenario files of all systems that are installed. A
 names, shows sentences and units, and marks what does not fit. For the YAML language server (VS
 Code, Neovim, Emacs and others) begin a file with
   # yaml-language-server: $schema=scenario.schema.json
-A number may be a formula; whether a formula is good, `rolling check` tells."""
+A number may be a formula; `rolling check` says whether a formula is valid."""
 EXAMPLE = '  rolling schema > scenario.schema.json'
 
 

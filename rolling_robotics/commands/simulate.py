@@ -11,7 +11,7 @@ DESCRIPTION = """\
 Simulate a scenario and write states in both representations, poses, contact wrench, margins,
 energy and events as named arrays with units.
 
-Exit status 1 tells that the contact left its envelope (slip, lift-off, edge of the hand) or that
+Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand) or that
 the hand's motion exceeds its limits; the file is written all the same."""
 EXAMPLE = """\
   rolling simulate spinning_plate --out plate.json

@@ -17,9 +17,9 @@ DESCRIPTION = """\
 Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
 this machine or on the workers of a Dask scheduler, and write one row a point as Parquet.
 
-What is varied stands in the scenario's section `sweep` or in --vary. A point that fails becomes a
-row that tells why. A sweep that was stopped goes on where it was when the same command is given
-again. Exit status 1 tells that every point failed."""
+What is varied is given in the scenario's section `sweep` or in --vary. A point that fails becomes
+a row that says why. A sweep that was stopped goes on where it was when the same command is given
+again. Exit status 1 means that every point failed."""
 EXAMPLE = """\
   rolling sweep point_mass_disk_sweep --out disk.parquet
   rolling sweep pendulum_start --out start.parquet \\
@@ -147,6 +147,6 @@ def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
     lines = [f'{sweep.document["name"]}: {count} points, hash {sweep.hash()}']
     for name, text in (('done', 'ran to their end'), ('stopped', 'were stopped by an event')):
         lines.append(f'  {status.count(name):>8} {text}')
-    lines.append(f'  {status.count("failed"):>8} failed; the column `error` tells why')
+    lines.append(f'  {status.count("failed"):>8} failed; the column `error` says why')
     print('\n'.join([*lines, f'written to {store.out}']))
     return 1 if status.count('failed') == count else 0

@@ -26,7 +26,7 @@ def unpunctual() -> str:
         return f'{load:.1f} processes are at work on {processors} processors'
     late = late_share()
     if late > LATE_SHARE:
-        return f'a loop of {1 / PERIOD:g} Hz that only sleeps woke late in {late:.0%} of its turns'
+        return f'a bare loop of {1 / PERIOD:g} Hz woke late in {late:.0%} of its iterations'
     return ''
 
 

@@ -116,7 +116,7 @@ def time_text(pace: float | None) -> str:
     """Return which time the nodes keep: simulated, up to so many seconds in one, or the clock."""
     if pace is None:
         return 'time: that of the clock'
-    return f'time: simulated, plant and controller in lockstep, up to {pace:g} s in a second'
+    return f'time: simulated, plant and controller in lockstep, up to {pace:g} times real time'
 
 
 @contextmanager

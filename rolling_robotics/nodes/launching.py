@@ -64,7 +64,7 @@ def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
             'hardware',
             default_value=kinds[0],
             choices=kinds,
-            description='what stands behind the topics: a simulated hand, arm, motors and camera '
+            description='what is behind the topics: a simulated hand, arm, motors and camera '
             'emulated, or real ones; nothing else is changed',
         )
     ]

@@ -49,7 +49,7 @@ TABLE = (
         name='rate_limits',
         default=[''],
         read_only=True,
-        text='greatest rates of topics, each TOPIC=RATE in Hz; what comes faster is thinned out',
+        text='maximum rates of topics, each TOPIC=RATE in Hz; what comes faster is thinned out',
     ),
     Parameter(
         name='depth',
@@ -271,7 +271,7 @@ class RecorderNode(SuiteNode):
         values: dict[str, Any] = {
             'topics': len(self._taken),
             'written': recording.written,
-            'lost on the way': self._lost(),
+            'lost before they came': self._lost(),
             'dropped here': recording.dropped,
             'topics not recorded': len(self._refused),
         }

@@ -23,7 +23,7 @@ def steps_of(path: str) -> tuple[str | int, ...]:
     """Return the keys and places that a path goes through."""
     if not _PATH.fullmatch(path):
         raise ScenarioError(
-            f'sweep: {path!r} is no path of an entry such as friction.mu or masses[0].theta'
+            f'sweep: {path!r} is not the path of an entry such as friction.mu or masses[0].theta'
         )
     return tuple(int(s) if s.isdigit() else s for s in _STEP.findall(path))
 

@@ -34,7 +34,7 @@ def run_points(
     points: Mapping[int, Mapping[str, Any]],
 ) -> list[Row]:
     """
-    Return the rows of some points; a point that fails gives a row that tells why.
+    Return the rows of some points; a point that fails gives a row that says why.
 
     Parameters
     ----------

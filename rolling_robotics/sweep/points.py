@@ -125,7 +125,7 @@ class SweepSection(Section):
         ],
     ] = note(
         'by name of an entry, such as `friction.mu` or `masses[0].theta`: a list of values, or '
-        '`from`, `to` and `count`; a name that begins with `$` is no entry but stands in `set`',
+        '`from`, `to` and `count`; a name that begins with `$` is a variable for `set`',
         min_length=1,
         default={},
     )
@@ -179,7 +179,7 @@ def _check_names(vary: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
     for name in sorted(used - variables):
         raise ScenarioError(f'sweep.set: {name} is not varied; put it into sweep.vary')
     for name in sorted(variables - used):
-        raise ScenarioError(f'sweep.vary: {name} stands in no entry of sweep.set')
+        raise ScenarioError(f'sweep.vary: {name} is used in no entry of sweep.set')
 
 
 def _values(sweep: SweepSection, name: str, given: RangeSection | list[Any]) -> Range | list[Any]:

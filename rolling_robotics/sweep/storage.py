@@ -102,7 +102,7 @@ def _hash_of(path: Path) -> str:
     try:
         metadata: Mapping[bytes, bytes] = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid) as e:
-        raise ParameterError(f'--out: {str(path)!r} is there and is no Parquet: {e}') from None
+        raise ParameterError(f'--out: {str(path)!r} exists and is not Parquet: {e}') from None
     return metadata.get(HASH, b'none').decode()
 
 

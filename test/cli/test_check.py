@@ -47,7 +47,7 @@ VARIED = [
     ({'friction.mu': {'from': 1, 'to': 2, 'count': 10**400}}, 'sweep.vary'),
     ({'friction.mu': {'from': 5e-324, 'to': 1, 'count': 3, 'spacing': 'log'}}, 'spacing'),
     ({'frictoin.mu': [1, 2]}, "did you mean 'friction'"),
-    ({'((((': [1, 2]}, 'is no path'),
+    ({'((((': [1, 2]}, 'is not the path'),
 ]
 
 

@@ -37,7 +37,7 @@ def test_late_turns_are_counted_once(every, excess, share):
         (True, 0.5, 0.01, ''),
         (False, 0.5, 0.01, 'no real-time priority is permitted'),
         (True, 3.2, 0.01, '3.2 processes are at work on 4 processors'),
-        (True, 0.5, 0.25, 'woke late in 25% of its turns'),
+        (True, 0.5, 0.25, 'woke late in 25% of its iterations'),
     ],
 )
 def test_simulated_time_where_the_clock_is_not_kept(

@@ -228,7 +228,7 @@ def test_command_line_tells(damping, capsys):
     assert main(['replay', str(damping)]) == 0
     out = capsys.readouterr().out
     assert 'run 3, closed_loop: ' in out
-    assert 'bit by bit, greatest difference 0\n' in out
+    assert 'bit by bit, largest difference 0\n' in out
     assert 'not in the recording' not in out
 
 

@@ -357,6 +357,10 @@ def test_errors_tell_the_line_of_the_file(tmp_path):
     with pytest.raises(ScenarioError) as e:
         read_problem(load_scenario(path))
     assert str(e.value) == 'plan.segments: must be a whole number, got 2.5 (line 14)'
+    path.write_text(BAD.replace('-0.1', '.inf'))
+    with pytest.raises(ScenarioError) as e:
+        load_scenario(path)
+    assert str(e.value) == 'object.mass: must be a finite number, got inf (line 4)'
 
 
 def test_shipped_scenarios_fit_the_published_schema():

@@ -70,8 +70,8 @@ def test_missing_mappings_are_made():
 
 CASES = [
     ({}, r'sweep\.vary: is missing'),
-    ({'vary': {'friction..mu': [1]}}, r"'friction\.\.mu' is no path"),
-    ({'vary': {'$a': [1]}}, r'\$a stands in no entry of sweep\.set'),
+    ({'vary': {'friction..mu': [1]}}, r"'friction\.\.mu' is not the path"),
+    ({'vary': {'$a': [1]}}, r'\$a is used in no entry of sweep\.set'),
     ({'vary': {'friction.mu': [1]}, 'set': {'mass': '$b'}}, r'\$b is not varied'),
     ({'vary': {'friction.mu': {'from': 1, 'to': 2}}}, r'count: is missing'),
     ({'vary': {'friction.mu': {'from': 1}}}, r'to: is missing'),

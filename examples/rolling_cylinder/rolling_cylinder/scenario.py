@@ -24,7 +24,7 @@ class RotorCylinderFile(ScenarioFile):
     gravity: float = quantity('gravity', 'm/s^2', positive=True, default=9.81)
     place: float = quantity('of the axis at the start, from the bottom', 'rad', default=0.0)
     torque: ca.SX = formula('on the rotor', 'N m', default=ca.SX(0))
-    torque_limit: float = quantity('greatest torque', 'N m', positive=True, default=0.1)
+    torque_limit: float = quantity('maximum torque', 'N m', positive=True, default=0.1)
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario of a hollow cylinder with its rotor."""

@@ -45,7 +45,7 @@ TABLE = (
         name='path',
         default='hold',
         choices=tuple(PATHS),
-        text='way of the set point about the newest goal_pose',
+        text='path of the set point about the newest goal_pose',
     ),
     Parameter(
         name='path_radius', default=0.04, low=0.0, high=1.0, unit='m', text='half its width'
@@ -66,7 +66,7 @@ TABLE = (
         name='world_frame',
         default='odom',
         read_only=True,
-        text='frame in which a goal_pose may stand too: that of the ground below a level plate',
+        text='frame in which a goal_pose may be given too: that of the ground below a level plate',
     ),
     Parameter(
         name='frame_prefix', default='', read_only=True, text='prefix of the frame plate_link'

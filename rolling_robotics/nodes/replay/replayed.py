@@ -95,7 +95,7 @@ class Replayed:
         """Yield what to tell a user."""
         yield (
             f'{self.title}: {self.equal} of {self.recorded} {self.noun} equal bit by bit, '
-            f'greatest difference {self.difference:.3g}'
+            f'largest difference {self.difference:.3g}'
         )
         if self.lost:
             yield f'  {self.lost} not computed, a state that they took is not in the recording'
