@@ -64,7 +64,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
         (f'share/{PACKAGE}/launch', files('launch', '.launch.py')),
-        (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json', '.xml')),
+        (f'share/{PACKAGE}/config', files('config', '.yaml', '.rviz', '.json', '.xml', '.urdf')),
         (f'share/{PACKAGE}/config/security', files('config/security', '.xml')),
         (f'share/{PACKAGE}/config/scenarios', files('config/scenarios', '.yaml')),
         *([('bin', ['resource/rolling'])] if BY_COLCON else []),

@@ -1,9 +1,9 @@
 """
 Balance in space with the plate on a UR5e: full gravity, and the limits of its joints.
 
-An ellipsoid on its end starts 0.1 rad off, each time to another side. The regulator sees states
-8 ms old. Torques follow from the equations of the arm; links and plate are up to 5 % heavier or
-lighter than believed, the object's inertia 10 %.
+An ellipsoid on its end starts 0.1 rad off, each time to another side. Arm, motors and encoders are
+those of the experiment balance_3d on emulated hardware; the regulator sees true states, 8 ms old.
+Links and plate are up to 5 % heavier or lighter than believed, the object's inertia 10 %.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ from typing import NamedTuple
 
 from benchmarks.row import Row
 import numpy as np
-from rolling_controller.balance.spatial_laws import spatial_regulator
-from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact.layouts import GRAVITY
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.hybrid_contact import HybridPlant
-from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
-from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
-from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
-from rolling_hw_interface.spatial_arm import SpatialArm, SpatialArmModel
-from rolling_hw_interface.spatial_drive import SpatialDrive
-from transforms3d.quaternions import quat2mat
+from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.scenario_model import load_model
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_chain import Body, Chain
+from rolling_hw_interface.arm_urdf import arm_of_urdf
+from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.motor_bridge import MotorBridge
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_robotics.hardware_parameters import model_from, read_parameters
 
 TRIALS = 20
 LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
 DURATION, LAST = 4.0, 0.5  # s, of a trial and of its end that is judged
 DELAY = 8  # ms
 STEP = 1e-3  # s
-POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
 Array = np.ndarray
 
 
@@ -61,75 +59,78 @@ class End(NamedTuple):
 
 
 class BalanceOnArm:
-    """The regulator and the arm it believes in."""
+    """The regulator, the arm and the motors that it believes in."""
 
     def __init__(self) -> None:
-        """Design the regulator at full gravity."""
-        self.body = SpatialBody(gravity=GRAVITY)
-        self.law, self.arm = spatial_regulator(self.body), SpatialArm()
+        """Design the regulator at full gravity, and read the arm of the experiment."""
+        given = read_parameters(find_config('balance_3d.yaml'))
+        self.model = load_model(given['scenario_file'])
+        self.subject = subject_of('balance_3d', self.model)
+        self.laws = self.subject.prepare().laws
+        x, z = given['arm.gravity']
+        self.chain = arm_of_urdf(
+            given['arm.description'], gravity=(x, 0.0, z), home=given['arm.home']
+        )
+        self.motors = model_from(MotorModel, given, 'motors')
+        self.slip_share = given['slip_share']
 
-    def trial(self, seed: int, *, feedback: bool = True) -> End:
+    def trial(self, seed: int, law: str = 'closed_loop') -> End:
         """Return how a trial goes."""
-        rng, body, arm = np.random.default_rng(seed), self.body, self.arm
-        drive = SpatialDrive(arm, SpatialArm(_other(arm.model, rng)))
-        (system, p), (model, _) = body.plant(), body.model()
-        p = p.copy()
+        rng, system = np.random.default_rng(seed), self.model.system
+        p, start = self.model.params.copy(), self.model.start.copy()
         p[system.parameters.slice('inertia')] *= 1 + 0.1 * rng.uniform(-1, 1)
         side, half = rng.uniform(0, 2 * np.pi), LEAN / 2
-        lean = [np.cos(half), np.sin(half) * np.cos(side), np.sin(half) * np.sin(side), 0]
-        x = plant_state(system, p, model, body.rest(model, q_HO=lean))
-        plant, to_model = HybridPlant(system, p, x), FastFunction(model_state(system, model))
-        views, hand = plant_views(system), _hand_parts(system.state)
-        seen = deque([x] * (DELAY + 1), maxlen=DELAY + 1)
-        moved, lost, tilts, used = np.zeros(6), [], [], []
-        limit = {name: arm.model.limit(name) for name in ('speed', 'torque')}
-        for _ in range(round(DURATION / STEP)):
-            u = self.law.command(to_model(seen[0], p)) if feedback else np.zeros(6)
-            state = plant.state
-            wrench = _on_hand(views[state.mode](state.x, moved, state.p))
-            moved = drive.step(u, wrench, STEP)
-            state = plant.step(moved, STEP)
-            lost += [event.name for event in state.events]
-            x = state.x.copy()
-            x[hand] = drive.hand_state()
-            plant.state = replace(state, x=x)
-            seen.append(x)
+        start[system.state.slice('q_HO')] = (
+            np.cos(half), np.sin(half) * np.cos(side), np.sin(half) * np.sin(side), 0.0,
+        )  # fmt: skip
+        plant = EmulatedPlant(
+            system, p, start, Arm(_other(self.chain, rng)), self.motors,
+            slip_share=self.slip_share, seed=seed,
+        )  # fmt: skip
+        bridge = MotorBridge(Arm(self.chain), self.motors)
+        command, source, view = self.laws[law]().command, self.subject.source, plant.view()
+        seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
+        lost: list[str] = []
+        tilts, used = [], []
+        for k in range(round(DURATION / STEP)):
+            t, joints = k * STEP, plant.motors.read()
+            assert joints is not None  # noqa: S101 - no message is lost
+            bridge.take_state(joints.position, joints.velocity, t)
+            x, _ = source.state(seen[0].hand, seen[0].object_)
+            bridge.take_command(command(t, x, touching=True), t)
+            torque = np.asarray(bridge.step(t, STEP))
+            plant.motors.command('effort', torque, t)
+            view = plant.step(STEP)
+            seen.append(view)
+            lost += plant.events
             q = x[system.state.slice('q_HO')]
             tilts.append(2 * np.arcsin(min(np.hypot(q[1], q[2]), 1.0)))
-            shares = (drive.qd / limit['speed'], drive.torque / limit['torque'])
+            shares = (plant.motors.qd / self.chain.speed, torque / self.chain.torque)
             used.append([np.abs(s).max() for s in shares])
             if lost:
                 break
-        speed, torque = np.max(used, axis=0)
+        speed, effort = np.max(used, axis=0)
         return End(
             tilt=max(tilts[-round(LAST / STEP) :]),
             lost=tuple(lost),
             speed=float(speed),
-            torque=float(torque),
-            clipped=drive.clipped,
+            torque=float(effort),
+            clipped=bridge.clipped,
         )
 
 
-def _hand_parts(state: Layout) -> Array:
-    names = ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')
-    return np.concatenate([np.arange(s.start, s.stop) for s in map(state.slice, names)])
-
-
-def _on_hand(view: Array) -> Array:
-    """Return force and torque on the hand about its origin, in W."""
-    R = quat2mat(view[VIEW.slice('q_WH')])
-    force, torque = -view[FORCE], -view[TORQUE]
-    return np.concatenate([R @ force, R @ (torque + np.cross(view[POINT], force))])
-
-
-def _other(model: SpatialArmModel, rng: np.random.Generator) -> SpatialArmModel:
+def _other(chain: Chain, rng: np.random.Generator) -> Chain:
     """Return an arm whose links and plate have other masses, in proportion."""
-    share = 1 + 0.05 * rng.uniform(-1, 1, len(model.links) + 1)
+    *share, plate = 1 + 0.05 * rng.uniform(-1, 1, len(chain.links) + 1)
     links = tuple(
-        replace(link, mass=k * link.mass, inertia=tuple(k * j for j in link.inertia))
-        for link, k in zip(model.links, share, strict=False)
+        replace(link, body=_scaled(link.body, k))
+        for link, k in zip(chain.links, share, strict=True)
     )
-    return replace(model, links=links, payload=tuple(share[-1] * v for v in model.payload))
+    return replace(chain, links=links, payload=_scaled(chain.payload, plate))
+
+
+def _scaled(body: Body, share: float) -> Body:
+    return replace(body, mass=share * body.mass, inertia=tuple(share * j for j in body.inertia))
 
 
 def arrived(end: End) -> bool:

@@ -1,12 +1,14 @@
 """
-The planar arm: from joints to the hand and back, for positions, velocities and accelerations.
+An arm: from joints to the hand and back, for positions, velocities, accelerations and torques.
 
-The equations are CasADi expressions of joint angles, rates and parameters; Jacobian, its rate and
-the dynamics follow from the position and from the energy by differentiation.
+The equations of a chain are CasADi expressions of joint angles, rates and the numbers of the
+chain. Velocities, accelerations, and torques by Newton and Euler follow from the poses of its
+links by differentiation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 import math
 
@@ -15,132 +17,161 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm_model import ArmModel, JOINTS
+from rolling_dynamics.quaternions import rotation_vector
+from rolling_dynamics.rotations import product
+from rolling_hw_interface.arm_chain import ALL, Chain, Structure
+from transforms3d.quaternions import qconjugate, qmult
 
-MOUNT = math.pi / 2  # pitch of the hand where link 3 points along x
-
-
-def hand_expression(q: ca.SX, geometry: ca.SX) -> ca.SX:
-    """Return x, z [m] and pitch about y [rad] of the hand in the world."""
-    angles = [q[0], q[0] + q[1], q[0] + q[1] + q[2]]
-    x = geometry[3] + sum(geometry[k] * ca.cos(angles[k]) for k in range(JOINTS))
-    z = geometry[4] - sum(geometry[k] * ca.sin(angles[k]) for k in range(JOINTS))
-    return ca.vertcat(x, z, angles[2] + MOUNT)
+Array = NDArray[np.float64]
+STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, greatest step [rad], error
 
 
-def _energies(
-    q: ca.SX, qd: ca.SX, geometry: ca.SX, inertial: ca.SX, gravity: ca.SX
-) -> tuple[ca.SX, ca.SX]:
-    """Return kinetic and potential energy, linear in the inertial parameters."""
-    kinetic, potential = ca.SX(0), ca.SX(0)
-    joint, angle = geometry[3:5], ca.SX(0)
-    for k in range(JOINTS):
-        mass, moment, inertia = inertial[3 * k], inertial[3 * k + 1], inertial[3 * k + 2]
-        angle = angle + q[k]
-        direction = ca.vertcat(ca.cos(angle), -ca.sin(angle))
-        v_joint, v_direction = ca.jtimes(joint, q, qd), ca.jtimes(direction, q, qd)
-        rate = ca.jtimes(angle, q, qd)
-        kinetic += mass / 2 * ca.sumsqr(v_joint) + moment * ca.dot(v_joint, v_direction)
-        kinetic += inertia / 2 * rate**2
-        potential -= ca.dot(gravity, mass * joint + moment * direction)
-        joint = joint + geometry[k] * direction
-    return kinetic, potential
+def _frames(
+    structure: Structure, q: ca.SX, c: ca.SX
+) -> tuple[list[tuple[ca.SX, ca.SX]], list[ca.SX], ca.SX]:
+    """Return attitude and place of each link and of the hand, axes of the joints, q_WH."""
+    *links, hand = structure.frames(c)
+    R, p, turned = ca.SX.eye(3), ca.SX.zeros(3), ca.SX([1, 0, 0, 0])
+    found, axes = [], []
+    for k, (link, axis) in enumerate(zip(links, structure.axes, strict=True)):
+        p, R = p + R @ link.p, R @ link.R
+        axes.append(R[:, axis])
+        R = R @ _turn(q[k], axis)
+        half = ca.SX.zeros(3)
+        half[axis] = ca.sin(q[k] / 2)
+        turned = product(product(turned, link.q), ca.vertcat(ca.cos(q[k] / 2), half))
+        found.append((R, p))
+    return [*found, (R @ hand.R, p + R @ hand.p)], axes, product(turned, hand.q)
 
 
-@cache
-def kinematics_function() -> ca.Function:
-    """Return ``(q, qd, geometry) -> hand (3), its rate (3), J (9, by columns), dJ/dt qd (3)``."""
-    q, qd, geometry = ca.SX.sym('q', JOINTS), ca.SX.sym('qd', JOINTS), ca.SX.sym('g', 5)
-    hand = hand_expression(q, geometry)
-    J = ca.densify(ca.jacobian(hand, q))
-    rate = J @ qd
-    out = ca.vertcat(hand, rate, ca.vec(J), ca.jtimes(rate, q, qd))
-    return ca.Function('arm_kinematics', [q, qd, geometry], [ca.densify(out)])
+def _turn(angle: ca.SX, axis: int) -> ca.SX:
+    """Return the matrix of a turn about x, y or z."""
+    R, (one, other) = ca.SX.eye(3), ((axis + 1) % 3, (axis + 2) % 3)
+    R[one, one] = R[other, other] = ca.cos(angle)
+    R[other, one], R[one, other] = ca.sin(angle), -ca.sin(angle)
+    return R
 
 
-@cache
-def hand_function() -> ca.Function:
+class Kinematics:
     """
-    Return ``(q, qd, qdd, control, geometry) -> hand (13), acceleration (6), qdd (3)``, compiled.
+    Expressions of the hand.
+
+    Attributes
+    ----------
+    q_WH, R, p
+        Its attitude, as a quaternion and as a matrix, and its place in W.
+    J, rest
+        Velocity and angular velocity of the hand in W are ``J qd``, their rates
+        ``J qdd + rest``; shapes (6, n) and (6,).
+
+    """
+
+    def __init__(self, structure: Structure, q: ca.SX, qd: ca.SX, c: ca.SX) -> None:
+        """Write them for an arm of numbers c."""
+        frames, axes, self.q_WH = _frames(structure, q, c)
+        self._moved = structure.moved
+        self.R, self.p = frames[-1]
+        self.J = ca.densify(ca.vertcat(ca.jacobian(self.p, q), ca.horzcat(*axes)))
+        self.rest = ca.jtimes(self.J @ qd, q, qd)
+
+    def joint_acceleration(self, control: ca.SX) -> ca.SX:
+        """Return the accelerations of the joints that give the hand its alpha_WH_H, a_WH_H."""
+        wanted = ca.vertcat(self.R @ control[3:6], self.R @ control[0:3]) - self.rest
+        Q, U = ca.qr(self.J[self._moved, :])
+        return ca.solve(U, Q.T @ wanted[self._moved])
+
+    def determinant(self) -> ca.SX:
+        """Return that of the Jacobian of what the arm moves; zero where it is singular."""
+        _, U = ca.qr(self.J[self._moved, :])
+        found = ca.SX(1)
+        for k in range(U.shape[0]):
+            found *= U[k, k]
+        return found
+
+
+def dynamics(structure: Structure, q: ca.SX, qd: ca.SX, c: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the matrix M and the vector h of ``tau = M qdd + h``, gravity in h."""
+    n, qdd = len(structure.axes), ca.SX.sym('qdd', len(structure.axes))
+    frames, axes, _ = _frames(structure, q, c)
+    turning, torque = ca.horzcat(*axes), ca.SX.zeros(n)
+    for k, body in structure.bodies(c):
+        R, p = frames[k]
+        at, moving = p + R @ body.centre, min(k + 1, n)
+        J_v = ca.jacobian(at, q)
+        J_w = ca.horzcat(turning[:, :moving], ca.SX(3, n - moving))
+        w, I_W = J_w @ qd, R @ body.inertia @ R.T
+        force = body.mass * (J_v @ qdd + ca.jtimes(J_v @ qd, q, qd) - structure.gravity(c))
+        moment = I_W @ (J_w @ qdd + ca.jtimes(w, q, qd)) + ca.cross(w, I_W @ w)
+        torque += J_v.T @ force + J_w.T @ moment
+    M = ca.densify(ca.jacobian(torque, qdd))
+    return M, ca.substitute(torque, qdd, ca.SX.zeros(n))
+
+
+@cache
+def hand_function(structure: Structure) -> ca.Function:
+    """
+    Return ``(q, qd, qdd, control, c) -> hand (13), acceleration (6), qdd (n), J (6n), det``.
 
     Pose and twist of the hand, q_WH (w, x, y, z), p_WH, w_WH_H, v_WH_H; its accelerations
-    alpha_WH_H and a_WH_H of the joints' accelerations; and the accelerations of the joints that
-    give it those of a control.
+    alpha_WH_H and a_WH_H of the joints' accelerations; the accelerations of the joints that give
+    it those of a control; the Jacobian by columns, and its determinant. Compiled.
     """
-    q, qd, qdd = (ca.SX.sym(n, JOINTS) for n in ('q', 'qd', 'qdd'))
-    control, geometry = ca.SX.sym('control', 6), ca.SX.sym('geometry', 5)
-    known = kinematics_function()(q, qd, geometry)
-    x, z, pitch, vx, vz, w = (known[k] for k in range(6))
-    J, rest = ca.reshape(known[6:15], 3, 3), known[15:18]
-    c, s = ca.cos(pitch), ca.sin(pitch)
-    pose = (ca.cos(pitch / 2), 0, ca.sin(pitch / 2), 0, x, 0, z)
-    hand = ca.vertcat(*pose, 0, w, 0, c * vx - s * vz, 0, s * vx + c * vz)
-    a = J @ qdd + rest
-    acceleration = ca.vertcat(0, a[2], 0, c * a[0] - s * a[1], 0, s * a[0] + c * a[1])
-    wanted = joint_acceleration_expression(known, control)
-    out = ca.densify(ca.vertcat(hand, acceleration, wanted))
-    return compiled(ca.Function('arm_hand', [q, qd, qdd, control, geometry], [out]))[0]
-
-
-def joint_acceleration_expression(known: ca.SX, control: ca.SX) -> ca.SX:
-    """Return the joint accelerations of a control of the hand, from what the kinematics tell."""
-    c, s = ca.cos(known[2]), ca.sin(known[2])
-    a_x, a_z = (
-        c * control[3] + s * control[5],
-        -s * control[3] + c * control[5],
-    )
-    J = ca.reshape(known[6:15], 3, 3)
-    return ca.inv_minor(J) @ (ca.vertcat(a_x, a_z, control[1]) - known[15:18])
+    n = len(structure.axes)
+    q, qd, qdd = (ca.SX.sym(name, n) for name in ('q', 'qd', 'qdd'))
+    control, c = ca.SX.sym('control', 6), ca.SX.sym('c', structure.size)
+    known = Kinematics(structure, q, qd, c)
+    twist, a, R = known.J @ qd, known.J @ qdd + known.rest, known.R
+    hand = ca.vertcat(known.q_WH, known.p, R.T @ twist[3:6], R.T @ twist[0:3])
+    out = (
+        hand, R.T @ a[3:6], R.T @ a[0:3], known.joint_acceleration(control), ca.vec(known.J),
+        known.determinant(),
+    )  # fmt: skip
+    inputs = [q, qd, qdd, control, c]
+    return compiled(ca.Function('arm_hand', inputs, [ca.densify(ca.vertcat(*out))]))[0]
 
 
 @cache
-def dynamics_function() -> ca.Function:
+def _dynamics_function(structure: Structure) -> ca.Function:
+    n = len(structure.axes)
+    q, qd, c = ca.SX.sym('q', n), ca.SX.sym('qd', n), ca.SX.sym('c', structure.size)
+    M, h = dynamics(structure, q, qd, c)
+    out = ca.densify(ca.vertcat(ca.vec(M), h))
+    return compiled(ca.Function('arm_dynamics', [q, qd, c], [out]))[0]
+
+
+class Arm:
     """
-    Return ``(q, qd, qdd, geometry, inertial, gravity) -> M (9), h (3), tau (3)``.
+    Numbers of one arm. Not for use from two threads at once.
 
-    ``M qdd + h = tau``: mass matrix by columns, Coriolis and gravity terms, joint torques.
+    Attributes
+    ----------
+    chain
+        Its links and limits.
+    structure, numbers
+        What its equations are written for, and the numbers that they take.
+    joints
+        Number of its joints.
+
     """
-    q, qd, qdd = (ca.SX.sym(n, JOINTS) for n in ('q', 'qd', 'qdd'))
-    geometry, inertial, g = ca.SX.sym('geo', 5), ca.SX.sym('inertial', 9), ca.SX.sym('g', 2)
-    kinetic, potential = _energies(q, qd, geometry, inertial, g)
-    momentum = ca.gradient(kinetic, qd)
-    M = ca.jacobian(momentum, qd)
-    h = ca.jtimes(momentum, q, qd) - ca.gradient(kinetic, q) + ca.gradient(potential, q)
-    out = ca.vertcat(ca.vec(ca.densify(M)), h, M @ qdd + h)
-    return ca.Function('arm_dynamics', [q, qd, qdd, geometry, inertial, g], [ca.densify(out)])
 
+    def __init__(self, chain: Chain) -> None:
+        """Write the equations of a chain, once for all that differ in numbers alone."""
+        self.chain, self.joints = chain, len(chain.links)
+        self.structure, self.numbers = chain.split()
+        self._idle = sorted(set(ALL) - set(chain.moves))
+        self._hand = FastFunction(hand_function(self.structure))
+        self._dynamics = FastFunction(_dynamics_function(self.structure))
+        self._hand.inputs[4][:] = self._dynamics.inputs[2][:] = self.numbers
 
-class PlanarArm:
-    """Numbers of one arm. Not for use from two threads at once."""
+    def _known(
+        self, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, control: ArrayLike = 0.0
+    ) -> Array:
+        """Return what :func:`hand_function` gives; overwritten by the next call."""
+        inputs = self._hand.inputs
+        inputs[0][:], inputs[1][:], inputs[2][:], inputs[3][:] = q, qd, qdd, control
+        return self._hand.evaluate()
 
-    def __init__(self, model: ArmModel) -> None:
-        """Bind the equations to an arm."""
-        self.model = model
-        self._kinematics = FastFunction(kinematics_function())
-        self._dynamics = FastFunction(dynamics_function())
-        self._hand = FastFunction(hand_function())
-        self._kinematics.inputs[2][:] = self._hand.inputs[4][:] = model.geometry
-        for buffer, value in zip(
-            self._dynamics.inputs[3:],
-            (model.geometry, model.inertial, model.gravity),
-            strict=True,
-        ):
-            buffer[:] = np.asarray(value, dtype=float)
-
-    def _evaluate(self, q: ArrayLike, qd: ArrayLike) -> NDArray[np.float64]:
-        self._kinematics.inputs[0][:] = q
-        self._kinematics.inputs[1][:] = qd
-        return self._kinematics.evaluate()
-
-    def hand(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return x, z [m] and pitch [rad] of the hand at joint angles q [rad]; shape (3,)."""
-        return self._evaluate(q, np.zeros(JOINTS))[:3].copy()
-
-    def jacobian(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return d(x, z, pitch)/dq, shape (3, 3)."""
-        return self._evaluate(q, np.zeros(JOINTS))[6:15].reshape(3, 3).T.copy()
-
-    def hand_state(self, q: ArrayLike, qd: ArrayLike) -> NDArray[np.float64]:
+    def hand_state(self, q: ArrayLike, qd: ArrayLike = 0.0) -> Array:
         """
         Return pose and twist of the hand.
 
@@ -152,15 +183,16 @@ class PlanarArm:
         Returns
         -------
         NDArray
-            q_WH (w, x, y, z), p_WH [m] in W, w_WH_H [rad/s], v_WH_H [m/s]; shape (13,).
+            q_WH (w, x, y, z) with w >= 0, p_WH [m] in W, w_WH_H [rad/s], v_WH_H [m/s];
+            shape (13,).
 
         """
-        self._hand.inputs[0][:], self._hand.inputs[1][:] = q, qd
-        return self._hand.evaluate()[:13].copy()
+        found = self._known(q, qd)[:13].copy()
+        if found[0] < 0:
+            found[:4] *= -1
+        return found
 
-    def joint_acceleration(
-        self, q: ArrayLike, qd: ArrayLike, control: ArrayLike
-    ) -> NDArray[np.float64]:
+    def joint_acceleration(self, q: ArrayLike, qd: ArrayLike, control: ArrayLike) -> Array:
         """
         Return the joint accelerations that give the hand its acceleration.
 
@@ -169,13 +201,13 @@ class PlanarArm:
         q, qd
             Joint angles [rad] and rates [rad/s].
         control
-            alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers; what does not lie in the plane of
-            the arm is left out, see :func:`out_of_plane`.
+            alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers; what a planar arm cannot give is
+            left out, see :meth:`left_out`.
 
         Returns
         -------
         NDArray
-            [rad/s^2], shape (3,).
+            [rad/s^2], shape (n,).
 
         Raises
         ------
@@ -183,22 +215,42 @@ class PlanarArm:
             The arm is singular there.
 
         """
-        inputs = self._hand.inputs
-        inputs[0][:], inputs[1][:], inputs[3][:] = q, qd, control
-        check_regular(self.model, float(inputs[0][1]))
-        return self._hand.evaluate()[19:22].copy()
+        found = self._known(q, qd, 0.0, control)
+        self.check_regular(float(found[-1]))
+        return found[19 : 19 + self.joints].copy()
 
-    def hand_acceleration(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
-    ) -> NDArray[np.float64]:
+    def determinant(self, q: ArrayLike) -> float:
+        """Return that of the Jacobian at joint angles [rad], shape (n,), without its sign."""
+        return abs(float(self._known(q)[-1]))
+
+    def check_regular(self, determinant: float) -> None:
+        """Raise ParameterError if a determinant of the Jacobian is that of a singular arm."""
+        if not abs(determinant) >= self.chain.determinant:
+            raise ParameterError(
+                f'the arm is singular: the determinant of its Jacobian is {determinant:.3g}, at '
+                f'least {self.chain.determinant:.3g} is needed'
+            )
+
+    def left_out(self, control: Sequence[float] | Array) -> float:
+        """Return the greatest component of a hand control that the arm cannot give."""
+        return max((abs(float(control[k])) for k in self._idle), default=0.0)
+
+    def hand_acceleration(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of joint accelerations; shape (6,)."""
-        inputs = self._hand.inputs
-        inputs[0][:], inputs[1][:], inputs[2][:] = q, qd, qdd
-        return self._hand.evaluate()[13:19].copy()
+        return self._known(q, qd, qdd)[13:19].copy()
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """
+        Return the Jacobian: v_WH_W and w_WH_W of the hand are ``J qd``, shape (6, n).
+
+        The torques of the joints that a force [N] and a torque [N m] on the hand need, about its
+        origin and in W, are ``-J.T @ wrench``.
+        """
+        return self._known(q)[19 + self.joints : -1].reshape(self.joints, 6).T.copy()
 
     def dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike = (0.0, 0.0, 0.0)
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike = 0.0
+    ) -> tuple[Array, Array, Array]:
         """
         Return mass matrix, bias and torque.
 
@@ -213,29 +265,26 @@ class PlanarArm:
             Of ``tau = M qdd + h`` [kg m^2], [N m], [N m]; without rotors and without load.
 
         """
-        f = self._dynamics
-        for buffer, value in zip(f.inputs, (q, qd, qdd), strict=False):
-            buffer[:] = np.asarray(value, dtype=float)
-        out = f.evaluate()
-        return out[:9].reshape(3, 3).T.copy(), out[9:12].copy(), out[12:15].copy()
+        self._dynamics.inputs[0][:], self._dynamics.inputs[1][:] = q, qd
+        out, n = self._dynamics.evaluate().copy(), self.joints
+        M, h = out[: n * n].reshape(n, n).T, out[n * n :]
+        return M, h, M @ np.broadcast_to(np.asarray(qdd, dtype=float), n) + h
 
-    def joints_at(
-        self, x: float, z: float, pitch: float, *, elbow: int = 1
-    ) -> NDArray[np.float64]:
+    def joints_at(self, pose: ArrayLike, near: ArrayLike | None = None) -> Array:
         """
-        Return the joint angles of a pose of the hand.
+        Return the joint angles of a pose of the hand, by Newton's method.
 
         Parameters
         ----------
-        x, z, pitch
-            Of the hand in the world [m], [rad].
-        elbow
-            Sign of q2.
+        pose
+            q_WH (w, x, y, z) and p_WH [m], 7 numbers.
+        near
+            Angles from which to search [rad]; ``chain.home`` if None.
 
         Returns
         -------
         NDArray
-            [rad], each within half a turn of zero; shape (3,).
+            [rad], shape (n,).
 
         Raises
         ------
@@ -243,63 +292,25 @@ class PlanarArm:
             The arm does not reach there, or only outside its limits.
 
         """
-        a, b, c, x0, z0 = self.model.geometry.tolist()
-        end = pitch - MOUNT
-        dx, dz = x - c * math.cos(end) - x0, -(z + c * math.sin(end) - z0)
-        cosine = (dx * dx + dz * dz - a * a - b * b) / (2 * a * b)
-        if not abs(cosine) <= 1.0:
+        wanted = np.asarray(pose, dtype=float)
+        rows, chain = self.structure.moved, self.chain
+        q = np.array(chain.home if near is None else near, dtype=float)
+        for _ in range(STEPS):
+            hand, J = self.hand_state(q), self.jacobian(q)
+            turn = rotation_vector(qmult(wanted[:4], qconjugate(hand[:4])))
+            off = np.concatenate([wanted[4:] - hand[4:7], turn])
+            if np.abs(off).max() < REACHED:
+                break
+            step = np.linalg.lstsq(J[rows], off[rows], rcond=1e-6)[0]
+            q += step * min(1.0, LONGEST / np.abs(step).max())
+        turned = np.remainder(q + math.pi, math.tau) - math.pi
+        q = np.where((q < chain.low) | (q > chain.high), turned, q)
+        place = f'p = {wanted[4:].round(4).tolist()} m, q = {wanted[:4].round(4).tolist()}'
+        if not np.abs(off).max() < REACHED:
+            raise ParameterError(f'the arm does not reach {place}')
+        if not (np.all(q >= chain.low) and np.all(q <= chain.high)):
             raise ParameterError(
-                f'the arm does not reach x = {x:.4g} m, z = {z:.4g} m '
-                f'at a pitch of {pitch:.4g} rad'
-            )
-        q2 = math.copysign(math.acos(cosine), elbow)
-        q1 = math.atan2(dz, dx) - math.atan2(b * math.sin(q2), a + b * math.cos(q2))
-        q = np.array((q1, q2, end - q1 - q2))
-        q = (q + math.pi) % (2 * math.pi) - math.pi
-        if not (np.all(q >= self.model.low) and np.all(q <= self.model.high)):
-            raise ParameterError(
-                f'the arm reaches x = {x:.4g} m, z = {z:.4g} m only with joints at '
-                f'{q.round(3).tolist()} rad; allowed are {self.model.low} to {self.model.high}'
+                f'the arm reaches {place} only with joints at {q.round(3).tolist()} rad; allowed '
+                f'are {chain.low.tolist()} to {chain.high.tolist()}'
             )
         return q
-
-
-def check_regular(model: ArmModel, q2: float) -> None:
-    """Raise ParameterError if the arm is singular at an angle of its second joint [rad]."""
-    sine = abs(math.sin(q2))
-    if sine < model.singular_sine:
-        raise ParameterError(
-            f'the arm is singular: |sin q2| is {sine:.3g}, at least {model.singular_sine:g} is '
-            'needed'
-        )
-
-
-def out_of_plane(control: NDArray[np.float64]) -> float:
-    """Return the greatest component of a hand control that a planar arm cannot give."""
-    return max(abs(float(control[0])), abs(float(control[2])), abs(float(control[4])))
-
-
-def planar_wrench(
-    hand: ArrayLike, p_WC: ArrayLike, force_W: ArrayLike, torque_W: ArrayLike
-) -> NDArray[np.float64]:
-    """
-    Return generalised forces on (x, z, pitch) of the hand.
-
-    Parameters
-    ----------
-    hand
-        x, z [m] and pitch [rad].
-    p_WC
-        Point where the force acts, in the world [m].
-    force_W, torque_W
-        On the hand, in the world [N], [N m].
-
-    Returns
-    -------
-    NDArray
-        Force along x and z, torque about y at the origin of the hand; shape (3,).
-
-    """
-    x, z = np.asarray(hand, dtype=float)[:2]
-    (cx, _, cz), (fx, _, fz) = np.asarray(p_WC, dtype=float), np.asarray(force_W, dtype=float)
-    return np.array((fx, fz, float(np.asarray(torque_W)[1]) + (cz - z) * fx - (cx - x) * fz))

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.arm_chain import Body, Chain, Link, Place
 
 JOINTS = 3
+MOUNT = math.pi / 2  # pitch of the hand where link 3 points along x
+SLENDER = 1e-3  # inertia of a link about its own length, of that about its joint: not measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +86,35 @@ class ArmModel:
             )
 
     @property
-    def geometry(self) -> NDArray[np.float64]:
-        """Lengths, x and z of the base; shape (5,)."""
-        return np.array([*self.lengths, *self.base])
+    def chain(self) -> Chain:
+        """The arm as a chain, in the plane y = 0 of the world."""
+        (x, z), (gx, gz), (a, b, c) = self.base, self.gravity, self.lengths
+        places = ((x, 0.0, z), (a, 0.0, 0.0), (b, 0.0, 0.0))
+        links = [
+            Link(
+                joint=f'joint_{k + 1}',
+                place=Place(position=places[k]),
+                axis=1,
+                body=_slender(self.masses[k], self.centres[k], self.inertias[k]),
+                low=self.low[k],
+                high=self.high[k],
+                speed=self.speed[k],
+                acceleration=self.acceleration[k],
+                torque=self.torque[k],
+            )
+            for k in range(JOINTS)
+        ]
+        return Chain(
+            links=tuple(links),
+            hand=Place(position=(c, 0.0, 0.0), rpy=(0.0, MOUNT, 0.0)),
+            gravity=(gx, 0.0, gz),
+            home=tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True)),
+            determinant=self.singular_sine * a * b,
+        )
 
-    @property
-    def inertial(self) -> NDArray[np.float64]:
-        """
-        The inertial parameters in which the torques are linear, shape (9,).
 
-        For each link: mass [kg], mass times centre [kg m], inertia about its joint [kg m^2].
-        """
-        rows = zip(self.masses, self.centres, self.inertias, strict=True)
-        return np.array([k for m, c, i in rows for k in (m, m * c, i + m * c * c)])
+def _slender(mass: float, centre: float, inertia: float) -> Body:
+    along = SLENDER * inertia
+    return Body(
+        mass=mass, centre=(centre, 0.0, 0.0), inertia=(along, inertia, inertia, 0.0, 0.0, 0.0)
+    )

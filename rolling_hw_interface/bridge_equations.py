@@ -11,57 +11,35 @@ from functools import cache
 
 import casadi as ca
 from rolling_dynamics.compiled import compiled
-from rolling_dynamics.contract.layout import Layout, vector_entry
-from rolling_hw_interface.arm import (
-    dynamics_function,
-    joint_acceleration_expression,
-    kinematics_function,
-)
+from rolling_hw_interface.arm import dynamics, Kinematics
+from rolling_hw_interface.arm_chain import Structure
 
 FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
 RESERVE = 0.95  # share of the deceleration with which a limit is approached
 CHANGED = 1e-9  # rad/s by which a limit has to change a rate to be counted
-LIMITS = Layout(
-    (
-        vector_entry('low', 'rad', '', 'minimum angles'),
-        vector_entry('high', 'rad', '', 'maximum angles'),
-        vector_entry('speed', 'rad/s', '', 'maximum rates'),
-        vector_entry('acceleration', 'rad/s^2', '', 'maximum accelerations'),
-    )
-)
-DRIVES = Layout(
-    (
-        vector_entry('torque', 'N m', '', 'maximum torques'),
-        vector_entry('most', 'N m', '', 'maximum torques of the pull to the reference'),
-        vector_entry('rotor', 'kg m^2', '', 'inertias of the rotors as the joints feel them'),
-        vector_entry('viscous', 'N m s/rad', '', 'friction'),
-        vector_entry('coulomb', 'N m', '', 'friction'),
-    )
-)
 
 
 @cache
-def reference_function() -> ca.Function:
+def reference_function(structure: Structure) -> ca.Function:
     """
-    Return ``(q, qd, control, dt, geometry, LIMITS) -> q, qd, qdd, clipped``, compiled.
+    Return ``(q, qd, control, dt, c, limits) -> q, qd, qdd, clipped, det``, compiled.
 
     The reference of the joints after a period of an acceleration of the hand, alpha_WH_H and
-    a_WH_H; clipped is 1 where a limit changed a rate.
+    a_WH_H, of an arm of numbers c; the limits are least and greatest angles, greatest rates and
+    accelerations; clipped is 1 where one of them changed a rate; det is the determinant of the
+    Jacobian before.
     """
-    q, qd = ca.SX.sym('q', 3), ca.SX.sym('qd', 3)
-    control, dt, geometry = ca.SX.sym('u', 6), ca.SX.sym('dt'), ca.SX.sym('geometry', 5)
-    limits = ca.SX.sym('limits', LIMITS.size)
-    low, high, speed, acceleration = (limits[3 * k : 3 * k + 3] for k in range(4))
-    known = kinematics_function()(q, qd, geometry)
-    wanted = qd + dt * joint_acceleration_expression(known, control)
-    out = limited_step(q, qd, wanted, dt, (low, high, speed, acceleration))
-    inputs = [q, qd, control, dt, geometry, limits]
+    n = len(structure.axes)
+    q, qd, limits = ca.SX.sym('q', n), ca.SX.sym('qd', n), ca.SX.sym('limits', 4 * n)
+    control, dt, c = ca.SX.sym('u', 6), ca.SX.sym('dt'), ca.SX.sym('c', structure.size)
+    known = Kinematics(structure, q, qd, c)
+    wanted = qd + dt * known.joint_acceleration(control)
+    out = ca.vertcat(limited_step(q, qd, wanted, dt, ca.vertsplit(limits, n)), known.determinant())
+    inputs = [q, qd, control, dt, c, limits]
     return compiled(ca.Function('bridge_reference', inputs, [ca.densify(out)]))[0]
 
 
-def limited_step(
-    q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: tuple[ca.SX | ca.DM, ...]
-) -> ca.SX:
+def limited_step(q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: list[ca.SX]) -> ca.SX:
     """Return angles, rates, accelerations, and whether a limit changed the wanted rates."""
     low, high, speed, acceleration = limits
     change = acceleration * dt
@@ -83,28 +61,33 @@ def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
 
 
 @cache
-def torque_function() -> ca.Function:
+def torque_function(structure: Structure) -> ca.Function:
     """
-    Return ``(reading, trusted, then, reference, stiffness, arm, DRIVES) -> torque``, compiled.
+    Return ``(reading, trusted, then, reference, stiffness, c, drives) -> torque``, compiled.
 
-    Reading: angles and rates of the encoders (6), with 1 in ``trusted`` where they count (3); the
-    reference of that time (6), and that of now with its accelerations (9); arm: geometry, inertial
-    parameters, gravity (16).
+    Reading: angles and rates of the encoders (2n), with 1 in ``trusted`` where they count (n); the
+    reference of that time (2n), and that of now with its accelerations (3n); c: numbers of the
+    arm; drives: greatest torques, those of the pull to the reference, inertias of the rotors as
+    the joints feel them, viscous and Coulomb friction (5n).
     """
-    reading, trusted, then = ca.SX.sym('reading', 6), ca.SX.sym('on', 3), ca.SX.sym('then', 6)
-    reference, stiffness = ca.SX.sym('reference', 9), ca.SX.sym('stiffness')
-    arm, drives = ca.SX.sym('arm', 16), ca.SX.sym('drives', DRIVES.size)
-    q, qd, qdd = reference[0:3], reference[3:6], reference[6:9]
-    torque, most, rotor, viscous, coulomb = (drives[3 * k : 3 * k + 3] for k in range(5))
-    behind = ca.if_else(trusted > 0, then[0:3] - reading[0:3], 0)
-    slower = ca.if_else(trusted > 0, then[3:6] - reading[3:6], 0)
+    n = len(structure.axes)
+    sizes = {'reading': 2 * n, 'trusted': n, 'then': 2 * n, 'reference': 3 * n, 'stiffness': 1,
+             'c': structure.size, 'drives': 5 * n}  # fmt: skip
+    inputs = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    reading, trusted, then, reference, stiffness, c, drives = inputs
+    (angle, rate), (angle_then, rate_then) = ca.vertsplit(reading, n), ca.vertsplit(then, n)
+    q, qd, qdd = ca.vertsplit(reference, n)
+    torque, most, rotor, viscous, coulomb = ca.vertsplit(drives, n)
+    behind = ca.if_else(trusted > 0, angle_then - angle, 0)
+    slower = ca.if_else(trusted > 0, rate_then - rate, 0)
     pull = 2 * stiffness * slower + stiffness**2 * behind
-    at = ca.if_else(trusted > 0, reading[0:3], q)
-    out = dynamics_function()(at, qd, ca.SX(3, 1), arm[:5], arm[5:14], arm[14:])
-    M = ca.reshape(out[:9], 3, 3) + ca.diag(rotor)
+    at = ca.SX.sym('at', n)
+    M, h = ca.substitute(
+        list(dynamics(structure, at, qd, c)), [at], [ca.if_else(trusted > 0, angle, q)]
+    )
+    M += ca.diag(rotor)
     pulling = ca.fmin(ca.fmax(M @ pull, -most), most)
     friction = viscous * qd + coulomb * ca.tanh(qd / FRICTION_RATE)
-    wanted = M @ qdd + pulling + out[9:12] + friction
-    inputs = [reading, trusted, then, reference, stiffness, arm, drives]
+    wanted = M @ qdd + pulling + h + friction
     found = ca.fmin(ca.fmax(wanted, -torque), torque)
     return compiled(ca.Function('bridge_torque', inputs, [ca.densify(found)]))[0]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import dynamics_function, kinematics_function, PlanarArm
-from rolling_hw_interface.arm_model import JOINTS
+from rolling_hw_interface.arm import Arm, dynamics, Kinematics
+from rolling_hw_interface.arm_chain import Structure
 from rolling_hw_interface.faults import checked_fault, MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
 
@@ -28,7 +28,7 @@ LOCKED = 1e6  # friction of a stuck joint [N m]
 
 class JointStates(NamedTuple):
     """
-    What the amplifiers report, shape (3,) each.
+    What the amplifiers report, shape (n,) each.
 
     Angles [rad] and filtered rates [rad/s] at the time of the report, torques [N m] as their mean
     since the last one.
@@ -40,44 +40,44 @@ class JointStates(NamedTuple):
 
 
 @cache
-def _turn_function() -> ca.Function:
+def _turn_function(structure: Structure) -> ca.Function:
     """
     Return one turn of the amplifiers' loop.
 
-    ``(state, law, force, coulomb, brake, read, dt, arm, motors) -> state``: angle, rate, torque,
-    counted angle and reported rate (15); the law is that of the torque, ``constant + of the
-    counted angle + of the reported rate`` (9); ``read`` is 1 for an encoder that works.
+    ``(state, law, wrench, coulomb, brake, read, dt, c, motors) -> state``: angle, rate, torque,
+    counted angle and reported rate (5n); the law is that of the torque, ``constant + of the
+    counted angle + of the reported rate`` (3n); force and torque on the hand about its origin, in
+    W; ``read`` is 1 for an encoder that works; c: numbers of the arm.
     """
-    state, law = ca.SX.sym('state', 15), ca.SX.sym('law', 9)
-    force, coulomb, brake = (ca.SX.sym(n, 3) for n in ('force', 'coulomb', 'brake'))
-    read, dt = ca.SX.sym('read', 3), ca.SX.sym('dt')
-    arm, motors = ca.SX.sym('arm', 16), ca.SX.sym('motors', 23)
-    q, qd, torque, counted, reported = (state[3 * k : 3 * k + 3] for k in range(5))
-    rotor, viscous, ripple, gear, phase, limit, resolution = (
-        motors[3 * k : 3 * k + 3] for k in range(7)
-    )
-    wanted = law[0:3] + law[3:6] * counted + law[6:9] * reported
+    n = len(structure.axes)
+    sizes = {'state': 5 * n, 'law': 3 * n, 'wrench': 6, 'coulomb': n, 'brake': n, 'read': n,
+             'dt': 1, 'c': structure.size, 'motors': 7 * n + 2}  # fmt: skip
+    inputs = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    state, law, wrench, coulomb, brake, read, dt, c, motors = inputs
+    q, qd, torque, counted, reported = ca.vertsplit(state, n)
+    rotor, viscous, ripple, gear, phase, limit, resolution = ca.vertsplit(motors[:-2], n)
+    constant, of_angle, of_rate = ca.vertsplit(law, n)
+    wanted = constant + of_angle * counted + of_rate * reported
     wanted = ca.fmin(ca.fmax(wanted, -limit), limit)
-    torque = wanted + (torque - wanted) * ca.exp(-motors[21] * dt)
-    out = dynamics_function()(q, qd, ca.SX(3, 1), arm[:5], arm[5:14], arm[14:])
-    A = ca.reshape(out[:9], 3, 3) + ca.diag(rotor) + dt * ca.diag(viscous + brake)
-    J = ca.reshape(kinematics_function()(q, qd, arm[:5])[6:15], 3, 3)
+    torque = wanted + (torque - wanted) * ca.exp(-motors[-2] * dt)
+    M, h = dynamics(structure, q, qd, c)
+    A = M + ca.diag(rotor) + dt * ca.diag(viscous + brake)
+    J = Kinematics(structure, q, qd, c).J
     drive = torque + ripple * ca.sin(2 * gear * q + phase) - (viscous + brake) * qd
     B = ca.inv(A)
-    free = qd + dt * (B @ (drive - out[9:12] + J.T @ force))
-    impulse = ca.SX(3, 1)
+    free = qd + dt * (B @ (drive - h + J.T @ wrench))
+    impulse = ca.SX(n, 1)
     for _ in range(SWEEPS):  # projected Gauss-Seidel
-        for k in range(JOINTS):
+        for k in range(n):
             speed = free[k] + B[k, :] @ impulse
             bound = coulomb[k] * dt
             impulse[k] = ca.fmin(ca.fmax(impulse[k] - speed / B[k, k], -bound), bound)
     rate = free + B @ impulse
     q = q + dt * (qd + rate) / 2
     seen = ca.if_else(read > 0, resolution * ca.floor(q / resolution), counted)
-    share = 1 - ca.exp(-motors[22] * dt)
+    share = 1 - ca.exp(-motors[-1] * dt)
     reported = reported + share * ((seen - counted) / dt - reported)
     new = ca.vertcat(q, rate, torque, seen, reported)
-    inputs = [state, law, force, coulomb, brake, read, dt, arm, motors]
     return compiled(ca.Function('motor_turn', inputs, [ca.densify(new)]))[0]
 
 
@@ -96,7 +96,7 @@ class EmulatedMotors:
 
     """
 
-    def __init__(self, arm: PlanarArm, motors: MotorModel, q: ArrayLike, *, seed: int = 0) -> None:
+    def __init__(self, arm: Arm, motors: MotorModel, q: ArrayLike, *, seed: int = 0) -> None:
         """
         Put the arm at rest.
 
@@ -112,12 +112,13 @@ class EmulatedMotors:
         """
         self.arm, self.motors = arm, motors
         self._rng = np.random.default_rng(seed)
-        self._turn = FastFunction(_turn_function())
-        model = arm.model
-        self._turn.inputs[7][:] = [*model.geometry, *model.inertial, *model.gravity]
+        motors.check_joints(arm.joints)
+        self._turn = FastFunction(_turn_function(arm.structure))
+        self._turn.inputs[7][:] = arm.numbers
         self._turn.inputs[8][:] = [
             *motors.reflected_inertia, *motors.viscous, *motors.ripple, *motors.gear,
-            *self._rng.uniform(0, 2 * math.pi, JOINTS), *motors.torque_limit, *motors.resolution,
+            *self._rng.uniform(0, 2 * math.pi, arm.joints), *motors.torque_limit,
+            *motors.resolution,
             2 * math.pi * motors.current_bandwidth, 2 * math.pi * motors.velocity_bandwidth,
         ]  # fmt: skip
         self.fault, self.joint = 'none', 0
@@ -127,24 +128,29 @@ class EmulatedMotors:
         """Put the arm at rest at joint angles q [rad], shape (joints,); no torque, no command."""
         angles = np.array(q, dtype=float)
         counted = np.floor(angles / self.motors.resolution) * self.motors.resolution
-        self._state = np.concatenate([angles, np.zeros(6), counted, np.zeros(3)])
-        self._mode, self._wanted, self._commanded = 'velocity', np.zeros(JOINTS), -math.inf
-        self._effort, self.braking = np.zeros(JOINTS), False
+        rest = np.zeros_like(angles)
+        self._state = np.concatenate([angles, rest, rest, counted, rest])
+        self._mode, self._wanted, self._commanded = 'velocity', rest, -math.inf
+        self._effort, self.braking = rest, False
+
+    def _part(self, index: int) -> NDArray[np.float64]:
+        return self._state[index * self.arm.joints : (index + 1) * self.arm.joints]
 
     @property
     def q(self) -> NDArray[np.float64]:
-        """True joint angles [rad], shape (3,)."""
-        return self._state[0:3]
+        """True joint angles [rad], shape (n,)."""
+        return self._part(0)
 
     @property
     def qd(self) -> NDArray[np.float64]:
-        """True joint rates [rad/s], shape (3,)."""
-        return self._state[3:6]
+        """True joint rates [rad/s], shape (n,)."""
+        return self._part(1)
 
     def inject(self, kind: str, joint: int = 0) -> None:
         """Start a fault, or end it with ``none``."""
-        if not 0 <= joint < JOINTS:
-            raise ParameterError(f'joint must be one of 0, 1, 2, got {joint}')
+        if not 0 <= joint < self.arm.joints:
+            known = ', '.join(map(str, range(self.arm.joints)))
+            raise ParameterError(f'joint must be one of {known}, got {joint}')
         self.fault, self.joint = checked_fault(kind, MOTOR_FAULTS), joint
 
     def command(self, mode: str, values: ArrayLike, t: float) -> None:
@@ -156,7 +162,7 @@ class EmulatedMotors:
         mode
             ``effort``, ``velocity`` or ``position``.
         values
-            Joint torques [N m], rates [rad/s] or angles [rad]; shape (3,).
+            Joint torques [N m], rates [rad/s] or angles [rad]; shape (n,).
         t
             Time of its arrival [s].
 
@@ -169,31 +175,33 @@ class EmulatedMotors:
         wanted = np.asarray(values, dtype=float)
         if mode not in MODES:
             raise ParameterError(f'mode must be one of {", ".join(MODES)}, got {mode!r}')
-        if wanted.shape != (JOINTS,) or not np.all(np.isfinite(wanted)):
-            raise ParameterError(f'a command takes 3 finite numbers, got {wanted.tolist()}')
+        if wanted.shape != self.q.shape or not np.all(np.isfinite(wanted)):
+            raise ParameterError(
+                f'a command takes {self.arm.joints} finite numbers, got {wanted.tolist()}'
+            )
         if self._lost():
             return
         self._mode, self._wanted, self._commanded = mode, wanted.copy(), t
 
-    def step(self, force: ArrayLike, t: float, dt: float) -> NDArray[np.float64]:
+    def step(self, wrench: ArrayLike, t: float, dt: float) -> NDArray[np.float64]:
         """
         Advance from t to t + dt.
 
         Parameters
         ----------
-        force
-            Generalised forces on x, z and pitch of the hand [N], [N], [N m].
+        wrench
+            Force [N] and torque [N m] on the hand about its origin, in W; vector of 6.
         t, dt
             Time and duration [s].
 
         Returns
         -------
         NDArray
-            Mean joint accelerations [rad/s^2], shape (3,).
+            Mean joint accelerations [rad/s^2], shape (n,).
 
         """
         turns = max(1, round(dt * self.motors.rate))
-        before, coulomb, read = self.qd, np.array(self.motors.coulomb), np.ones(JOINTS)
+        before, coulomb, read = self.qd, np.array(self.motors.coulomb), np.ones_like(self.q)
         silent = t - self._commanded
         self.braking = silent > self.motors.command_timeout
         if silent > self.motors.command_timeout + self.motors.holding_delay:
@@ -203,22 +211,22 @@ class EmulatedMotors:
         elif self.fault in {'encoder_frozen', 'encoder_lost'}:
             read[self.joint] = 0.0
         f = self._turn
-        brake = self.motors.brake if self.braking else (0.0, 0.0, 0.0)
-        values = (self._law(), force, coulomb, brake, read, dt / turns)
+        brake = self.motors.brake if self.braking else 0.0
+        values = (self._law(), wrench, coulomb, brake, read, dt / turns)
         for buffer, value in zip(f.inputs[1:7], values, strict=True):
             buffer[:] = np.asarray(value, dtype=float)
         f.inputs[0][:] = self._state
-        torque = np.zeros(JOINTS)
+        torque, given = np.zeros_like(self.q), slice(2 * len(self.q), 3 * len(self.q))
         for _ in range(turns):
             f.inputs[0][:] = f.evaluate()
-            torque += f.output[6:9]
+            torque += f.output[given]
         self._effort = torque / turns
         self._state = f.output.copy()
         return (self.qd - before) / dt
 
     def _law(self) -> NDArray[np.float64]:
         """Return the torque that the amplifier asks for, see :func:`_turn_function`."""
-        law = np.zeros((3, JOINTS))
+        law = np.zeros((3, self.arm.joints))
         if self._mode == 'effort' and not self.braking:
             law[0] = self._wanted
         else:
@@ -239,7 +247,7 @@ class EmulatedMotors:
         """Return what the amplifiers report, or None if the message is lost."""
         if self.fault == 'silent' or self._lost():
             return None
-        _, position, velocity = self._state[6:].copy().reshape(3, JOINTS)
+        position, velocity = self._part(3).copy(), self._part(4).copy()
         if self.fault == 'encoder_lost':
             position[self.joint] = velocity[self.joint] = math.nan
         return JointStates(position, velocity, self._effort.copy())

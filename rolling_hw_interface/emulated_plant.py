@@ -16,13 +16,17 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of, placed_state
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
-from rolling_hw_interface.arm import planar_wrench, PlanarArm
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_chain import IN_PLANE
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
+from transforms3d.quaternions import qmult, quat2mat
 
 OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
 POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
 GAP = VIEW.slice('gap').start
+HAND = {'q_WH': slice(0, 4), 'p_WH': slice(4, 7), 'w_WH_H': slice(7, 10), 'v_WH_H': slice(10, 13)}
+MOVED = {'p_WH': [4, 6], 'w_WH_H': [8], 'v_WH_H': [10, 12]}  # of a hand in the plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class EmulatedPlant:
         model: ContactSystem,
         params: ArrayLike,
         start: ArrayLike,
-        arm: PlanarArm,
+        arm: Arm,
         motors: MotorModel,
         *,
         slip_share: float = 0.8,
@@ -89,9 +93,9 @@ class EmulatedPlant:
         Parameters
         ----------
         model, params
-            Object and plate, and their parameters; gravity is that of the plane of the arm.
+            Object and plate, and their parameters; on a planar arm gravity is that of its plane.
         start
-            State of the contact system at the start, in the plane x-z.
+            State of the contact system at the start, on a planar arm in the plane x-z.
         arm, motors
             The arm and its motors.
         slip_share, resistance
@@ -106,28 +110,21 @@ class EmulatedPlant:
 
         """
         self._model = model
+        planar = arm.chain.moves == IN_PLANE
         system, p = hybrid_of(
-            model, params, planar=True, slip_share=slip_share, resistance=resistance
+            model, params, planar=planar, slip_share=slip_share, resistance=resistance
         )
         self._system, self._params, self._start = system, p, np.array(start, dtype=float)
         self._views = plant_views(system)
-        self._joints = self._joints_of(arm, self._start)
+        hand = np.concatenate([self._start[model.state.slice(n)] for n in ('q_WH', 'p_WH')])
+        self._joints = arm.joints_at(hand)
         self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
         self._plant = HybridPlant(system, p, self._placed(self._start))
-        self._u = np.zeros(3)
-        layout = system.state
-        self._beta = layout.slice('beta_WH').start
-        self._hand_parts = np.r_[
-            layout.slice('p_WH'), layout.slice('w_WH_H'), layout.slice('v_WH_H')
-        ]
+        self._moves = list(arm.chain.moves)
+        self._u = np.zeros(len(self._moves))
         self.time, self.ended, self.held = 0.0, '', False
         self.events: tuple[str, ...] = ()
         self._seen = self._look()
-
-    def _joints_of(self, arm: PlanarArm, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        d = self._model.state.unpack(x)
-        pitch = 2.0 * float(np.arctan2(d['q_WH'][2], d['q_WH'][0]))
-        return arm.joints_at(d['p_WH'][0], d['p_WH'][2], pitch)
 
     def get_ready(self) -> None:
         """Do what takes a second at the first change of mode before there is one."""
@@ -146,11 +143,10 @@ class EmulatedPlant:
         x = self._start.copy()
         x[self._model.state.slice('contact_h').start] += shift
         where = self._model.state.slice('q_HO')
-        angle = 2.0 * float(np.arctan2(x[where][2], x[where][0])) + turn
-        x[where] = (np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0)
+        x[where] = qmult((math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0), x[where])
         self.motors.reset(self._joints)
         self._plant.reset(self._placed(x))
-        self._u, self.time, self.ended, self.events = np.zeros(3), 0.0, '', ()
+        self._u, self.time, self.ended, self.events = 0.0 * self._u, 0.0, '', ()
         self._seen = self._look()
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -167,11 +163,10 @@ class EmulatedPlant:
 
         """
         motors, seen = self.motors, self._seen
-        x, z, pitch = _planar_hand(seen.hand)
-        force = planar_wrench((x, z, pitch), seen.p_WC, -seen.force_W, -seen.torque_W)
+        moment = seen.torque_W + np.cross(seen.p_WC - seen.hand[4:7], seen.force_W)
         q, qd = motors.q, motors.qd
-        qdd = motors.step(force, self.time, dt)
-        self._u = motors.arm.hand_acceleration(q, qd, qdd)[[1, 3, 5]]
+        qdd = motors.step(-np.concatenate([seen.force_W, moment]), self.time, dt)
+        self._u = motors.arm.hand_acceleration(q, qd, qdd)[self._moves]
         self.time += dt
         self.events = ()
         if not self.ended:
@@ -184,10 +179,13 @@ class EmulatedPlant:
     def _with_hand(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the state with the hand where the arm has it."""
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        out, before = x.copy(), float(x[self._beta])
-        turned = _planar_hand(hand)[2] - before
-        out[self._beta] = before + (turned + math.pi) % (2 * math.pi) - math.pi
-        out[self._hand_parts] = hand[[4, 6, 8, 10, 12]]
+        out, at = x.copy(), self._system.state.slice
+        for name, part in (MOVED if self._system.planar else HAND).items():
+            out[at(name)] = hand[part]
+        if self._system.planar:
+            beta = at('beta_WH')
+            turned = 2.0 * math.atan2(hand[2], hand[0]) - x[beta]
+            out[beta] += (turned + math.pi) % (2 * math.pi) - math.pi
         return out
 
     def view(self) -> PlantView:
@@ -198,10 +196,7 @@ class EmulatedPlant:
         state = self._plant.state
         seen = self._views[state.mode](state.x, self._u, state.p)
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        p_WH, on = hand[4:7], not self.ended
-        (c, s), R_WH = hand[[0, 2]].tolist(), np.eye(3)
-        R_WH[0, 0] = R_WH[2, 2] = c * c - s * s
-        R_WH[0, 2], R_WH[2, 0] = 2 * c * s, -2 * c * s
+        p_WH, on, R_WH = hand[4:7], not self.ended, quat2mat(hand[:4])
         return PlantView(
             hand=hand,
             object_=seen[OBJECT],
@@ -211,7 +206,3 @@ class EmulatedPlant:
             gap=float(seen[GAP]),
             mode=state.published_mode,
         )
-
-
-def _planar_hand(hand: NDArray[np.float64]) -> tuple[float, float, float]:
-    return float(hand[4]), float(hand[6]), 2.0 * math.atan2(hand[2], hand[0])

@@ -15,14 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import check_regular, out_of_plane, PlanarArm
-from rolling_hw_interface.arm_model import JOINTS
-from rolling_hw_interface.bridge_equations import (
-    DRIVES,
-    LIMITS,
-    reference_function,
-    torque_function,
-)
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.bridge_equations import reference_function, torque_function
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
@@ -97,7 +91,7 @@ class MotorBridge:
     """
 
     def __init__(
-        self, arm: PlanarArm, motors: MotorModel, settings: BridgeSettings | None = None
+        self, arm: Arm, motors: MotorModel, settings: BridgeSettings | None = None
     ) -> None:
         """
         Wait for a first state.
@@ -112,17 +106,18 @@ class MotorBridge:
         """
         self.arm, self.motors = arm, motors
         self.settings = settings or BridgeSettings()
-        self._low, self._high = np.array(arm.model.low), np.array(arm.model.high)
-        self._torque = np.minimum(arm.model.torque, motors.torque_limit)
+        motors.check_joints(arm.joints)
+        self._low, self._high = arm.chain.low, arm.chain.high
+        self._torque = np.minimum(arm.chain.torque, motors.torque_limit)
         self._reference, self._drive = self._equations()
         self._commands = Watchdog(self.settings.command_timeout)
         self._states = Watchdog(self.settings.state_timeout)
         self._ramp = StopRamp(self.settings.stop_time)
         self._control = np.zeros(6)
-        self._seen, self._rate = np.full(JOINTS, math.nan), np.zeros(JOINTS)
-        self._stalled = np.zeros(JOINTS, dtype=bool)
-        self._still_since = np.full(JOINTS, math.nan)  # the reference when a reading changed
-        self.q, self.qd, self.qdd = (np.zeros(JOINTS) for _ in range(3))
+        self._seen, self._rate = np.full(arm.joints, math.nan), np.zeros(arm.joints)
+        self._stalled = np.zeros(arm.joints, dtype=bool)
+        self._still_since = np.full(arm.joints, math.nan)  # the reference when a reading changed
+        self.q, self.qd, self.qdd = (np.zeros(arm.joints) for _ in range(3))
         self._then = (self.q, self.qd)  # the reference at the last reading
         self.phase, self.reason, self.refused = 'waiting', '', ''
         self.enabled, self._broken, self._released = True, False, False
@@ -130,21 +125,19 @@ class MotorBridge:
 
     def _equations(self) -> tuple[FastFunction, FastFunction]:
         """Return the compiled equations with the numbers of arm and motors."""
-        model, motors, settings = self.arm.model, self.motors, self.settings
-        reference, drive = FastFunction(reference_function()), FastFunction(torque_function())
-        reference.inputs[4][:] = model.geometry
-        reference.inputs[5][:] = LIMITS.pack(
-            low=model.low, high=model.high, speed=model.speed, acceleration=model.acceleration
-        )
+        arm, motors, settings = self.arm, self.motors, self.settings
+        reference = FastFunction(reference_function(arm.structure))
+        drive = FastFunction(torque_function(arm.structure))
+        reference.inputs[4][:] = drive.inputs[5][:] = arm.numbers
+        limits = arm.chain
+        reference.inputs[5][:] = [
+            *limits.low, *limits.high, *limits.speed, *limits.acceleration,
+        ]  # fmt: skip
         drive.inputs[4][:] = settings.stiffness
-        drive.inputs[5][:] = [*model.geometry, *model.inertial, *model.gravity]
-        drive.inputs[6][:] = DRIVES.pack(
-            torque=self._torque,
-            most=settings.feedback_share * self._torque,
-            rotor=motors.reflected_inertia,
-            viscous=motors.viscous,
-            coulomb=motors.coulomb,
-        )
+        drive.inputs[6][:] = [
+            *self._torque, *settings.feedback_share * self._torque, *motors.reflected_inertia,
+            *motors.viscous, *motors.coulomb,
+        ]  # fmt: skip
         return reference, drive
 
     # -- inputs -----------------------------------------------------------------------------
@@ -173,7 +166,7 @@ class MotorBridge:
         if not self.enabled or self.phase == 'stopped':
             self.refused = f'command refused: {self.reason or "not enabled"}'
             return False
-        aside = out_of_plane(u)
+        aside = self.arm.left_out(u)
         if aside > self.settings.off_plane:
             self.refused = f'{aside:.3g} m/s^2 or rad/s^2 out of the plane of the arm left out'
         self._control = u.copy()
@@ -183,7 +176,7 @@ class MotorBridge:
     def take_state(self, position: ArrayLike, velocity: ArrayLike, t: float) -> None:
         """Take angles [rad] and rates [rad/s] of the joints, vectors; nan where one is lost."""
         q, qd = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
-        if q.shape != (JOINTS,) or qd.shape != (JOINTS,):
+        if not q.shape == qd.shape == self.q.shape:
             self.refused = f'joint states of {q.shape} and {qd.shape} numbers refused'
             return
         changed = ~(np.abs(q - self._seen) < 1e-12)
@@ -196,7 +189,11 @@ class MotorBridge:
             self._rest_here()
 
     def _rest_here(self) -> None:
-        self.q, self.qd, self._still_since = self._seen.copy(), np.zeros(JOINTS), self._seen.copy()
+        self.q, self.qd, self._still_since = (
+            self._seen.copy(),
+            np.zeros_like(self.q),
+            self._seen.copy(),
+        )
         self._then = (self.q.copy(), self.qd.copy())
         self._stalled[:] = False
         self.phase = 'holding'
@@ -231,7 +228,7 @@ class MotorBridge:
         Returns
         -------
         NDArray or None
-            Joint torques [N m], rates [rad/s] or angles [rad] as the mode says, shape (3,). None
+            Joint torques [N m], rates [rad/s] or angles [rad] as the mode says, shape (n,). None
             before the first state, and once the hardware has failed: what carries the arm's
             weight is asked for a last time, and without commands the amplifiers brake, whatever
             the encoders say.
@@ -280,19 +277,19 @@ class MotorBridge:
 
     def _move_reference(self, t: float, dt: float) -> None:
         if self.phase == 'driving':
-            try:
-                check_regular(self.arm.model, float(self.q[1]))
-            except ParameterError as error:
-                self.stop(t, str(error))
-        if self.phase == 'driving':
-            inputs = self._reference.inputs
+            inputs, n = self._reference.inputs, self.arm.joints
             inputs[0][:], inputs[1][:], inputs[2][:] = self.q, self.qd, self._control
             inputs[3][0] = dt
             out = self._reference.evaluate().copy()
-            self.q, self.qd, self.qdd = out[0:3], out[3:6], out[6:9]
-            self.clipped += bool(out[9])
-            return
-        rate = self._ramp.rate(t + dt) if self.phase == 'stopping' else np.zeros(JOINTS)
+            try:
+                self.arm.check_regular(float(out[-1]))
+            except ParameterError as error:
+                self.stop(t, str(error))
+            else:
+                self.q, self.qd, self.qdd = out[:n], out[n : 2 * n], out[2 * n : 3 * n]
+                self.clipped += bool(out[-2])
+                return
+        rate = self._ramp.rate(t + dt) if self.phase == 'stopping' else np.zeros_like(self.q)
         if self.phase == 'stopping' and self._ramp.over(t + dt):
             self.phase = 'holding' if self.enabled else 'stopped'
         self.qdd = (rate - self.qd) / dt
@@ -305,8 +302,8 @@ class MotorBridge:
         if self.settings.mode == 'position':
             return held
         if self.settings.mode == 'velocity':
-            return np.zeros(JOINTS)
-        _, weight, _ = self.arm.dynamics(held, np.zeros(JOINTS))
+            return np.zeros_like(self.q)
+        _, weight, _ = self.arm.dynamics(held, 0.0)
         return np.minimum(np.maximum(weight, -self._torque), self._torque)
 
     def _output(self, t: float) -> NDArray[np.float64]:
@@ -321,7 +318,7 @@ class MotorBridge:
             behind = np.where(trusted, q_then - self._seen, 0.0)
             return np.asarray(self.qd + self.settings.stiffness * behind, dtype=float)
         reading, on, then, reference = self._drive.inputs[:4]
-        reading[:3], reading[3:], on[:] = self._seen, self._rate, trusted
-        then[:3], then[3:] = q_then, qd_then
-        reference[:3], reference[3:6], reference[6:] = self.q, self.qd, self.qdd
+        n, on[:] = self.arm.joints, trusted
+        reading[:n], reading[n:], then[:n], then[n:] = self._seen, self._rate, q_then, qd_then
+        reference[:n], reference[n : 2 * n], reference[2 * n :] = self.q, self.qd, self.qdd
         return self._drive.evaluate().copy()

@@ -8,7 +8,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm_model import JOINTS
 
 MODES = ('effort', 'velocity', 'position')
 
@@ -17,6 +16,8 @@ MODES = ('effort', 'velocity', 'position')
 class MotorModel:
     """
     A brushed motor with a harmonic drive on each joint, and its amplifier.
+
+    What is one for each joint is given for all of them, from the base on.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class MotorModel:
         for name in self.__dataclass_fields__:
             given = getattr(self, name)
             value = np.atleast_1d(np.asarray(given, dtype=float))
-            size = JOINTS if isinstance(given, tuple | list) else 1
+            size = len(self.gear) if isinstance(given, tuple | list) else 1
             if value.shape != (size,) or not np.all(np.isfinite(value)):
                 raise ParameterError(
                     f'motors: {name} takes {size} finite numbers, got {value.tolist()}'
@@ -92,25 +93,33 @@ class MotorModel:
                 kind = 'zero or positive' if name in may_be_zero else 'positive'
                 raise ParameterError(f'motors: {name} must be {kind}, got {value.tolist()}')
 
+    def check_joints(self, count: int) -> None:
+        """Raise ParameterError unless there is a motor for each of so many joints."""
+        if len(self.gear) != count:
+            raise ParameterError(
+                f'motors: they take {count} numbers each, one a joint of the arm, got '
+                f'{len(self.gear)}'
+            )
+
     @property
     def reflected_inertia(self) -> NDArray[np.float64]:
-        """Inertia of the rotors as the joints feel it [kg m^2], shape (3,)."""
+        """Inertia of the rotors as the joints feel it [kg m^2], shape (n,)."""
         return np.array([n * n * j for n, j in zip(self.gear, self.rotor_inertia, strict=True)])
 
     @property
     def torque_per_current(self) -> NDArray[np.float64]:
-        """Joint torque per current [N m/A], shape (3,)."""
+        """Joint torque per current [N m/A], shape (n,)."""
         return np.array([n * k for n, k in zip(self.gear, self.torque_constant, strict=True)])
 
     @property
     def torque_limit(self) -> NDArray[np.float64]:
-        """Greatest joint torque [N m], shape (3,)."""
+        """Greatest joint torque [N m], shape (n,)."""
         limits = zip(self.torque_per_current, self.current_limit, strict=True)
         return np.array([k * i for k, i in limits])
 
     @property
     def resolution(self) -> NDArray[np.float64]:
-        """Joint angle of one encoder count [rad], shape (3,)."""
+        """Joint angle of one encoder count [rad], shape (n,)."""
         return np.array(
             [2 * math.pi / (n * c) for n, c in zip(self.gear, self.counts, strict=True)]
         )

@@ -78,7 +78,7 @@ class Description:
 
 def text_of(values: ArrayLike) -> str:
     """Return a vector of numbers, in any unit, as URDF writes them."""
-    return ' '.join(f'{v:.9g}' for v in np.atleast_1d(np.asarray(values, dtype=float)))
+    return ' '.join(f'{v:.16g}' for v in np.atleast_1d(np.asarray(values, dtype=float)))
 
 
 def add_origin(element: ET.Element, position: ArrayLike, rpy: ArrayLike) -> None:

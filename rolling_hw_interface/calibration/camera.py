@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
 from transforms3d.quaternions import mat2quat, quat2mat
 
@@ -72,7 +72,7 @@ class CameraCalibration:
 
 
 def calibrate_camera(
-    arm: PlanarArm, times: ArrayLike, joints: ArrayLike, seen: SeenPoses, X_HB: ArrayLike
+    arm: Arm, times: ArrayLike, joints: ArrayLike, seen: SeenPoses, X_HB: ArrayLike
 ) -> CameraCalibration:
     """
     Return the camera's pose and clock.
@@ -99,7 +99,7 @@ def calibrate_camera(
     t, q = np.asarray(times, dtype=float), np.asarray(joints, dtype=float)
     if len(seen.stamps) < FEWEST:
         raise ParameterError(f'{len(seen.stamps)} images were recorded, {FEWEST} are needed')
-    hands = np.array([arm.hand(angles) for angles in q])
+    hands = np.array([_in_plane(arm.hand_state(angles)) for angles in q])
     if np.ptp(hands[:, :2], axis=0).max() < LEAST_WAY:
         raise ParameterError(
             f'the hand moved by {np.ptp(hands[:, :2], axis=0).max():.3g} m; {LEAST_WAY:g} m and '
@@ -131,6 +131,11 @@ def calibrate_camera(
         sigma=sigma,
         used=int(good.sum()),
     )
+
+
+def _in_plane(hand: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return x, z [m] and pitch [rad] of the hand of a planar arm."""
+    return hand[4], hand[6], 2.0 * np.arctan2(hand[2], hand[0])
 
 
 def _bodies(

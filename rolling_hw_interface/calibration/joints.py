@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import JOINTS
 
 FEWEST = 500  # samples
@@ -55,7 +55,7 @@ class JointCalibration:
 
 
 def calibrate_joints(
-    arm: PlanarArm,
+    arm: Arm,
     times: ArrayLike,
     joints: ArrayLike,
     torques: ArrayLike,

@@ -21,16 +21,16 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.scenario_model import load_model, Model
-from rolling_hw_interface.arm import PlanarArm
-from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import JointStates
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
 from rolling_hw_interface.faults import MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.nodes.model_parameters import (
+    arm_of,
     ARM_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
+    joint_names_of,
     model_of,
     MOTOR_TABLE,
     SCENARIO,
@@ -69,7 +69,7 @@ TABLE = (
         text='injected fault',
     ),
     Parameter(
-        name='fault_joint', default=0, low=0, high=2, text='index of the faulty joint, from 0'
+        name='fault_joint', default=0, low=0, high=5, text='index of the faulty joint, from 0'
     ),
     Parameter(
         name='perturbation_position',
@@ -146,7 +146,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         self._plant, self._factors = self._made_of(model), self._asked_factors()
         self._plant.get_ready()
         self._model = model
-        names = list(v['joint_names'])
+        names = list(joint_names_of(v, self._plant.motors.arm))
         self._encode_joints, self._read = JointStateEncoder(names).encode, JointReader(names).read
         world, prefix = v['world_frame'], v['frame_prefix']
         self._encode_hand = OdometryEncoder(world, f'{prefix}hand').encode
@@ -177,7 +177,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
             model.system,
             params,
             model.start,
-            PlanarArm(model_of(ArmModel, v, 'arm')),
+            arm_of(v),
             replace(motors, **rubbing),
             slip_share=v['slip_share'],
             resistance=friction * v['rolling_resistance'],
@@ -206,7 +206,10 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
             motors = self._plant.motors
             fault, joint = self.values['fault'], self.values['fault_joint']
             if (fault, joint) != (motors.fault, motors.joint):
-                motors.inject(fault, joint)
+                try:
+                    motors.inject(fault, joint)
+                except ParameterError as error:
+                    self._refused = f'fault_joint: {error}'
             self._poll()
             self._plant.held = self._holds()
             view = self._plant.step(self._dt)

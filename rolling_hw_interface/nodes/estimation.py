@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_dynamics.text import quoted
-from rolling_hw_interface.arm import PlanarArm
-from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.conversions import checked_pose
-from rolling_hw_interface.nodes.model_parameters import model_of
+from rolling_hw_interface.nodes.model_parameters import arm_of, model_of
 from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
@@ -88,6 +86,8 @@ class Estimation:
     ----------
     model
         Hand and object.
+    arm
+        The arm.
     estimator
         Where the object is.
     encoders
@@ -105,10 +105,11 @@ class Estimation:
         """Load the scenario and make the filters, from the parameters of the node."""
         self._values = values
         self.model = load_model(values['scenario_file'])
-        self._arm = PlanarArm(model_of(ArmModel, values, 'arm'))
+        self.arm = arm_of(values)
         self._dt = 1.0 / values['rate']
-        resolution = model_of(MotorModel, values, 'motors').resolution
-        self.encoders = EncoderFilter(resolution, self._dt, wander=values['encoder_wander'])
+        motors = model_of(MotorModel, values, 'motors')
+        motors.check_joints(self.arm.joints)
+        self.encoders = EncoderFilter(motors.resolution, self._dt, wander=values['encoder_wander'])
         self.estimator = ObjectEstimator(
             self.model.system,
             self.model.params,
@@ -197,13 +198,13 @@ class Estimation:
         self.stamp = stamp
         commanded = self._commanded()
         for _ in range(max(steps, 1) - 1):
-            self.encoders.step(np.full(3, np.nan), commanded)
+            self.encoders.step(np.full(self.arm.joints, np.nan), commanded)
         found = self.encoders.step(measured, commanded)
         if found is None or self.encoders.missing > LOST:
             return None
         self._guess = found
-        hand = self._arm.hand_state(found.q, found.qd)
-        u = self._arm.hand_acceleration(found.q, found.qd, found.qdd)
+        hand = self.arm.hand_state(found.q, found.qd)
+        u = self.arm.hand_acceleration(found.q, found.qd, found.qdd)
         starts = self.estimator.restarts
         self.last = self.estimator.step(hand, u, self._seconds(stamp))
         if self.estimator.restarts > starts:
@@ -221,11 +222,11 @@ class Estimation:
         self._commands.timeout = self._values['command_timeout']
         guess = self._guess
         if guess is None or self._commands.expired(self._now):
-            return np.zeros(3)
+            return np.zeros(self.arm.joints)
         try:
-            return self._arm.joint_acceleration(guess.q, guess.qd, self._control)
+            return self.arm.joint_acceleration(guess.q, guess.qd, self._control)
         except ParameterError:
-            return np.zeros(3)
+            return np.zeros(self.arm.joints)
 
     def _take_image(self, image: Stamped, stamp: float, arrival: float) -> None:
         frame, wanted = image.frame, self._values['world_frame']

@@ -25,6 +25,7 @@ from rolling_hw_interface.nodes.model_parameters import (
     FILTER_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
+    joint_names_of,
     MOTOR_TABLE,
     SCENARIO,
     STATE_TOPIC,
@@ -166,7 +167,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
         self._steps = self.writer(Int64MultiArray, '~/steps', LOG)
         self._settings = self.writer(ParameterEvent, '~/settings', LATCHED)
-        self._read = JointReader(self.values['joint_names']).read
+        self._read = JointReader(joint_names_of(self.values, self._core.arm)).read
         v, pose = self.values, PoseWithCovarianceStamped
         self._joints = self.polled(JointState, v['state_topic'], STREAM_POLLED, raw=True)
         self._images = self.polled(pose, 'vision/object_pose', SENSOR_DATA, raw=True)

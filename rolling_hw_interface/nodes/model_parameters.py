@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_urdf import arm_of_urdf
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MODES, MotorModel
@@ -90,9 +92,13 @@ FILTER_TEXT = {
 
 
 def table_of(
-    kind: type, text: Mapping[str, tuple[str, str]], prefix: str
+    kind: type, text: Mapping[str, tuple[str, str]], prefix: str, *, any_length: bool = False
 ) -> tuple[Parameter, ...]:
-    """Return a parameter ``prefix.name`` for each field of a dataclass of numbers."""
+    """
+    Return a parameter ``prefix.name`` for each field of a dataclass of numbers.
+
+    Arrays have the length of their defaults, or any.
+    """
     out = []
     for field in fields(kind):
         default: Any = field.default
@@ -102,7 +108,7 @@ def table_of(
             Parameter(
                 name=f'{prefix}.{field.name}',
                 default=list(default) if is_tuple else default,
-                length=len(default) if is_tuple else None,
+                length=len(default) if is_tuple and not any_length else None,
                 choices=MODES if field.name == 'mode' else (),
                 text=meaning,
                 unit=unit,
@@ -129,8 +135,48 @@ def model_of(kind: type[T], values: Any, prefix: str) -> T:
     return kind(**given)
 
 
-ARM_TABLE = table_of(ArmModel, ARM_TEXT, 'arm')
-MOTOR_TABLE = table_of(MotorModel, MOTOR_TEXT, 'motors')
+def arm_of(values: Any) -> Arm:
+    """
+    Return the arm of the parameters: that of a URDF, or the planar one of numbers.
+
+    Raises
+    ------
+    ParameterError
+        The description cannot be read, or the numbers do not go together.
+
+    """
+    planar = model_of(ArmModel, values, 'arm')
+    if not values['arm.description']:
+        return Arm(planar.chain)
+    x, z = planar.gravity
+    return Arm(
+        arm_of_urdf(values['arm.description'], gravity=(x, 0.0, z), home=values['arm.home'])
+    )
+
+
+def joint_names_of(values: Any, arm: Arm) -> Sequence[str]:
+    """Return the names of the joints as joint states have them, from the base on."""
+    return arm.chain.joint_names if values['arm.description'] else list(values['joint_names'])
+
+
+DESCRIBED = (
+    Parameter(
+        name='arm.description',
+        default='',
+        read_only=True,
+        text='URDF of an arm with six joints, from the world to the link hand: a path, or a name '
+        'in config/; of the other numbers gravity alone counts then. Empty = the planar arm',
+    ),
+    Parameter(
+        name='arm.home',
+        default=[0.0],
+        unit='rad',
+        read_only=True,
+        text='joint angles near which a described arm works',
+    ),
+)
+ARM_TABLE = (*DESCRIBED, *table_of(ArmModel, ARM_TEXT, 'arm'))
+MOTOR_TABLE = table_of(MotorModel, MOTOR_TEXT, 'motors', any_length=True)
 BRIDGE_TABLE = table_of(BridgeSettings, BRIDGE_TEXT, 'drive')
 CAMERA_TABLE = table_of(CameraModel, CAMERA_TEXT, 'camera')
 FILTER_TABLE = table_of(FilterModel, FILTER_TEXT, 'filter')
@@ -139,7 +185,7 @@ JOINT_NAMES = Parameter(
     default=['joint_1', 'joint_2', 'joint_3'],
     length=3,
     read_only=True,
-    text='names of the joints in joint states and commands',
+    text='names of the joints in joint states and commands; a described arm has its own',
 )
 WORLD_FRAME = Parameter(
     name='world_frame', default='world', read_only=True, text='name of the world frame'

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.text import quoted
-from rolling_hw_interface.arm import PlanarArm
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import Chain
 from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
@@ -29,10 +28,12 @@ from rolling_hw_interface.network_security import security_gap
 from rolling_hw_interface.nodes.arm_frames import arm_frames
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.model_parameters import (
+    arm_of,
     ARM_TABLE,
     BRIDGE_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
+    joint_names_of,
     model_of,
     MOTOR_TABLE,
     STATE_TOPIC,
@@ -126,7 +127,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
 
     def set_up(self) -> None:
         """Make the bridge and its topics."""
-        arm = PlanarArm(model_of(ArmModel, self.values, 'arm'))
+        arm = arm_of(self.values)
         motors = model_of(MotorModel, self.values, 'motors')
         settings = model_of(BridgeSettings, self.values, 'drive')
         self._output = self.values['output']
@@ -135,7 +136,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
                 "output 'trajectory' goes with drive.mode 'position' or 'velocity', got 'effort'"
             )
         self._bridge = MotorBridge(arm, motors, settings)
-        self._names = list(self.values['joint_names'])
+        self._names = list(joint_names_of(self.values, arm))
         self._read = JointReader(self._names).read
         self._encode = JointStateEncoder(self._names, (settings.mode,)).encode
         kind, usual = OUTPUTS[self._output]
@@ -148,7 +149,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         self._tf = None
         if self.values['publish_frames']:
             self._tf = self.writer(TFMessage, '/tf', STREAM_WRITER)
-            self._describe(arm.model)
+            self._describe(arm.chain)
         self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
         self._states = self.polled(JointState, self.values['state_topic'], STREAM_POLLED, raw=True)
         self._frame = f'{self.values["frame_prefix"]}hand'
@@ -157,10 +158,10 @@ class MotorBridgeNode(CompilingNode, LoopNode):
             f'{settings.command_timeout + settings.stop_time:g} s of the last command'
         )
 
-    def _describe(self, model: ArmModel) -> None:
+    def _describe(self, chain: Chain) -> None:
         """Publish the arm as URDF."""
         world, prefix = self.values['world_frame'], self.values['frame_prefix']
-        text = arm_urdf(model, self._names, world=world, prefix=prefix)
+        text = arm_urdf(chain, self._names, world=world, prefix=prefix)
         self.writer(String, 'robot_description', LATCHED).publish(String(data=text))
 
     def begin(self, now: int) -> None:
@@ -212,7 +213,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         if due and self._tf is not None and self._position is not None:
             self._tf.publish(
                 arm_frames(
-                    self._bridge.arm.model,
+                    self._bridge.arm.chain,
                     self._position,
                     nanoseconds_to_time(now),
                     self.values['world_frame'],

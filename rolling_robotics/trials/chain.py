@@ -19,7 +19,7 @@ from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_dynamics.surfaces import Ellipsoid, Plane
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import EmulatedCamera, MARKERS
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
@@ -104,11 +104,11 @@ class LaboratoryChain:
         believed, arm = spatial_model(laboratory), arm or ArmModel()
         self.plant = _plant(laboratory, believed, start, arm, imperfections.motors, self.draw)
         self.camera = EmulatedCamera(imperfections.camera, CAMERA, seed=self.draw.seed)
-        self.bridge = MotorBridge(PlanarArm(arm), imperfections.motors)
+        self.bridge = MotorBridge(Arm(arm.chain), imperfections.motors)
         self.vision = Vision(
             CAMERA, pattern=MarkerPattern(MARKERS), marker_noise=imperfections.camera.noise
         )
-        self._arm = PlanarArm(arm)
+        self._arm = Arm(arm.chain)
         self._encoders = EncoderFilter(imperfections.motors.resolution, PERIOD)
         camera = imperfections.camera
         self.estimator = ObjectEstimator(
@@ -155,11 +155,11 @@ class LaboratoryChain:
     def _commanded(self) -> Array:
         """Return the joint accelerations that the newest command asks for, if it is fresh."""
         if self._joints is None or self.time - self._arrived > FRESH:
-            return np.zeros(3)
+            return np.zeros(self._arm.joints)
         try:
             return self._arm.joint_acceleration(self._joints.q, self._joints.qd, self._control)
         except ParameterError:  # the arm is singular there, and the bridge stops it
-            return np.zeros(3)
+            return np.zeros(self._arm.joints)
 
     def act(self, control: ArrayLike | None) -> PlantView:
         """
@@ -236,7 +236,7 @@ def _plant(
         system,
         p,
         at,
-        PlanarArm(arm),
+        Arm(arm.chain),
         replace(motors, coulomb=coulomb, viscous=viscous),
         slip_share=laboratory.mu_kinetic / laboratory.mu,
         resistance=draw.friction_torque * laboratory.rolling_resistance,

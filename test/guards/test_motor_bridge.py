@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 
 DT = 1e-3
 Q, STILL = np.array([0.3, 1.0, 0.2]), np.zeros(3)
-ARM, MOTORS = PlanarArm(ArmModel()), MotorModel()
+ARM, MOTORS = Arm(ArmModel().chain), MotorModel()
 MOST = np.minimum(ArmModel().torque, MOTORS.torque_limit)
 LEVEL = np.zeros(6)
 
@@ -377,7 +377,7 @@ def test_a_broken_arm_is_carried_once_and_then_left_to_its_brakes(mode):
 
 @pytest.mark.parametrize(('q', 'sign'), [((0.3, 1.0, 0.2), -1), ((-2.6, 0.3, 0.2), 1)])
 def test_the_weight_is_carried_within_the_torques(q, sign):
-    arm = PlanarArm(ArmModel(torque=(1.0, 0.25, 0.01)))
+    arm = Arm(ArmModel(torque=(1.0, 0.25, 0.01)).chain)
     assert (sign * arm.dynamics(q, STILL)[1] > [1.0, 0.25, 0.01]).all()
     bridge = MotorBridge(arm, MOTORS)
     bridge.take_state(q, STILL, 0.0)

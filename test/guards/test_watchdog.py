@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.faults import CAMERA_FAULTS, checked_fault, MOTOR_FAULTS
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
@@ -72,7 +72,7 @@ def test_a_ramp_brings_all_joints_to_rest_in_its_time():
 def driving(position, velocity=(0.0, 0.0, 0.0), **settings):
     """Return a bridge in position mode at some angles and rates of its reference."""
     bridge = MotorBridge(
-        PlanarArm(ArmModel()), MotorModel(), BridgeSettings(mode='position', **settings)
+        Arm(ArmModel().chain), MotorModel(), BridgeSettings(mode='position', **settings)
     )
     bridge.take_state(position, velocity, 0.0)
     bridge.take_command(np.zeros(6), 0.0)

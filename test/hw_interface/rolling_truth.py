@@ -7,7 +7,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Plane
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
 from rolling_hw_interface.encoder_filter import EncoderFilter
@@ -62,8 +62,8 @@ class Run:
         self.system, self.p = ellipse_on_plate()
         start = at_rest(self.system, 0.1, spin)
         self.plant = Plant(self.system, self.p, start, Stepper(self.system, self.p).step)
-        self.arm, self.motors = PlanarArm(ArmModel()), MotorModel()
-        self.motion = motion
+        self.arm, self.motors = Arm(ArmModel().chain), MotorModel()
+        self.motion, self.q = motion, None
         self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=seed)
         self.pattern = MarkerPattern(MARKERS)
         self.encoders = EncoderFilter(self.motors.resolution, DT)
@@ -76,8 +76,7 @@ class Run:
         self.offsets = []
 
     def see_hand(self, hand):
-        pitch = 2 * math.atan2(hand[2], hand[0])
-        q = self.arm.joints_at(hand[4], hand[6], pitch)
+        self.q = q = self.arm.joints_at(hand[:7], self.q)
         counts = np.floor(q / self.motors.resolution) * self.motors.resolution
         return self.encoders.step(counts, np.zeros(3))
 

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
 from transforms3d.axangles import axangle2mat
@@ -12,6 +12,7 @@ from transforms3d.euler import euler2mat
 from transforms3d.quaternions import quat2mat
 
 MODEL = ArmModel(lengths=(0.3, 0.5, 0.2), base=(-0.4, 0.1))
+CHAIN = MODEL.chain
 NAMES = ['shoulder', 'elbow', 'wrist']
 
 
@@ -38,14 +39,14 @@ def hand_pose(text, angles):
 
 @pytest.fixture(scope='module')
 def text():
-    return arm_urdf(MODEL, NAMES, world='world', prefix='left_')
+    return arm_urdf(CHAIN, NAMES, world='world', prefix='left_')
 
 
 @pytest.mark.parametrize('seed', range(5))
 def test_hand_is_where_the_equations_put_it(text, seed):
     q = np.random.default_rng(seed).uniform(MODEL.low, MODEL.high)
     X = hand_pose(text, dict(zip(NAMES, q, strict=True)))
-    state = PlanarArm(MODEL).hand_state(q, np.zeros(3))
+    state = Arm(CHAIN).hand_state(q)
     assert X[:3, :3] == pytest.approx(quat2mat(state[:4]), abs=1e-7)
     assert X[:3, 3] == pytest.approx(state[4:7], abs=1e-7)
 

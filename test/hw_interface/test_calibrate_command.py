@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera
 from rolling_hw_interface.motor_model import MotorModel
@@ -115,7 +115,7 @@ def test_object_is_found(tmp_path, capsys):
 def test_friction_of_an_object_that_slides_to_rest_is_found(tmp_path, capsys):
     """On a level plate at rest, it slows down by mu g: 0.2 of 3.924 m/s^2."""
     name, rows, start = 'geometry_msgs/msg/PoseWithCovarianceStamped', [], 0.5
-    slowing, held = 0.2 * 3.924, PlanarArm(ArmModel()).joints_at(0.0, 0.0, 0.0)
+    slowing, held = 0.2 * 3.924, Arm(ArmModel().chain).joints_at((1, 0, 0, 0, 0, 0, 0))
     for k in range(300):
         t = k / 250
         moving = min(t, start / slowing)

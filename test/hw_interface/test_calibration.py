@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
 from rolling_hw_interface.calibration.joints import calibrate_joints
@@ -21,7 +21,8 @@ from transforms3d.quaternions import mat2quat
 
 DT = 1e-3
 GEAR = MotorModel().gear
-ARM = PlanarArm(ArmModel())
+AT_ORIGIN = (1, 0, 0, 0, 0, 0, 0)
+ARM = Arm(ArmModel().chain)
 MOUNT = np.array([[1.0, 0, 0, 0.02], [0, 1, 0, 0], [0, 0, 1, 0.03], [0, 0, 0, 1]])
 
 
@@ -37,11 +38,11 @@ def swing(k, size=1.0):
 
 def recorded_motion(seconds, motors_model, camera=None):
     """Move the arm; return times, angles, torques and what the camera saw of the hand."""
-    motors = EmulatedMotors(ARM, motors_model, ARM.joints_at(0.0, 0.0, 0.0), seed=4)
+    motors = EmulatedMotors(ARM, motors_model, ARM.joints_at(AT_ORIGIN), seed=4)
     pattern, times, joints, torques, seen = MarkerPattern(MARKERS), [], [], [], []
     for k in range(round(seconds / DT)):
         motors.command('velocity', swing(k), k * DT)
-        motors.step(np.zeros(3), k * DT, DT)
+        motors.step(np.zeros(6), k * DT, DT)
         now, state = (k + 1) * DT, motors.read()
         times.append(now)
         joints.append(state.position)
@@ -109,7 +110,7 @@ def test_upright_object_is_no_place_to_rock():
 
 
 def test_recordings_that_tell_nothing_are_refused():
-    still = np.tile(ARM.joints_at(0, 0, 0), (1000, 1))
+    still = np.tile(ARM.joints_at(AT_ORIGIN), (1000, 1))
     t = np.arange(1000) * DT
     seen = SeenPoses(
         stamps=t, arrivals=t, p=np.zeros((1000, 3)), q=np.tile([1.0, 0, 0, 0], (1000, 1))

@@ -5,21 +5,21 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
 
 START = np.array([-1.15, 1.72, -2.14])
 NO_FRICTION = {'coulomb': (0.0,) * 3, 'viscous': (0.0,) * 3, 'ripple': (0.0,) * 3}
-NONE = np.zeros(3)
+NONE, UNLOADED = np.zeros(3), np.zeros(6)
 
 
 def make(arm=None, **changes):
-    return EmulatedMotors(PlanarArm(arm or ArmModel()), MotorModel(**changes), START, seed=3)
+    return EmulatedMotors(Arm((arm or ArmModel()).chain), MotorModel(**changes), START, seed=3)
 
 
-def run(motors, seconds, mode=None, values=None, t=0.0, force=NONE):
+def run(motors, seconds, mode=None, values=None, t=0.0, force=UNLOADED):
     for k in range(round(seconds * 1000)):
         now = t + k * 1e-3
         if mode is not None:
@@ -29,7 +29,7 @@ def run(motors, seconds, mode=None, values=None, t=0.0, force=NONE):
 
 
 def energy(motors):
-    model, q, qd = motors.arm.model, motors.q, motors.qd
+    model, q, qd = ArmModel(), motors.q, motors.qd
     M = motors.arm.dynamics(q, qd)[0] + np.diag(motors.motors.reflected_inertia)
     angle, (x, z), height = 0.0, model.base, 0.0
     for k in range(3):
@@ -65,14 +65,14 @@ def test_torque_accelerates_as_the_equations_say():
     torque = np.array([2.0, -1.0, 0.3])
     M = motors.arm.dynamics(START, NONE)[0] + np.diag(motors.motors.reflected_inertia)
     motors.command('effort', torque, 0.0)
-    qdd = motors.step(NONE, 0.0, 1e-3)
+    qdd = motors.step(UNLOADED, 0.0, 1e-3)
     assert qdd == pytest.approx(np.linalg.solve(M, torque), rel=1e-3)
 
 
 def test_force_on_the_hand_acts_through_the_jacobian():
     motors = make(ArmModel(gravity=(0.0, 0.0)), **NO_FRICTION)
     M = motors.arm.dynamics(START, NONE)[0] + np.diag(motors.motors.reflected_inertia)
-    force = np.array([1.0, -2.0, 0.1])
+    force = np.array([1.0, 0.0, -2.0, 0.0, 0.1, 0.0])
     motors.command('effort', NONE, 0.0)
     qdd = motors.step(force, 0.0, 1e-3)
     expected = np.linalg.solve(M, motors.arm.jacobian(START).T @ force)
@@ -82,7 +82,7 @@ def test_force_on_the_hand_acts_through_the_jacobian():
 def test_current_is_limited_and_lags():
     motors = make(current_bandwidth=50.0)
     motors.command('effort', [1e3, 0, 0], 0.0)
-    motors.step(NONE, 0.0, 1e-3)
+    motors.step(UNLOADED, 0.0, 1e-3)
     decays = [math.exp(-2 * math.pi * 50 * 0.25e-3 * n) for n in (1, 2, 3, 4)]  # of its turns
     lagging = motors.motors.torque_limit[0] * (1 - sum(decays) / 4)
     assert motors.read().effort[0] == pytest.approx(lagging, rel=1e-6)

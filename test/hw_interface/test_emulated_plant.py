@@ -8,7 +8,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.surfaces import Ellipsoid, Plane
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
 from rolling_hw_interface.emulated_plant import EmulatedPlant
@@ -51,7 +51,7 @@ def start(turn=0.0):
 
 def make_plant(turn=0.0, **options):
     return EmulatedPlant(
-        *MODEL, start(turn), PlanarArm(ArmModel()), MotorModel(),
+        *MODEL, start(turn), Arm(ArmModel().chain), MotorModel(),
         resistance=LABORATORY.rolling_resistance, **options,
     )  # fmt: skip
 
@@ -61,9 +61,9 @@ class Whole:
 
     def __init__(self, turn=0.0, camera=None):
         self.plant = make_plant(turn)
-        self.bridge = MotorBridge(PlanarArm(ArmModel()), MotorModel())
+        self.bridge = MotorBridge(Arm(ArmModel().chain), MotorModel())
         self.encoders = EncoderFilter(MotorModel().resolution, DT)
-        self.arm = PlanarArm(ArmModel())
+        self.arm = Arm(ArmModel().chain)
         self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=2)
         self.pattern = MarkerPattern(MARKERS)
         self.estimator = ObjectEstimator(*MODEL, model=FilterModel(planar=True))
@@ -161,7 +161,7 @@ def test_start_out_of_reach_is_refused():
     x = start()
     x[4] = 3.0
     with pytest.raises(ParameterError, match='does not reach'):
-        EmulatedPlant(*MODEL, x, PlanarArm(ArmModel()), MotorModel())
+        EmulatedPlant(*MODEL, x, Arm(ArmModel().chain), MotorModel())
 
 
 def test_reset_puts_the_object_back_turned():

@@ -5,14 +5,15 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import PlanarArm
+from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 
 DT = 1e-3
-START = PlanarArm(ArmModel()).joints_at(0.0, 0.0, 0.0)
+AT_ORIGIN = (1, 0, 0, 0, 0, 0, 0)
+START = Arm(ArmModel().chain).joints_at(AT_ORIGIN)
 # what the bridge does not know: friction and rotors 10 % off
 TRUE_MOTORS = MotorModel(
     coulomb=(1.65, 1.1, 0.33), viscous=(0.72, 0.55, 0.09), rotor_inertia=(3.3e-5, 1.8e-5, 6.6e-6)
@@ -23,10 +24,10 @@ class Rig:
     """Emulated motors on one side, the bridge on the other, in lockstep."""
 
     def __init__(self, mode='effort', **settings):
-        self.arm = PlanarArm(ArmModel())
+        self.arm = Arm(ArmModel().chain)
         self.motors = EmulatedMotors(self.arm, TRUE_MOTORS, START, seed=1)
         self.bridge = MotorBridge(
-            PlanarArm(ArmModel()), MotorModel(), BridgeSettings(mode=mode, **settings)
+            Arm(ArmModel().chain), MotorModel(), BridgeSettings(mode=mode, **settings)
         )
         self.t, self.rows = 0.0, []
 
@@ -39,9 +40,9 @@ class Rig:
         out = self.bridge.step(self.t, DT)
         if out is not None:
             self.motors.command(self.bridge.settings.mode, out, self.t)
-        self.motors.step(np.zeros(3), self.t, DT)
+        self.motors.step(np.zeros(6), self.t, DT)
         self.t += DT
-        self.rows.append([self.t, *self.arm.hand(self.motors.q), *self.motors.qd])
+        self.rows.append([self.t, *self.arm.hand_state(self.motors.q)[[4, 6, 2]], *self.motors.qd])
 
     def go(self, seconds, law=None):
         for _ in range(round(seconds / DT)):
@@ -138,7 +139,7 @@ def test_fault_of_the_hardware_stops_the_arm(fault, joint, text):
 def test_joint_limits_hold_whatever_is_commanded(control):
     rig = Rig()
     rig.go(2.0, lambda _: control)
-    model = rig.arm.model
+    model = rig.arm.chain
     assert np.all(rig.motors.q > np.array(model.low) - 0.01)
     assert np.all(rig.motors.q < np.array(model.high) + 0.01)
     assert rig.bridge.clipped > 0 or 'singular' in rig.bridge.reason
@@ -147,7 +148,7 @@ def test_joint_limits_hold_whatever_is_commanded(control):
 def test_reference_brakes_before_a_limit_within_its_deceleration():
     rig = Rig()
     rig.go(0.01)
-    model = rig.arm.model
+    model = rig.arm.chain
     for _ in range(3000):
         rig.bridge.take_command([0, 200, 0, 0, 0, 0], rig.t)
         rig.bridge.take_state(rig.bridge.q, rig.bridge.qd, rig.t)
@@ -170,7 +171,7 @@ def test_what_is_not_finite_or_out_of_plane_is_said():
 
 
 def test_nothing_is_commanded_before_the_first_state():
-    bridge = MotorBridge(PlanarArm(ArmModel()), MotorModel())
+    bridge = MotorBridge(Arm(ArmModel().chain), MotorModel())
     bridge.take_command([0, 0, 0, 1, 0, 0], 0.0)
     assert bridge.step(0.0, DT) is None
 

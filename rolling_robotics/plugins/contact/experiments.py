@@ -29,37 +29,6 @@ EMULATION = (_of_hardware('emulated_motors'), _of_hardware('emulated_camera'))
 INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
 
 
-def _in_laboratory(
-    name: str, text: str, scenario_file: str, *recorded: str, arm: bool = True
-) -> Experiment:
-    """Return an experiment of the laboratory; one with an arm runs on hardware too."""
-    simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
-    hardware: dict[str, tuple[NodeEntry, ...]] = {SIMULATED: simulated}
-    if arm:
-        hardware[EMULATED] = (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER)
-        hardware[REAL] = (*INTERFACE, LABORATORY_CONTROLLER)
-    return Experiment(
-        name=name,
-        text=text,
-        nodes=simulated,
-        hardware=hardware,
-        params_file=f'{name}.yaml',
-        scenario_file=scenario_file,
-        rviz_file=f'{name}.rviz',
-        recorded=(
-            *HAND_AND_OBJECT,
-            'controller/steps',
-            'controller/settings',
-            'simulator/surfaces',
-            'simulator/markers',
-            *recorded,
-            '/tf',
-            '/diagnostics',
-        ),
-        demo=f'rolling_robotics.demo.laboratory.demos:{name.upper()}',
-    )
-
-
 HARDWARE_TOPICS = (
     'robot_joint_command',
     'robot_joint_states',
@@ -70,6 +39,35 @@ HARDWARE_TOPICS = (
     'estimator/steps',
     'estimator/settings',
 )
+
+
+def _in_laboratory(name: str, text: str, scenario_file: str) -> Experiment:
+    """Return an experiment of the laboratory."""
+    simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=simulated,
+        hardware={
+            SIMULATED: simulated,
+            EMULATED: (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER),
+            REAL: (*INTERFACE, LABORATORY_CONTROLLER),
+        },
+        params_file=f'{name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{name}.rviz',
+        recorded=(
+            *HAND_AND_OBJECT,
+            'controller/steps',
+            'controller/settings',
+            'simulator/surfaces',
+            'simulator/markers',
+            *HARDWARE_TOPICS,
+            '/tf',
+            '/diagnostics',
+        ),
+        demo=f'rolling_robotics.demo.laboratory.demos:{name.upper()}',
+    )
 
 
 def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
@@ -117,24 +115,20 @@ EXPERIMENTS = (
         'damping',
         'A hand damps the rocking of an ellipse that lies on its plate.',
         'laboratory_damping.yaml',
-        *HARDWARE_TOPICS,
     ),
     _in_laboratory(
         'flip_up',
         'An ellipse that lies flat is rolled upright and balanced there.',
         'laboratory_flip_up.yaml',
-        *HARDWARE_TOPICS,
     ),
     _in_laboratory(
         'throw_catch',
         'An ellipse is thrown, turns over in flight, is caught and balanced.',
         'laboratory_throw_catch.yaml',
-        *HARDWARE_TOPICS,
     ),
     _in_laboratory(
         'balance_3d',
         'An ellipsoid that leans is balanced on its end in space.',
         'balance_ellipsoid.yaml',
-        arm=False,
     ),
 )

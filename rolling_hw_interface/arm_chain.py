@@ -1,0 +1,267 @@
+"""
+An arm as a chain of links with revolute joints, as a URDF describes it.
+
+Its equations are written for its structure: numbers that are 0, 1 or -1 stand in them, so that a
+planar arm costs no more than it has to; all others are inputs, and arms that differ in them share
+their machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
+from transforms3d.euler import euler2mat, euler2quat
+
+Array = NDArray[np.float64]
+ALL, IN_PLANE = (0, 1, 2, 3, 4, 5), (1, 3, 5)  # of alpha_WH_H and a_WH_H: all, alpha_y a_x a_z
+ROUNDED = 15  # digits after the point of attitudes: those of right angles are exact
+FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """
+    What has mass.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    centre
+        Centre of mass in the frame of the link [m].
+    inertia
+        xx, yy, zz, xy, xz, yz about the centre of mass, along the axes of the link [kg m^2].
+
+    """
+
+    mass: float = 0.0
+    centre: tuple[float, ...] = (0.0, 0.0, 0.0)
+    inertia: tuple[float, ...] = (0.0,) * 6
+
+    def numbers(self) -> list[float]:
+        """Return mass, centre and inertia as one list."""
+        return [self.mass, *self.centre, *self.inertia]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a frame stands in the one before it: place [m], and roll, pitch, yaw [rad]."""
+
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    @property
+    def quaternion(self) -> Array:
+        """Its attitude (w, x, y, z), shape (4,)."""
+        return np.asarray(np.round(euler2quat(*self.rpy, 'sxyz'), ROUNDED) + 0.0, dtype=float)
+
+    @property
+    def matrix(self) -> Array:
+        """Its attitude as a rotation matrix, without unit, shape (3, 3)."""
+        return np.asarray(np.round(euler2mat(*self.rpy, 'sxyz'), ROUNDED) + 0.0, dtype=float)
+
+    def numbers(self) -> list[float]:
+        """Return the matrix by rows, the quaternion and the place as one list."""
+        return [*self.matrix.ravel(), *self.quaternion, *self.position]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """
+    A link and the joint that moves it; its frame stands in the joint and turns with it.
+
+    Attributes
+    ----------
+    joint
+        Name of the joint.
+    place
+        Of the joint in the frame of the link before, at a joint angle of zero.
+    axis
+        0, 1 or 2: the joint turns about x, y or z.
+    body
+        Mass of the link.
+    low, high, speed, acceleration, torque
+        Limits of the joint [rad], [rad/s], [rad/s^2], [N m].
+
+    """
+
+    joint: str
+    place: Place
+    axis: int
+    body: Body
+    low: float
+    high: float
+    speed: float
+    acceleration: float
+    torque: float
+
+
+class Frame(NamedTuple):
+    """Attitude, as a matrix and as a quaternion, and place, as expressions."""
+
+    R: ca.SX
+    q: ca.SX
+    p: ca.SX
+
+
+class MovingBody(NamedTuple):
+    """Mass, centre and inertia (3, 3) as expressions."""
+
+    mass: ca.SX
+    centre: ca.SX
+    inertia: ca.SX
+
+
+class Structure(NamedTuple):
+    """
+    What the equations of an arm are written for.
+
+    Attributes
+    ----------
+    axes
+        Axis of each joint.
+    moves
+        Which of the hand's six accelerations the arm gives.
+    pattern
+        Its numbers where they are 0, 1 or -1, None where they are inputs.
+
+    """
+
+    axes: tuple[int, ...]
+    moves: tuple[int, ...]
+    pattern: tuple[float | None, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of inputs."""
+        return self.pattern.count(None)
+
+    @property
+    def moved(self) -> list[int]:
+        """Which of v_WH_W and w_WH_W the arm moves."""
+        return sorted((k + 3) % 6 for k in self.moves)
+
+    def _all(self, c: ca.SX) -> ca.SX:
+        inputs = iter(range(self.size))
+        return ca.vertcat(*(c[next(inputs)] if v is None else v for v in self.pattern))
+
+    def frames(self, c: ca.SX) -> list[Frame]:
+        """Return joints and hand, each in the frame before."""
+        numbers, found = self._all(c), []
+        for k in range(len(self.axes) + 1):
+            n = numbers[FRAME * k : FRAME * (k + 1)]
+            found.append(Frame(ca.reshape(n[:9], 3, 3).T, n[9:13], n[13:16]))
+        return found
+
+    def bodies(self, c: ca.SX) -> Iterator[tuple[int, MovingBody]]:
+        """Yield what has mass with the number of its frame: the links, then the hand."""
+        numbers = self._all(c)[FRAME * (len(self.axes) + 1) : -3]
+        for k in range(len(self.axes) + 1):
+            n = numbers[BODY * k : BODY * (k + 1)]
+            xx, yy, zz, xy, xz, yz = (n[j] for j in range(4, 10))
+            J = ca.vertcat(ca.horzcat(xx, xy, xz), ca.horzcat(xy, yy, yz), ca.horzcat(xz, yz, zz))
+            yield k, MovingBody(n[0], n[1:4], J)
+
+    def gravity(self, c: ca.SX) -> ca.SX:
+        """Return gravity in the world."""
+        return self._all(c)[-3:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """
+    A chain of links between the world and the hand.
+
+    Attributes
+    ----------
+    links
+        From the base on; the joint of the first stands in the world.
+    hand
+        Where the hand stands in the last link.
+    payload
+        Mass of the hand, in its frame.
+    gravity
+        In the world [m/s^2].
+    home
+        Joint angles [rad] near which it works.
+    determinant
+        Least magnitude of the determinant of its Jacobian: below, it counts as singular.
+
+    """
+
+    links: tuple[Link, ...]
+    hand: Place
+    payload: Body = Body()
+    gravity: tuple[float, ...]
+    home: tuple[float, ...]
+    determinant: float
+
+    def __post_init__(self) -> None:
+        """Refuse a chain whose joints do not fix the motion of the hand."""
+        if len(self.links) != len(self.moves):
+            raise ParameterError(
+                f'arm: it has {len(self.links)} joints, 6 are needed, or 3 about the y axis of '
+                'the world'
+            )
+        if len(self.home) != len(self.links):
+            raise ParameterError(f'arm: home takes {len(self.links)} angles, got {len(self.home)}')
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of its joints, from the base on."""
+        return [link.joint for link in self.links]
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """Which of alpha_WH_H and a_WH_H the arm gives: all, or those in the plane x-z."""
+        places = [*(link.place for link in self.links), self.hand]
+        level = all(abs(r) + abs(y) < 1e-12 for r, _, y in (p.rpy for p in places))
+        planar = level and all(link.axis == 1 for link in self.links)
+        return IN_PLANE if planar else ALL
+
+    def _limit(self, name: str) -> Array:
+        return np.array([getattr(link, name) for link in self.links])
+
+    @cached_property
+    def low(self) -> Array:
+        """Least joint angles [rad], shape (n,)."""
+        return self._limit('low')
+
+    @cached_property
+    def high(self) -> Array:
+        """Greatest joint angles [rad], shape (n,)."""
+        return self._limit('high')
+
+    @cached_property
+    def speed(self) -> Array:
+        """Greatest joint rates [rad/s], shape (n,)."""
+        return self._limit('speed')
+
+    @cached_property
+    def acceleration(self) -> Array:
+        """Greatest joint accelerations [rad/s^2], shape (n,)."""
+        return self._limit('acceleration')
+
+    @cached_property
+    def torque(self) -> Array:
+        """Greatest joint torques [N m], shape (n,)."""
+        return self._limit('torque')
+
+    def split(self) -> tuple[Structure, Array]:
+        """Return the structure, and what its equations take [SI units], shape (size,)."""
+        places: Sequence[Place] = (*(link.place for link in self.links), self.hand)
+        bodies = (*(link.body for link in self.links), self.payload)
+        every = [v for place in places for v in place.numbers()]
+        every += [v for body in bodies for v in body.numbers()]
+        every += self.gravity
+        pattern = tuple(float(v) if v in (0, 1, -1) else None for v in every)
+        numbers = [v for v, fixed in zip(every, pattern, strict=True) if fixed is None]
+        structure = Structure(tuple(link.axis for link in self.links), self.moves, pattern)
+        return structure, np.array(numbers)
