@@ -20,11 +20,10 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import Body, Chain
-from rolling_hw_interface.arm_urdf import arm_of_urdf
 from rolling_hw_interface.emulated_plant import EmulatedPlant
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.hardware_parameters import model_from, read_parameters
+from rolling_robotics.hardware_parameters import chain_from, model_from, read_parameters
 
 TRIALS = 20
 LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
@@ -67,10 +66,7 @@ class BalanceOnArm:
         self.model = load_model(given['scenario_file'])
         self.subject = subject_of('balance_3d', self.model)
         self.laws = self.subject.prepare().laws
-        x, z = given['arm.gravity']
-        self.chain = arm_of_urdf(
-            given['arm.description'], gravity=(x, 0.0, z), home=given['arm.home']
-        )
+        self.chain = chain_from(given)
         self.motors = model_from(MotorModel, given, 'motors')
         self.slip_share = given['slip_share']
 

@@ -23,7 +23,7 @@ from rolling_hw_interface.arm_chain import ALL, Chain, Structure
 from transforms3d.quaternions import qconjugate, qmult
 
 Array = NDArray[np.float64]
-STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, greatest step [rad], error
+STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, maximum step [rad], error
 
 
 def _frames(
@@ -232,7 +232,7 @@ class Arm:
             )
 
     def left_out(self, control: Sequence[float] | Array) -> float:
-        """Return the greatest component of a hand control that the arm cannot give."""
+        """Return the maximum component of a hand control that the arm cannot give."""
         return max((abs(float(control[k])) for k in self._idle), default=0.0)
 
     def hand_acceleration(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:

@@ -192,7 +192,7 @@ class Chain:
     home
         Joint angles [rad] near which it works.
     determinant
-        Least magnitude of the determinant of its Jacobian: below, it counts as singular.
+        Minimum magnitude of the determinant of its Jacobian: below, it counts as singular.
 
     """
 
@@ -231,27 +231,27 @@ class Chain:
 
     @cached_property
     def low(self) -> Array:
-        """Least joint angles [rad], shape (n,)."""
+        """Minimum joint angles [rad], shape (n,)."""
         return self._limit('low')
 
     @cached_property
     def high(self) -> Array:
-        """Greatest joint angles [rad], shape (n,)."""
+        """Maximum joint angles [rad], shape (n,)."""
         return self._limit('high')
 
     @cached_property
     def speed(self) -> Array:
-        """Greatest joint rates [rad/s], shape (n,)."""
+        """Maximum joint rates [rad/s], shape (n,)."""
         return self._limit('speed')
 
     @cached_property
     def acceleration(self) -> Array:
-        """Greatest joint accelerations [rad/s^2], shape (n,)."""
+        """Maximum joint accelerations [rad/s^2], shape (n,)."""
         return self._limit('acceleration')
 
     @cached_property
     def torque(self) -> Array:
-        """Greatest joint torques [N m], shape (n,)."""
+        """Maximum joint torques [N m], shape (n,)."""
         return self._limit('torque')
 
     def split(self) -> tuple[Structure, Array]:

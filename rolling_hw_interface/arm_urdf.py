@@ -22,7 +22,7 @@ from transforms3d.euler import mat2euler
 
 ROD_SHARE = 0.05  # radius of a drawn link, of the longest link
 MAX_BYTES = 1_000_000  # of a description
-REGULAR = 0.02  # least determinant of the Jacobian, of that at home
+REGULAR = 0.02  # minimum determinant of the Jacobian, of that at home
 INERTIA = ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 LIMITS = {'low': 'lower', 'high': 'upper', 'speed': 'velocity', 'acceleration': 'acceleration',
           'torque': 'effort'}  # fmt: skip
@@ -151,7 +151,7 @@ def arm_of_urdf(
 
 
 def with_determinant(chain: Chain) -> Chain:
-    """Return the chain with the usual share of the determinant at home as the least one."""
+    """Return the chain with the usual share of the determinant at home as the minimum one."""
     return replace(chain, determinant=REGULAR * Arm(chain).determinant(chain.home))
 
 

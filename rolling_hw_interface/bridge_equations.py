@@ -25,7 +25,7 @@ def reference_function(structure: Structure) -> ca.Function:
     Return ``(q, qd, control, dt, c, limits) -> q, qd, qdd, clipped, det``, compiled.
 
     The reference of the joints after a period of an acceleration of the hand, alpha_WH_H and
-    a_WH_H, of an arm of numbers c; the limits are least and greatest angles, greatest rates and
+    a_WH_H, of an arm of numbers c; the limits are minimum and maximum angles, maximum rates and
     accelerations; clipped is 1 where one of them changed a rate; det is the determinant of the
     Jacobian before.
     """
@@ -54,7 +54,7 @@ def limited_step(q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: list[ca.
 
 
 def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
-    """Return the greatest rate from which a joint stops within the room left, step by step."""
+    """Return the maximum rate from which a joint stops within the room left, step by step."""
     deceleration = RESERVE * deceleration
     half = deceleration * dt / 2
     return ca.sqrt(half**2 + 2 * deceleration * ca.fmax(room, 0)) - half
@@ -67,7 +67,7 @@ def torque_function(structure: Structure) -> ca.Function:
 
     Reading: angles and rates of the encoders (2n), with 1 in ``trusted`` where they count (n); the
     reference of that time (2n), and that of now with its accelerations (3n); c: numbers of the
-    arm; drives: greatest torques, those of the pull to the reference, inertias of the rotors as
+    arm; drives: maximum torques, those of the pull to the reference, inertias of the rotors as
     the joints feel them, viscous and Coulomb friction (5n).
     """
     n = len(structure.axes)

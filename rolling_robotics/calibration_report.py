@@ -14,7 +14,6 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
 from rolling_hw_interface.calibration.joints import calibrate_joints
 from rolling_hw_interface.calibration.rocking import calibrate_rocking
@@ -23,7 +22,12 @@ from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_pose
 from rolling_robotics.files import written_beside
-from rolling_robotics.hardware_parameters import camera_from, model_from, read_parameters
+from rolling_robotics.hardware_parameters import (
+    camera_from,
+    chain_from,
+    model_from,
+    read_parameters,
+)
 from rolling_robotics.recordings.recorded_topics import read_joints, read_poses, RecordedPoses
 from transforms3d.quaternions import mat2quat, qmult
 import yaml
@@ -42,7 +46,7 @@ def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Foun
     poses = read_poses(recording, POSES_TOPIC)
     start = moved.times[0]
     found = calibrate_camera(
-        Arm(model_from(ArmModel, given, 'arm').chain),
+        Arm(chain_from(given)),
         moved.times - start,
         moved.position,
         _in_camera(poses, camera_from(given), start),
@@ -86,7 +90,7 @@ def joints(recording: Path, params: Path | None) -> Found:
     names = given.get('joint_names', NAMES)
     moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
     motors = model_from(MotorModel, given, 'motors')
-    arm = Arm(model_from(ArmModel, given, 'arm').chain)
+    arm = Arm(chain_from(given))
     found = calibrate_joints(
         arm, moved.times - moved.times[0], moved.position, moved.effort, motors.gear
     )
@@ -134,7 +138,7 @@ def sliding(recording: Path, params: Path | None, scenario_file: str | None) -> 
     clock = ClockOffset(given.get('least_latency', LEAST_LATENCY), window=math.inf)
     for stamp, arrival in zip(poses.stamps, poses.arrivals, strict=True):
         clock.take(float(stamp), float(arrival))
-    arm, start = Arm(model_from(ArmModel, given, 'arm').chain), moved.times[0]
+    arm, start = Arm(chain_from(given)), moved.times[0]
     rates = np.gradient(moved.position, moved.times, axis=0)
     hands = np.array([arm.hand_state(*row) for row in zip(moved.position, rates, strict=True)])
     at = poses.stamps - clock.offset

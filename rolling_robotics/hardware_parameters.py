@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.regular_file import read_regular
+from rolling_hw_interface.arm_chain import Chain
+from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_urdf import arm_of_urdf
 from rolling_hw_interface.vision import camera_pose
 import yaml
 
@@ -62,6 +65,23 @@ def model_from(kind: type[T], given: Mapping[str, Any], prefix: str) -> T:
         if value is not None:
             values[field.name] = tuple(value) if isinstance(value, list) else value
     return kind(**values)
+
+
+def chain_from(given: Mapping[str, Any]) -> Chain:
+    """
+    Return the arm of the parameters: that of a URDF, or the planar one.
+
+    Raises
+    ------
+    ParameterError
+        The description cannot be read, or the numbers do not go together.
+
+    """
+    planar = model_from(ArmModel, given, 'arm')
+    if not given.get('arm.description'):
+        return planar.chain
+    x, z = planar.gravity
+    return arm_of_urdf(given['arm.description'], gravity=(x, 0.0, z), home=given['arm.home'])
 
 
 def camera_from(given: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -17,10 +17,15 @@ from rolling_robotics.recordings.recording_file import RecordingFile
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedJoints:
-    """Times by the host's clock [s], shape (n,); angles [rad] and torques [N m], shape (n, 3)."""
+    """
+    Times by the host's clock [s], shape (n,), and what joints did, shape (n, joints).
+
+    Angles [rad], rates [rad/s] and torques [N m]; not numbers where none were told.
+    """
 
     times: NDArray[np.float64]
     position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
     effort: NDArray[np.float64]
 
 
@@ -53,21 +58,21 @@ def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
         There is no such recording, topic or joint.
 
     """
-    times, position, effort = [], [], []
+    times: list[float] = []
+    told: dict[str, list[Any]] = {'position': [], 'velocity': [], 'effort': []}
     for _, message in _messages(folder, topic):
         known = list(message.name)
         if not set(names) <= set(known):
             raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
         order = [known.index(name) for name in names]
         times.append(_seconds(message))
-        position.append(np.asarray(message.position)[order])
-        given = np.asarray(message.effort)
-        effort.append(given[order] if given.size == len(known) else np.full(len(order), np.nan))
+        for key, rows in told.items():
+            given = np.asarray(getattr(message, key))
+            rows.append(given[order] if given.size == len(known) else np.full(len(order), np.nan))
     rising = np.flatnonzero(np.diff(times, prepend=-np.inf) > 0)
     return RecordedJoints(
         times=np.array(times)[rising],
-        position=np.array(position)[rising],
-        effort=np.array(effort)[rising],
+        **{key: np.array(rows)[rising] for key, rows in told.items()},
     )
 
 

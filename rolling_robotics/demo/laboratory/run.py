@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
+from rolling_robotics.demo.laboratory.joint_use import limits_kept
 from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
@@ -22,7 +23,7 @@ from rolling_robotics.demo.run import (
     START_TIMEOUT,
     STATE_TIMEOUT,
 )
-from rolling_robotics.demo.verdict import in_simulated_time, judged, say
+from rolling_robotics.demo.verdict import in_simulated_time, judged, MISSED, say
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
 
@@ -109,7 +110,8 @@ def run_laboratory(
         seen = _perform(demo, out, recording, hardware, trials or demo.trials, overrides, sim=sim)
         outcome = conclude(demo, seen, hardware, out)
         say(f'recording: {recording}')
-        return outcome
+        kept = hardware != EMULATED or limits_kept(recording, experiment.params_file)
+        return outcome if kept else MISSED
 
     return judged(run, use_sim_time, sim=sim, repeats=True)
 
