@@ -14,6 +14,7 @@ GROUPS = {
     'scaling': 'benchmarks.scaling:rows',
     'control': 'benchmarks.control:rows',
     'predictive': 'benchmarks.predictive:rows',
+    'predictive_systems': 'benchmarks.predictive_systems:rows',
     'butterfly': 'benchmarks.butterfly:rows',
     'balance_arm': 'benchmarks.balance_arm:rows',
     'memory': 'benchmarks.memory:rows',

@@ -22,7 +22,7 @@ ASIDE = 1e-3  # how far beside the plan a regulator begins, over the scales of t
 TOLERANCE = 1e-3
 
 
-class _Known(NamedTuple):
+class KnownMotion(NamedTuple):
     """A motion that the system can do: the goal of the planning problem, and its first guess."""
 
     problem: PlanProblem
@@ -31,7 +31,7 @@ class _Known(NamedTuple):
 
 def planning(s: Subject) -> None:
     """Check that a plan is found to a state that a small control is known to reach."""
-    problem = _known(s).problem
+    problem = known_motion(s).problem
     try:
         plan = plan_rolling(problem)
     except PlanningError as e:
@@ -43,7 +43,7 @@ def planning(s: Subject) -> None:
 
 def regulation(s: Subject) -> None:
     """Check that a regulator along a motion has a gain, and costs less than no feedback."""
-    system, p, plan = s.system, s.p, _known(s).plan
+    system, p, plan = s.system, s.p, known_motion(s).plan
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # what it would say is the verdict below
         law = TimeVaryingLqr(system, p, plan)
@@ -80,7 +80,12 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
     return cost + float(P1 @ d**2)
 
 
-def _known(s: Subject) -> _Known:
+def known_motion(s: Subject) -> KnownMotion:
+    """
+    Return a motion under small controls, which end as they begin.
+
+    It raises NotApplicable where there is none.
+    """
     system = s.system
     if system.control.size == 0:
         raise NotApplicable('the system has no control')
@@ -112,7 +117,7 @@ def _known(s: Subject) -> _Known:
         warm_start=plan,
         normal_force_min=0.0,
     )
-    return _Known(problem, plan)
+    return KnownMotion(problem, plan)
 
 
 #: The checks of :mod:`rolling_dynamics.testing` and these.

@@ -21,7 +21,7 @@ from rolling_controller.predictive.program import (
     UnsolvedError,
 )
 from rolling_controller.predictive.reference import Reference, Used
-from rolling_controller.predictive.stage import side_by_side, StageFunction
+from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFunction
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -174,7 +174,10 @@ class PredictiveLaw:
         count = self.horizon.stages + 1
         limits, least = _limited(system, self.p, self.horizon, self.used.moving)
         self._least = np.tile(least, (count, 1))
-        self._stage = StageFunction(system, *self.used, limits, count)
+        self._blocks = blocks_of(
+            system, self.p, plan.states[0], plan.controls[0], self.horizon.step
+        )
+        self._stage = StageFunction(system, *self.used, limits, count, self._blocks)
         self._program = Program(self._stage.stages)
         functions = _moves(system, count)
         self.difference = functions[1]
@@ -201,6 +204,7 @@ class PredictiveLaw:
             self.weights,
             step=self.horizon.step,
             tail=self.horizon.tail,
+            blocks=self._blocks,
             origin=origin,
             interrupted=interrupted,
         )

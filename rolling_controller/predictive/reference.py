@@ -18,7 +18,7 @@ from rolling_dynamics.errors import SimulationError
 from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
-SUBSTEPS = 4  # gains between two nodes
+SUBSTEPS = 4  # gains between two nodes, at least
 FINE = 5  # steps of the simulation between two gains
 NEGLIGIBLE = 1e-6  # singular values, over the greatest
 REST_STEPS = 3  # to the rest that a plan ends near
@@ -63,6 +63,7 @@ class Reference:
         *,
         step: float,
         tail: float,
+        blocks: int = 1,
         origin: float = 0.0,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -83,6 +84,8 @@ class Reference:
             Time between nodes, about [s]: the plan ends with one.
         tail
             For how long the end is held [s].
+        blocks
+            Parts of a step that fast modes need at least.
         origin
             When the plan begins [s].
         interrupted
@@ -99,12 +102,13 @@ class Reference:
 
         """
         p, self.plan = np.asarray(p, dtype=float), plan
-        count = FINE * SUBSTEPS * _stages(plan, step)
+        substeps = max(SUBSTEPS, blocks)
+        count = FINE * substeps * _stages(plan, step)
         knot = plan.duration / count * (1 + 1e-9)  # that many, however it is rounded
         fine = nominal_trajectory(system, p, plan, 'simulated', knot, interrupted)
         motion = NominalTrajectory(*(values[::FINE] for values in fine))
         self._knot = float(motion.times[1] - motion.times[0])
-        more = SUBSTEPS * int(np.ceil(tail / step))
+        more = substeps * int(np.ceil(tail / step))
         after, held = _held(
             system, p, motion.states[-1], plan.control_at(plan.times[-1]), used, self._knot, more
         )
@@ -119,13 +123,13 @@ class Reference:
         Q = weights.tracking_diagonal(system.tangent)[used.moving]
         self._roots = np.diag(np.sqrt(Q)), rest_root
         self.gains = np.concatenate([gains, gains[last : last + 1]])
-        nodes = slice(None, None, SUBSTEPS)
+        nodes = slice(None, None, substeps)
         self.times, self.states, self.controls = (
             origin + times[nodes],
             states[nodes],
             controls[nodes],
         )
-        self.factors, self.step = factors[nodes], self._knot * SUBSTEPS
+        self.factors, self.step = factors[nodes], self._knot * substeps
         self._last = max(self.node_after(self.end), 0)
         self._fine = states, controls
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,7 +15,8 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int_]
-DERIVATION = 'stages 3'  # changes with how they follow from the dynamics
+STEADY = 1.5  # rate of the fastest mode times the duration of a block
+DERIVATION = 'stages 4'  # changes with how they follow from the dynamics
 
 
 class Stages(NamedTuple):
@@ -68,6 +70,7 @@ class StageFunction:
         active: Index,
         limits: tuple[ca.Function, ...],
         count: int,
+        blocks: int = 1,
     ) -> None:
         """
         Write out and compile the stages.
@@ -84,6 +87,8 @@ class StageFunction:
             Functions ``(x, u, t, p)`` that are limited.
         count
             Number of stages.
+        blocks
+            Of each stage, integrated one after another: see :func:`blocks_of`.
 
         """
         content = ''.join(
@@ -96,9 +101,9 @@ class StageFunction:
             )
         )
         (function,) = compiled_once(
-            f'{DERIVATION} {moving.tolist()} {active.tolist()} {count} {content}',
+            f'{DERIVATION} {moving.tolist()} {active.tolist()} {count} {blocks} {content}',
             ('stages',),
-            lambda: (_written_out(system, moving, active, limits, count),),
+            lambda: (_written_out(system, moving, active, limits, count, blocks),),
             LOOPS,
             awaited=True,
         )
@@ -137,11 +142,12 @@ def _written_out(
     active: Index,
     limits: tuple[ca.Function, ...],
     count: int,
+    blocks: int,
 ) -> ca.Function:
     """
     Return ``(x, x_next, reference, u, u_next, (t, h), root, p) -> numbers`` for all stages.
 
-    A stage ends where two Runge-Kutta steps of order 4 do; its derivatives are those of one of
+    A block ends where two Runge-Kutta steps of order 4 do; its derivatives are those of one of
     order 2, which take a third of the time and change no solution, only the way there.
     """
     n, m, k = len(moving), system.control.size, len(active)
@@ -152,23 +158,53 @@ def _written_out(
     u, u_next, clock = ca.MX.sym('u', m), ca.MX.sym('u_next', m), ca.MX.sym('clock', 2)
     p, root = ca.MX.sym('p', system.parameters.size), ca.MX.sym('root', n * n)
     t, h = clock[0], clock[1]
-    middle = (u + u_next) / 2
-    moved = retract(x)
-    S = ca.horzcat(moved, ca.MX(system.state.size, 2 * k))
-    k1, fx, fu = rates(x, u, t, p)
-    S1 = fx @ S + ca.horzcat(ca.MX(system.state.size, n), fu, 0 * fu)
-    _, fx, fu = rates(x + h / 2 * k1, middle, t + h / 2, p)
-    S2 = fx @ (S + h / 2 * S1) + ca.horzcat(ca.MX(system.state.size, n), fu / 2, fu / 2)
-    half = ramp_step(system)
-    end = half(half(x, u, middle, t, h / 2, p), middle, u_next, t + h / 2, h / 2, p)
+    h /= blocks
+    moved, half = retract(x), ramp_step(system)
+    S, end = ca.horzcat(moved, ca.MX(system.state.size, 2 * k)), x
+
+    def slope(at: ca.MX, S: ca.MX, share: float) -> tuple[ca.MX, ca.MX]:
+        """Return rate and rate of the derivatives, at a share of the stage."""
+        rate, fx, fu = rates(at, (1 - share) * u + share * u_next, t + share * blocks * h, p)
+        driven = ca.horzcat(ca.MX(system.state.size, n), (1 - share) * fu, share * fu)
+        return rate, fx @ S + driven
+
+    for block in range(blocks):
+        shares = [(block + part) / blocks for part in (0.0, 0.5, 1.0)]
+        here, middle, there = ((1 - s) * u + s * u_next for s in shares)
+        since = t + block * h
+        rate, S1 = slope(end, S, shares[0])
+        S = S + h * slope(end + h / 2 * rate, S + h / 2 * S1, shares[1])[1]
+        end = half(end, here, middle, since, h / 2, p)
+        end = half(end, middle, there, since + h / 2, h / 2, p)
     defect, by_end = difference(end, x_next)
     error, by_start = difference(x, reference)
     value, C, D = margins(x, u, t, p)
     costs = ca.reshape(root, n, n) @ ca.horzcat(by_start @ moved, error)
-    parts = (by_end @ (S + h * S2), defect, costs, C @ moved, D, value)
+    parts = (by_end @ S, defect, costs, C @ moved, D, value)
     numbers = ca.vertcat(*(ca.vec(ca.densify(part)) for part in parts))
     given = [x, x_next, reference, u, u_next, clock, root, p]
     return side_by_side('stages', ca.Function('stage', given, [numbers]).expand(), count)
+
+
+def blocks_of(system: RollingSystem, p: Array, x: Array, u: Array, step: float) -> int:
+    """
+    Return into how many blocks a stage has to be divided, by the fastest mode about a state.
+
+    Parameters
+    ----------
+    system, p
+        The system and its parameters.
+    x, u
+        State and control about which it is linearised.
+    step
+        Duration of a stage [s].
+
+    """
+    at = ca.SX.sym('x', system.state.size)
+    rate = next(iter(system.modes.values())).dynamics(at, u, 0.0, p)
+    J = np.array(ca.Function('J', [at], [ca.densify(ca.jacobian(rate, at))])(x))
+    fastest = np.abs(np.linalg.eigvals(J)).max() if np.isfinite(J).all() else 0.0
+    return max(math.ceil(fastest * step / STEADY), 1)
 
 
 def side_by_side(name: str, function: ca.Function, count: int) -> ca.Function:

@@ -16,7 +16,7 @@ from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import Costs, Program, UnsolvedError
 from rolling_controller.predictive.reference import Used
-from rolling_controller.predictive.stage import StageFunction, Stages
+from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
@@ -160,6 +160,41 @@ def test_stages_are_those_of_the_step(hard):
     e = 1e-6 * np.eye(system.control.size)
     by_control = [(friction(x, u + k, 0, problem.p) - friction(x, u - k, 0, problem.p)) for k in e]
     assert_allclose(found.D[0, 0], np.array(by_control).ravel() / 2e-6, atol=1e-6)
+
+
+def test_stage_of_many_blocks_is_that_of_as_many_short_steps(hard):
+    """Over 50 ms with a ramp of the controls, against 50 steps with their own derivatives."""
+    problem, plan = hard
+    system, h, count = problem.system, 1e-3, 50
+    everything, active = np.arange(system.tangent.size), np.arange(2)
+    function = StageFunction(system, everything, active, (), 1, blocks=32)
+    step, jacobian = step_functions(system)
+    x = start = plan.states[12]
+    u = np.linspace([3.0, -2.0, 0, 0, 0, 0], [-9.0, 5.0, 0, 0, 0, 0], count + 1)
+    A, B = np.eye(len(everything)), np.zeros((len(everything), 2 * len(active)))
+    for k in range(count):
+        end = np.array(step(x, u[k], u[k + 1], k * h, h, problem.p)).ravel()
+        J = np.array(jacobian(x, end, u[k], u[k + 1], k * h, h, problem.p))
+        by_control, share = J[:, len(everything) :][:, active], (k + 0.5) / count
+        A, B = J[:, : len(everything)] @ A, J[:, : len(everything)] @ B
+        B += np.hstack([(1 - share) * by_control, share * by_control])
+        x = end
+    function.p[:], function.clock[:], function.roots[:] = problem.p, [0.0, count * h], A
+    function.states[:], function.after[:], function.wanted[:] = start, x, start
+    function.controls[:], function.after_controls[:] = u[0], u[-1]
+    found = function.evaluate()
+    assert_allclose(found.defect, 0, atol=1e-8)
+    assert_allclose(found.A[0], A, atol=5e-5 * np.abs(A).max())
+    assert_allclose(found.B[0], B, atol=2e-4 * np.abs(B).max())
+
+
+def test_fast_modes_divide_stages():
+    """A mode of 400/s over 50 ms: 13.3 blocks of 1.5; a kinematic system has none."""
+    for name, blocks in (('scenarios/ball_balancer.yaml', 14), ('spin_rolling_ball.yaml', 1)):
+        scenario = load_scenario(find_config(name))
+        system = scenario.system
+        resting = np.zeros(system.control.size)
+        assert blocks_of(system, scenario.p, np.array(scenario.x0), resting, 0.05) == blocks
 
 
 def pushed(problem, plan, law, rng):

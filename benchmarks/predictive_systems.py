@@ -1,0 +1,104 @@
+"""Predictive control of every kind of system, beside the linear regulator and no feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+import time
+
+from benchmarks.row import Row
+import numpy as np
+from rolling_controller import Horizon, PredictiveLaw, run_lockstep, TimeVaryingLqr
+from rolling_controller.testing import known_motion
+from rolling_dynamics.compiled import settle
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.errors import RollingError, SimulationError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.testing import Subject
+from rolling_dynamics.testing.subject import scales, values
+
+SCENARIOS = (
+    'ball_on_plate_hard',
+    'ellipsoid_on_plate',
+    'ellipsoid_in_dish',
+    'laboratory_flip_up',
+    'laboratory_damping',
+    'point_mass_disk',
+    'point_mass_straight',
+    'pendulum_turn',
+    'spin_rolling_ball',
+    'scenarios/ball_balancer',
+)
+DURATION = 1.0  # s
+ASIDE = 0.02  # of the start and of the push in the middle, over the scales of the state
+LIMIT = 0.1  # of the controls, over their scales; the motion takes a fifth of it
+HORIZON = Horizon(stages=20, period=10e-3)
+Array = np.ndarray
+Command = Callable[[float, Array], Array]
+
+
+def rows() -> Iterator[Row]:
+    """Yield for each system where the laws end, and how long a step takes."""
+    for name in SCENARIOS:
+        try:
+            yield from _of(name)
+        except RollingError as e:
+            yield Row(name=name, value=None, unit='', reference=str(e).splitlines()[0])
+
+
+def _of(name: str) -> Iterator[Row]:
+    scenario = load_scenario(find_config(f'{name}.yaml'))
+    system, p = scenario.system, scenario.p
+    resting = np.zeros(system.control.size)
+    subject = Subject(system, p, np.array(scenario.x0), resting, duration=DURATION)
+    plan = known_motion(subject).plan
+    limits = LIMIT * scales(system.control)
+    law = PredictiveLaw(system, p, plan, control_limits=limits, horizon=HORIZON)
+    lqr = TimeVaryingLqr(system, p, plan, control_limits=limits)
+    settle(300.0)
+    moving, seconds = law.used.moving, []
+    drawn = np.random.default_rng(0).normal(size=(2, system.tangent.size))
+    aside = np.zeros_like(drawn)
+    aside[:, moving] = ASIDE * (drawn * scales(system.tangent))[:, moving]
+
+    def timed(t: float, x: Array) -> Array:
+        began, solved = time.thread_time(), law.record.solved
+        u = law.command(t, x)
+        if law.record.solved > solved:
+            seconds.append(time.thread_time() - began)
+        return u
+
+    def ends(command: Command) -> float:
+        x = plan.states[0]
+        try:
+            for k, d in enumerate(aside):
+                since, x = k * DURATION / 2, values(system.retract, x, d)
+                later = partial(_since, command, since)
+                x = run_lockstep(system, p, x, later, DURATION / 2).states[-1]
+        except SimulationError:
+            return float('inf')
+        missed = values(system.difference, x, plan.states[-1]) / scales(system.tangent)
+        return float(np.linalg.norm(missed[moving]))
+
+    reached, by_lqr, without = (
+        ends(command) for command in (timed, lqr.command, lambda t, _: lqr.nominal(t)[1])
+    )
+    yield Row(
+        name=f'{name}, distance from the end over the scales',
+        value=reached,
+        unit='',
+        goal=f'at most {by_lqr:.3g}',
+        reference=f'linear regulator {by_lqr:.3g}, open loop {without:.3g}; {law.record.failed} '
+        f'programs failed {law.record.trouble}',
+    )
+    yield Row(
+        name=f'{name}, a step, {len(moving)} states, {len(law.used.active)} controls',
+        value=1e3 * float(np.median(seconds)),
+        unit='CPU ms',
+        reference=f'99 of 100 within {1e3 * np.quantile(seconds, 0.99):.2g} CPU ms',
+    )
+
+
+def _since(command: Command, since: float, t: float, x: Array) -> Array:
+    """Return the control of a law for a time that counts from later on [s]."""
+    return np.array(command(since + t, x))
