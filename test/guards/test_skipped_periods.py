@@ -44,7 +44,7 @@ def run(clock, works, period=0.125, **options):
         clock.now += work
         return True
 
-    loop = PeriodicLoop(tick, period, **options)
+    loop = PeriodicLoop(tick, period, wait=clock.sleep, **options)
     loop.start()
     loop._thread.join(LONG)
     assert not loop.running
