@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long a generated case takes says nothing on a busy machine.
 settings.register_profile('busy', deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile('busy')
+settings.register_profile('short', settings.get_profile('busy'), max_examples=30)
 
 _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
 
@@ -45,6 +45,11 @@ LONGEST = (
     *('test_planner_systems', 'test_recordings', 'test_robot_simulator_commands'),
     *('test_simulator_node', 'test_laboratory_nodes', 'test_compiling', 'test_security_policies'),
 )
+
+
+def pytest_configure(config):
+    """Try fewer generated cases where the slow tests are left out."""
+    settings.load_profile('short' if 'not slow' in config.option.markexpr else 'busy')
 
 
 def pytest_collection_modifyitems(items):

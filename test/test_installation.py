@@ -77,12 +77,14 @@ def elsewhere(installed, folder):
     return {'cwd': folder, 'env': environment}
 
 
+@pytest.mark.slow
 def test_pip_puts_one_program_on_the_path(wheel, installed):
     text = in_wheel(wheel, 'entry_points.txt')
     assert text.split() == '[console_scripts] rolling = rolling_robotics.cli:main'.split()  # noqa: SIM905
     assert [path.name for path in (installed / 'bin').iterdir()] == ['rolling']
 
 
+@pytest.mark.slow
 def test_wheel_says_what_it_is(wheel):
     metadata = Parser().parsestr(in_wheel(wheel, 'METADATA'))
     assert metadata['Name'] == 'rolling_robotics'
@@ -110,6 +112,7 @@ def test_installed_elsewhere_it_finds_its_examples_and_runs(installed, tmp_path)
     assert run('-c', code, **settings).startswith(str(installed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('folder', ['launch', 'config'])
 def test_pip_installs_what_launch_needs(installed, folder):
     share = installed / 'share' / 'rolling_robotics' / folder

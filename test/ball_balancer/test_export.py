@@ -187,6 +187,7 @@ class Oracle:
         return command
 
 
+@pytest.mark.slow
 def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
     axes = [Oracle(rig), Oracle(rig)]
     expected = []

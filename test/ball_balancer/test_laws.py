@@ -36,6 +36,7 @@ def test_a_run_has_the_same_bits_again(file):
     assert np.array_equal(a.commands, b.commands)
 
 
+@pytest.mark.slow
 def test_the_predictive_law_is_nearly_as_fast_as_the_servos_allow(file):
     """And overshoots less than the regulator, on a plate that it does not know."""
     pytest.importorskip('daqp')

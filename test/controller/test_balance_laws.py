@@ -137,6 +137,7 @@ def test_flip_up_plan_keeps_its_limits(flip_up):
     assert abs(plan.states[-1][3]) < 1e-3
 
 
+@pytest.mark.slow
 def test_flip_up_with_feedback_ends_in_balance(flip_up):
     _, arms = flip_up
     for seed in range(3):
@@ -161,6 +162,7 @@ def throw():
     return plan_throw_catch(LAB, planned('laboratory_throw_catch'))
 
 
+@pytest.mark.slow
 def test_throw_is_caught_and_balanced(throw):
     law = throw_catch_law(LAB, throw)
     for seed in range(3):

@@ -143,7 +143,13 @@ def test_attitudes_that_are_none_are_refused(ball):
 # -- interruption -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('design', [TimeVaryingLqr, open_loop], ids=['feedback', 'open loop'])
+@pytest.mark.parametrize(
+    'design',
+    [
+        pytest.param(TimeVaryingLqr, id='feedback', marks=pytest.mark.slow),
+        pytest.param(open_loop, id='open loop'),
+    ],
+)
 def test_design_asks_all_the_time_whether_to_go_on(ball, design):
     """By the time of its processor, so that other work on the machine does not count."""
     system, p, _ = ball

@@ -146,6 +146,7 @@ def check_damaged(data, whole, folder):
     return 'refused' if rows is None else 'read'
 
 
+@pytest.mark.slow
 def test_damaged_recordings_are_told(whole, folder, fault_row):
     ended, told = Counter(), fault_row('50 recordings damaged at random')
 

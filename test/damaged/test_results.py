@@ -60,6 +60,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp('damaged')
 
 
+@pytest.mark.slow
 def test_damaged_results_are_told(results, folder, fault_row):
     ended, told = Counter(), fault_row('50 results damaged at random')
 

@@ -114,6 +114,7 @@ def test_a_ball_rolls_through_the_exact_pole(start):
     assert apart((ball, p, ours), (ball, p, exact)) < 1e-10
 
 
+@pytest.mark.slow
 def test_the_state_is_continuous_over_a_change_of_chart():
     system = system_of('ellipsoid in dish').with_representation('coordinates')
     attitude = system.with_representation('attitude')

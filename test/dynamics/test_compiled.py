@@ -89,7 +89,7 @@ def a_compiler(folder, script):
 
 
 @needs_compiler
-@pytest.mark.parametrize('make', [function, long_function])
+@pytest.mark.parametrize('make', [function, pytest.param(long_function, marks=pytest.mark.slow)])
 def test_same_bits(cache, make):
     f = make()
     (g,) = compiled(f)

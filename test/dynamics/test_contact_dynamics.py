@@ -73,7 +73,14 @@ def test_the_two_representations_agree(name, friction):
 
 
 @pytest.mark.parametrize('friction', FRICTION)
-@pytest.mark.parametrize('name', ['sphere on plane', 'ellipsoid on plane', 'ellipsoid in dish'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'sphere on plane',
+        'ellipsoid on plane',
+        pytest.param('ellipsoid in dish', marks=pytest.mark.slow),
+    ],
+)
 def test_motion_under_an_accelerated_hand(name, friction):
     """Half a second of motion, both representations against the oracle's own integration."""
     system, model = system_of(name, friction), maximal_model(name, friction)

@@ -43,7 +43,9 @@ def followed(system, p, x, times, control=SHAKE, **settings):
     )
 
 
-@pytest.mark.parametrize('kind', ['attitude', 'coordinates', 'searched'])
+@pytest.mark.parametrize(
+    'kind', ['attitude', 'coordinates', pytest.param('searched', marks=pytest.mark.slow)]
+)
 def test_turns_are_those_of_the_integrated_coordinates(kind):
     """The oracle integrates psi and v_o as states on the first charts, which it never leaves."""
     system, p, x = dish(BODY if kind == 'searched' else Ellipsoid(*SEMI))

@@ -81,6 +81,7 @@ def test_point_of_the_body_is_the_gradient_of_its_support_function():
         assert float(h(normal)) == pytest.approx(float(position.ravel() @ normal), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_error_falls_with_refinement():
     """That of the hull of a mesh falls with the square of the edges' length."""
     n = np.random.default_rng(1).normal(size=(500, 3))
@@ -98,8 +99,11 @@ def test_error_falls_with_refinement():
 
 @pytest.mark.parametrize(
     ('points', 'error'),
-    [(egg, 2e-4), (rounded_box, 4e-3), (bottle, 8e-3)],
-    ids=['egg', 'rounded_box', 'bottle'],
+    [
+        pytest.param(egg, 2e-4, id='egg'),
+        pytest.param(rounded_box, 4e-3, id='rounded_box', marks=pytest.mark.slow),
+        pytest.param(bottle, 8e-3, id='bottle', marks=pytest.mark.slow),
+    ],
 )
 def test_household_objects_are_smooth_and_close(points, error):
     points = points()
@@ -175,7 +179,9 @@ def cup(sections):
     return trimesh.creation.revolve(np.array(profile), sections=sections)
 
 
-@pytest.mark.parametrize('sections', [6, 40, 600])
+@pytest.mark.parametrize(
+    'sections', [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (40, 600))]
+)
 def test_what_is_drawn_is_the_mesh(tmp_path, sections):
     """A hollow one too; in triangles fine enough for a chequer, few enough for a page."""
     mesh = cup(sections)

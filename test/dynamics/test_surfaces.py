@@ -123,6 +123,7 @@ def test_codazzi(name, uv):
         assert covariant(0, 1, i) == pytest.approx(covariant(1, 0, i), abs=1e-7 * scale)
 
 
+@pytest.mark.slow
 def test_gauss_bonnet():
     """The curvature of a body without holes adds up to 4 pi, that of a torus to nothing."""
     nodes, weights = np.polynomial.legendre.leggauss(60)

@@ -190,6 +190,7 @@ def balances(seed, **more):
     return [e.name for e in run.events]
 
 
+@pytest.mark.slow
 def test_energy_and_momentum_of_throws_into_a_bowl():
     assert 'landing' in balances(0)
     assert balances(3, restitution=0.6).count('landing') > 1

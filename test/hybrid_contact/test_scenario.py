@@ -123,6 +123,7 @@ def test_it_is_plotted_drawn_and_viewed(result, tmp_path):
     assert [body.name for body in scene.bodies] == ['hand', 'object']
 
 
+@pytest.mark.slow
 def test_it_is_swept(tmp_path, sweeps_here):
     """Kinetic friction decides how long it slides, and what is left of its speed."""
     document = with_(
@@ -197,6 +198,7 @@ def test_nodes_of_rolling_say_that_it_is_not_for_them():
         load_model(str(EXAMPLE))
 
 
+@pytest.mark.slow
 def test_ball_that_is_thrown_into_a_dish_comes_to_roll():
     """By its pose above the dish, and by its contact in it; energy is lost by landings alone."""
     scenario = load_scenario('ball_thrown_into_dish')

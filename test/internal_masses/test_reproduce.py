@@ -7,6 +7,7 @@ from rolling_robotics.reproduce import putkaradze_rogers as paper
 PLACES = {0.2951: 4, 0.19: 2, 2.0369: 4, 0.7044: 4}
 
 
+@pytest.mark.slow
 def test_printed_numbers():
     """Every number that can be reproduced agrees to the digits that are printed."""
     rows = {r.name: r.to_dict() for r in paper.rows()}
@@ -20,6 +21,7 @@ def test_printed_numbers():
         assert pairs['computed'] == pairs['printed']
 
 
+@pytest.mark.slow
 def test_detachment_is_what_is_stated():
     """3.6095 s, not 3.7358; friction is not zero there; slip comes first."""
     rows = {r.name: r.to_dict() for r in paper.rows()}

@@ -33,6 +33,7 @@ def test_rate_and_torque_are_limited():
     assert angle(weak)[-1] < 1.0  # it lost its steps: 20 rad were wanted
 
 
+@pytest.mark.slow
 def test_the_ball_keeps_to_its_path_the_better_the_finer_the_steps():
     example = ball()
     planned = example.simulated(steppers.DURATION, steppers.TIGHT)

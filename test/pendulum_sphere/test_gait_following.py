@@ -40,6 +40,7 @@ def long_plan():
     return plan_gaits(course())
 
 
+@pytest.mark.slow
 def test_undisturbed_sphere_stays_on_the_plan(short_plan):
     run = follow(short_plan, Disturbance(noise=0))
     ref = short_plan.reference(run.times).position

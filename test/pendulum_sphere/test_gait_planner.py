@@ -50,6 +50,7 @@ def test_motion_is_continuous(plan):
     assert np.abs(np.diff(ref.velocity, axis=0)).max() < 20 * h
 
 
+@pytest.mark.slow
 def test_limits_hold_with_their_reserve(plan):
     effort = plan.effort(2000.0)
     assert effort['friction'] <= 0.7 * SI.mu * (1 + 1e-3)

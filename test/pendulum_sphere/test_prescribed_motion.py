@@ -57,7 +57,7 @@ def wavy(t):
     return np.array([0.3 * np.cos(1.1 * t), 0.2 * np.sin(0.7 * t) + 0.1])
 
 
-@pytest.mark.parametrize('slope', [0.0, 0.05])
+@pytest.mark.parametrize('slope', [pytest.param(0.0, marks=pytest.mark.slow), 0.05])
 def test_torque_found_for_a_curved_path_makes_the_full_model_follow_it(slope):
     params = replace(SI.on_slope(slope, 0.4), rolling_resistance=5e-4)
     x0 = SYSTEM.rolling_state(params, velocity=[0.2, 0.1])

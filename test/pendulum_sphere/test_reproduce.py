@@ -31,7 +31,7 @@ def test_command_writes_table_and_says_what_was_inferred(tmp_path, capsys):
     assert main(['reproduce', 'nobody']) == 2
 
 
-@pytest.mark.parametrize('friction', [0.8, 0.3])
+@pytest.mark.parametrize('friction', [0.8, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_surfaces_are_masked_where_the_contact_does_not_hold(friction, monkeypatch):
     """Colours of the drawn surface against normal force and friction of each swing by dynamics."""
     drawn = {}

@@ -100,6 +100,7 @@ def test_a_goal_is_planned_and_reached_and_its_plan_executed_again(nodes, execut
     assert execute()[0] == 0
 
 
+@pytest.mark.slow
 def test_a_plan_from_a_file(nodes, execute, tmp_path):
     file = tmp_path / 'plan.json'
     assert main(['plan', 'ball_on_plate_hard', '--out', str(file)]) == 0

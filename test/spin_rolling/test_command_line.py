@@ -89,6 +89,7 @@ def test_path_without_a_kink_is_taken(given):
     assert load_scenario(scenario(inputs={'direction': given})).name
 
 
+@pytest.mark.slow
 def test_controllability_command(tmp_path, capsys):
     file = tmp_path / 'report.json'
     published = str(SCENARIOS / 'spin_rolling_published.yaml')
@@ -112,6 +113,7 @@ def test_controllability_of_a_dynamic_system_is_refused(capsys):
     assert 'is a dynamic system' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_reproduction_rows_and_figures(tmp_path, capsys):
     file = tmp_path / 'rows.json'
     arguments = ['reproduce', 'tafrishi', '--json', str(file), '--figures', str(tmp_path)]

@@ -51,6 +51,7 @@ def test_law_is_the_inverse_of_the_direction():
         assert path_direction(angle, beta, gamma, R)[0] == pytest.approx(G, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_published_law_keeps_the_line_but_not_always_the_direction():
     """Eq. (15): right for beta < 0, backwards for beta > 0, and shifted in the wrong place."""
     gamma = 0.2
