@@ -15,7 +15,7 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import Subject
-from rolling_dynamics.testing.subject import scales, values
+from rolling_dynamics.testing.checked_system import scales, values
 
 SCENARIOS = (
     'ball_on_plate_hard',

@@ -13,7 +13,7 @@ from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.testing import CHECKS, Failed, NotApplicable, Subject
-from rolling_dynamics.testing.subject import Array, Check, scales, values
+from rolling_dynamics.testing.checked_system import Array, Check, scales, values
 from rolling_planner import Plan, plan_rolling, PlanProblem
 
 NODES = 11

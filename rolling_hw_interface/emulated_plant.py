@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridPlant
-from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of, placed_state
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, placed_state
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import IN_PLANE

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of, placed_state
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, placed_state
 from rolling_dynamics.hybrid_contact.plant import HybridPlant
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
 

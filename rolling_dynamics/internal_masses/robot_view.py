@@ -7,8 +7,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.internal_masses.beyond_rolling import all_modes, MassRobot
 from rolling_dynamics.internal_masses.disk import PointMassDisk
+from rolling_dynamics.internal_masses.hybrid_view import all_modes, MassRobot
 from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.robots.shapes import Ball, Block, Curve, Disk, Floor, Shape

@@ -94,7 +94,7 @@ class ContactFile(ScenarioFile):
         if self.initial.object is not None:
             x0 = free_state(self.initial, self.initial.object, hand, system, bodies)
         else:
-            from rolling_dynamics.hybrid_contact.of_contact_system import (  # noqa: PLC0415
+            from rolling_dynamics.hybrid_contact.from_contact_system import (  # noqa: PLC0415
                 placed_state,
             )
 

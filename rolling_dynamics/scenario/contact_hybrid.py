@@ -81,7 +81,7 @@ def hybrid_bodies(
     hybrid: Hybrid, friction: Friction, model: ContactSystem, params: Array
 ) -> tuple[HybridContactSystem, Array]:
     """Return the bodies of a contact system as a system of several modes, and its parameters."""
-    from rolling_dynamics.hybrid_contact.of_contact_system import hybrid_of  # noqa: PLC0415
+    from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of  # noqa: PLC0415
 
     with located('hybrid'):
         system, p = hybrid_of(

@@ -11,8 +11,15 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.testing import differences, form, motion
+from rolling_dynamics.testing.checked_system import (
+    Array,
+    Check,
+    Failed,
+    NotApplicable,
+    Outcome,
+    Subject,
+)
 from rolling_dynamics.testing.newton_euler import newton_euler
-from rolling_dynamics.testing.subject import Array, Check, Failed, NotApplicable, Outcome, Subject
 from rolling_dynamics.testing.units import units
 
 FIRST = ('contract', 'shapes')  # without these the others mean nothing

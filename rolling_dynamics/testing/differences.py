@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.testing.subject import Array, close, Failed, scales, SPREAD, Subject, values
+from rolling_dynamics.testing.checked_system import (
+    Array,
+    close,
+    Failed,
+    scales,
+    SPREAD,
+    Subject,
+    values,
+)
 
 STEP = 1e-5  # of differences, over the size of what is changed
 DERIVATIVE = 1e-5  # relative error that central differences leave

@@ -24,7 +24,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.contract.tangent_space import tangent_layout
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.testing.subject import Failed, Subject, values
+from rolling_dynamics.testing.checked_system import Failed, Subject, values
 
 ON_CONSTRAINTS = 1e-6  # how far a given state may be off
 VARIABLES = ('time', 'arc length')

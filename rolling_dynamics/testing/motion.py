@@ -8,7 +8,7 @@ from rolling_dynamics.compiled import compiled, compiles, newest, wait
 from rolling_dynamics.contract.capabilities import Conservation, offers
 from rolling_dynamics.simulation.projection import projection
 from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.testing.subject import Failed, NotApplicable, scales, Subject, values
+from rolling_dynamics.testing.checked_system import Failed, NotApplicable, scales, Subject, values
 
 DRIFT = 1e-7  # of an invariant over a simulation, relative
 SAME = 1e-12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contract.capabilities import offers, RigidBodies
-from rolling_dynamics.testing.subject import Failed, NotApplicable, Subject
+from rolling_dynamics.testing.checked_system import Failed, NotApplicable, Subject
 
 TOLERANCE = 1e-8  # of the force, in weights
 

@@ -91,5 +91,5 @@ def run(args: Namespace) -> int:
         count = write_movie(
             scene, shot, out, lambda k, n: progress.say(f'picture {k} of {n}', k / n)
         )
-    print(f'{count} pictures written to {out}')
+    print(f'{count} picture{"s" * (count != 1)} written to {out}')
     return 0

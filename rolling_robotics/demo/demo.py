@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolling_dynamics.scenario import Scenario
-from rolling_robotics.demo.places import Places
+from rolling_robotics.demo.positions import Places
 from rolling_robotics.demo.record import Record
 from rolling_robotics.demo.request import PlanRequest
 

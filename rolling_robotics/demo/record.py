@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
-from rolling_robotics.demo.places import Places
+from rolling_robotics.demo.positions import Places
 
 Array = NDArray[np.float64]
 FEEDBACK_PERIOD = 0.02  # s, of an execution

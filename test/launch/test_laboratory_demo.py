@@ -10,8 +10,8 @@ from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
 from rolling_robotics.demo.laboratory import report, run
 from rolling_robotics.demo.laboratory.demos import LABORATORY
-from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.run import run_laboratory
+from rolling_robotics.demo.laboratory.trial_offsets import offset
 from rolling_robotics.demo.laboratory.trial_record import pitch, tilt, TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
 from rolling_robotics.demo.verdict import MISSED, REACHED, VOID

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
 from rolling_robotics.demo.laboratory.joint_use import limits_kept
-from rolling_robotics.demo.laboratory.offsets import offset
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
+from rolling_robotics.demo.laboratory.trial_offsets import offset
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import unjudged
 from rolling_robotics.demo.run import (

@@ -12,7 +12,7 @@ from rolling_robotics.demo.figures.panels import (
     draw_normal_force,
     saved_panels,
 )
-from rolling_robotics.demo.places import on_plate
+from rolling_robotics.demo.positions import on_plate
 from rolling_robotics.demo.record import Record
 from rolling_robotics.demo.request import state_goal
 

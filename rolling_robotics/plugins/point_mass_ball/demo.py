@@ -16,7 +16,7 @@ from rolling_robotics.demo.figures.panels import (
     saved_panels,
 )
 from rolling_robotics.demo.figures.robots import driven_paths, friction_of
-from rolling_robotics.demo.places import on_floor
+from rolling_robotics.demo.positions import on_floor
 from rolling_robotics.demo.record import Record
 from rolling_robotics.demo.request import state_goal
 

@@ -20,7 +20,7 @@ from rolling_robotics.demo.figures.panels import (
     saved_panels,
 )
 from rolling_robotics.demo.figures.robots import driven_paths
-from rolling_robotics.demo.places import on_floor
+from rolling_robotics.demo.positions import on_floor
 from rolling_robotics.demo.record import Array, Record
 from rolling_robotics.demo.request import listed, PlanRequest
 from transforms3d.quaternions import quat2mat
