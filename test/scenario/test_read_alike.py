@@ -67,4 +67,7 @@ def test_all_are_there():
 
 @pytest.mark.parametrize('name', READ)
 def test_read_alike(name):
-    assert summary(load_scenario(SCENARIOS / f'{name}.yaml')) == READ[name]
+    found = summary(load_scenario(SCENARIOS / f'{name}.yaml'))
+    assert found | {'x0': []} == READ[name] | {'x0': []}
+    # a state may be computed, and another version of NumPy gives other last bits
+    assert found['x0'] == pytest.approx(READ[name]['x0'], rel=1e-14, abs=1e-15)
