@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
 from rolling_controller.laboratory.experiment_plan import experiment_plan
-from rolling_controller.laboratory.laws import PLANAR, Prepared, SPATIAL
+from rolling_controller.laboratory.laws import FOLLOWING, PLANAR, Prepared, SPATIAL
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_dynamics.scenario_model import Model
+from rolling_dynamics.text import quoted
 from rolling_planner.laboratory.planar_plan import planar_plan
 
 Array = NDArray[np.float64]
@@ -75,16 +77,25 @@ class PlanarSource:
         return self._observed.read(hand, object_), 0.0
 
 
-def subject_of(experiment: str, model: Model) -> Subject:
+def subject_of(experiment: str, model: Model, plan_file: str = '') -> Subject:
     """
     Return what an experiment moves.
+
+    Parameters
+    ----------
+    experiment, model
+        Name of the experiment, and its scenario.
+    plan_file
+        The plan that it follows, see :func:`experiment_plan`.
 
     Raises
     ------
     ParameterError
-        The scenario is none of that experiment.
+        The scenario is none of that experiment, or it follows no plan and one was given.
 
     """
+    if plan_file and experiment not in FOLLOWING:
+        raise ParameterError(f'plan_file: {experiment} follows no plan, got {quoted(plan_file)}')
     if experiment in SPATIAL:
         return _spatial(experiment, model)
     laboratory = laboratory_of(model.system, model.params)
@@ -100,7 +111,7 @@ def subject_of(experiment: str, model: Model) -> Subject:
         source=PlanarSource(observed),
         used=IN_PLANE,
         prepare=lambda: PLANAR[experiment](
-            laboratory, lambda: planar_plan(experiment_plan(model.scenario), system)
+            laboratory, lambda: planar_plan(experiment_plan(model.scenario, plan_file), system)
         ),
     )
 

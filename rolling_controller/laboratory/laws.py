@@ -183,6 +183,7 @@ PLANAR: Mapping[str, Callable[[Laboratory, Planned], Prepared]] = {
 }
 SPATIAL: Mapping[str, Callable[[SpatialBody], Prepared]] = {'balance_3d': prepare_balance}
 EXPERIMENTS = (*PLANAR, *SPATIAL)
+FOLLOWING = ('flip_up', 'throw_catch')  # those whose laws follow a plan
 
 
 def chosen_law(prepared: Prepared, name: str) -> ExperimentLaw:

@@ -69,6 +69,13 @@ TABLE = (
         text='experiment',
     ),
     Parameter(
+        name='plan_file',
+        default='',
+        read_only=True,
+        text='plan to follow, a file that `rolling plan` wrote for the scenario; empty = plan by '
+        'its section plan',
+    ),
+    Parameter(
         name='law',
         default='closed_loop',
         choices=('closed_loop', 'replay_balance', 'open_loop'),
@@ -122,7 +129,7 @@ class LaboratoryControllerNode(CompilingNode):
         if not v['experiment']:
             raise ParameterError(f'experiment must be one of {", ".join(EXPERIMENTS)}, got none')
         model = load_model(v['scenario_file'])
-        subject = subject_of(v['experiment'], model)
+        subject = subject_of(v['experiment'], model, v['plan_file'])
         self._limits = subject.limits(model.control_limits)
         self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
         self._hand.subject = subject

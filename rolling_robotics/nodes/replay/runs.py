@@ -94,7 +94,8 @@ class _Laboratory:
     def __init__(self, recorded: Recorded, values: Mapping[str, Any]) -> None:
         """Load the scenario, plan and design, and read the states."""
         model = load_model(values['scenario_file'])
-        self._subject = subject_of(values['experiment'], model)
+        plan_file = values.get('plan_file', '')  # older recordings have none
+        self._subject = subject_of(values['experiment'], model, plan_file)
         self._limits = self._subject.limits(model.control_limits)
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
