@@ -22,12 +22,19 @@ PLACE := $(shell printf '%s' '$(CURDIR)/$(VENV)' | cksum | cut -d ' ' -f 1)
 STAMP_PYTHON := $(VENV)/.stamp-python-$(PLACE)
 STAMP_INTERFACES := $(VENV)/.stamp-interfaces-$(PLACE)
 STAMP_PACKAGE := $(VENV)/.stamp-package-$(PLACE)
+STAMP_DEVELOP := $(VENV)/.stamp-develop-$(PLACE)
 STAMP_BENCH := $(VENV)/.stamp-bench-$(PLACE)
 STAMP_DOCS := $(VENV)/.stamp-docs-$(PLACE)
 STAMP_MUTATE := $(VENV)/.stamp-mutate-$(PLACE)
 
-# --no-compile below: the 6,600 modules would take 25 s, and most of them are never imported.
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+# What a lock names, without what it names in turn: by uv in seconds; where uv cannot be had, or
+# does not reach the packages, by pip. --no-compile: most of the modules are never imported.
+UV := $(BIN)/uv pip install --quiet --native-tls --python $(BIN)/python \
+    $(if $(PIP_INDEX_URL),--default-index $(PIP_INDEX_URL))
+install = { $(UV) --no-deps --no-build-isolation $(1) 2> /dev/null || { \
+    echo 'uv cannot install them; pip does, which takes some minutes ...'; \
+    $(PIP) install --no-deps --no-compile --no-build-isolation $(1); }; }
 SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
     rolling_robotics rolling_node_kit benchmarks tools setup.py
 
@@ -37,7 +44,7 @@ MINUTES ?= 120
 .PHONY: help setup test test-all test-pythons faults soak mutate demo bench docs lint lock clean check-distro
 
 help:
-	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 3 to 4 minutes'
+	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 1 to 2 minutes'
 	@echo 'make test      run the tests but the slow ones'
 	@echo 'make test-all  run every test'
 	@echo 'make test-pythons  test the mathematics on $(PYTHONS), those that are installed'
@@ -60,19 +67,19 @@ check-distro:
 	    exit 2; \
 	fi
 
-setup: $(if $(VENV),$(STAMP_PACKAGE),check-distro)
+setup: $(if $(VENV),$(STAMP_PACKAGE) $(STAMP_DEVELOP),check-distro)
 
-$(STAMP_PYTHON): $(LOCK)
+$(STAMP_PYTHON): $(LOCK) requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	    echo 'make: Python 3.11 is needed, "$(PYTHON)" is missing or another version.' \
 	        'Give the path of one: make PYTHON=/path/to/python3.11' >&2; exit 2; }
 	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf $(VENV) $(BUILD); fi
-	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV): 3 to 4 minutes the' \
-	    'first time (on two cores), less when pip has them in its cache ...'
+	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV) ...'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $(VENV)/COLCON_IGNORE
-	@$(PIP) install --no-deps --no-compile $(shell grep -E '^(setuptools|wheel)==' $(LOCK))
-	@$(PIP) install --no-deps --no-compile --no-build-isolation -r $(LOCK)
+	@$(PIP) install --no-deps --no-compile -r requirements/uv.txt 2> /dev/null || true
+	@$(call install,$(shell grep -E '^(setuptools|wheel)==' $(LOCK)))
+	@$(call install,-r $(LOCK))
 	@touch $@
 
 $(STAMP_INTERFACES): $(STAMP_PYTHON) tools/build_interfaces.py tools/kept_builds.py \
@@ -85,19 +92,24 @@ $(STAMP_PACKAGE): $(STAMP_INTERFACES) setup.py setup.cfg pyproject.toml package.
 	@$(PIP) install --no-deps --no-index --no-build-isolation --editable .
 	@touch $@
 
+$(STAMP_DEVELOP): requirements/develop.txt $(STAMP_PYTHON)
+	@echo 'Installing $(shell grep -c == $<) packages for tests, checks, sweeps and the viewer ...'
+	@$(call install,-r $<)
+	@touch $@
+
 $(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)
 	@echo 'Installing what the benchmarks compare with ...'
-	@$(PIP) install --no-deps -r requirements/bench.txt
+	@$(call install,-r $<)
 	@touch $@
 
 $(STAMP_DOCS): requirements/docs.txt $(STAMP_PACKAGE)
 	@echo 'Installing what builds the documentation ...'
-	@$(PIP) install --no-deps -r requirements/docs.txt
+	@$(call install,-r $<)
 	@touch $@
 
 $(STAMP_MUTATE): requirements/mutate.txt $(STAMP_PACKAGE)
 	@echo 'Installing what breaks modules to see if a test notices ...'
-	@$(PIP) install --no-deps -r requirements/mutate.txt
+	@$(call install,-r $<)
 	@touch $@
 
 # Nodes wait more than they work: the tests of three modules run at a time, each on a domain of its
@@ -141,7 +153,7 @@ test-pythons:
 	        --ignore=test/controller/test_following_bounds.py $(MATHEMATICS) || exit 1; \
 	done
 
-demo: setup
+demo: $(if $(VENV),$(STAMP_PACKAGE),check-distro)
 	$(BIN)/rolling demo ball_on_plate
 
 bench: setup $(if $(VENV),$(STAMP_BENCH))

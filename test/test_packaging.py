@@ -16,7 +16,7 @@ from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
-LOCKS = ['jazzy', 'kilted', 'bench', 'docs']
+LOCKS = ['jazzy', 'kilted', 'develop', 'bench', 'docs']
 
 needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
 
@@ -216,8 +216,8 @@ def test_lock_holds_exact_versions_and_no_address(name):
 @pytest.mark.parametrize('name', LOCKS)
 def test_lock_holds_what_is_asked_for(name):
     held = set(locked_versions(name))
-    if name in ('bench', 'docs'):
-        held |= set(locked_versions('jazzy'))
+    if name in ('develop', 'bench', 'docs'):
+        held |= {*locked_versions('jazzy'), *locked_versions('develop')}
     assert requirement_names(ROOT / 'requirements' / f'{name}.in') - held == set()
 
 
@@ -229,10 +229,10 @@ def test_environment_holds_what_the_package_needs(name):
         r for e in ('record', 'viewer', 'completion') for r in arguments['extras_require'][e]
     ]
     names = {canonical(re.match(r'[\w.-]+', requirement).group()) for requirement in asked}
-    assert names - set(locked_versions(name)) == set()
+    assert names - {*locked_versions(name), *locked_versions('develop')} == set()
 
 
-@pytest.mark.parametrize('name', ['jazzy', 'kilted', 'bench', 'docs', 'python'])
+@pytest.mark.parametrize('name', [*LOCKS, 'python'])
 def test_each_dependency_says_why(name):
     lines = (ROOT / 'requirements' / f'{name}.in').read_text(encoding='utf-8').splitlines()
     blocks = '\n'.join(line for line in lines if not line.startswith('-r ')).split('\n\n')

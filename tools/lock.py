@@ -2,8 +2,8 @@
 Write the lock files of the requirements: every package, direct or not, at one version.
 
 pip resolves each `requirements/<name>.in` without installing anything; what it would install into
-an empty environment becomes `requirements/<name>.txt`. The files of benchmarks, documentation and
-mutation hold only what they add to the others.
+an empty environment becomes `requirements/<name>.txt`. The files of development, benchmarks,
+documentation and mutation hold only what they add to those before them.
 
     .venv/bin/python tools/lock.py
 """
@@ -18,7 +18,7 @@ import sys
 
 REQUIREMENTS = Path(__file__).resolve().parents[1] / 'requirements'
 DISTRIBUTIONS = ('jazzy', 'kilted')
-ADDITIONS = ('bench', 'docs', 'mutate')
+ADDITIONS = ('develop', 'bench', 'docs', 'mutate')
 
 
 def canonical(name: str) -> str:
@@ -26,12 +26,12 @@ def canonical(name: str) -> str:
     return re.sub(r'[-_.]+', '-', name).lower()
 
 
-def resolve(name: str, constraints: Path | None = None) -> dict[str, str]:
-    """Return the version of each package that `requirements/<name>.in` leads to."""
+def resolve(name: str, *locked: str) -> dict[str, str]:
+    """Return the versions that `requirements/<name>.in` leads to, beside what is locked."""
     command = [sys.executable, '-m', 'pip', 'install', '--quiet', '--dry-run']
     command += ['--ignore-installed', '--report', '-', '-r', str(REQUIREMENTS / f'{name}.in')]
-    if constraints is not None:
-        command += ['-c', str(constraints)]
+    for other in locked:
+        command += ['-c', str(REQUIREMENTS / f'{other}.txt')]
     report = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     metadata = [entry['metadata'] for entry in json.loads(report)['install']]
     return {canonical(entry['name']): entry['version'] for entry in metadata}
@@ -52,9 +52,13 @@ def main() -> None:
         versions = resolve(name)
         write_lock(name, versions)
         common = {k: v for k, v in versions.items() if not common or common.get(k) == v}
+    locked = [DISTRIBUTIONS[0]]
     for name in ADDITIONS:
-        versions = resolve(name, constraints=REQUIREMENTS / f'{DISTRIBUTIONS[0]}.txt')
-        write_lock(name, {k: v for k, v in versions.items() if k not in common})
+        added = {k: v for k, v in resolve(name, *locked).items() if k not in common}
+        write_lock(name, added)
+        if name == 'develop':  # the others come on top of it, each by itself
+            locked.append(name)
+            common |= added
 
 
 if __name__ == '__main__':
