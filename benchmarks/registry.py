@@ -15,6 +15,7 @@ GROUPS = {
     'control': 'benchmarks.control:rows',
     'predictive': 'benchmarks.predictive:rows',
     'predictive_systems': 'benchmarks.predictive_systems:rows',
+    'predictive_flights': 'benchmarks.predictive_flights:rows',
     'butterfly': 'benchmarks.butterfly:rows',
     'balance_arm': 'benchmarks.balance_arm:rows',
     'memory': 'benchmarks.memory:rows',

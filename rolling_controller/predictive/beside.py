@@ -82,7 +82,16 @@ class PredictingBeside:
             'replanning problem': '' if pursuit is None else pursuit.trouble,
             'goal': '' if pursuit is None else pursuit.shortfall,
         }
-        return told | {name: text for name, text in troubles.items() if text}
+        return told | self._left() | {name: text for name, text in troubles.items() if text}
+
+    def _left(self) -> dict[str, float]:
+        """Return how far off its end is what no control moves there, such as a spin."""
+        policy, reference = self._policy, self.law.reference
+        if policy is None:
+            return {}
+        d = np.array(self.law.difference(policy.states[0], reference.states[-1])).ravel()
+        names = self.law.system.tangent.names
+        return {f'not regulated at the end: {names[k]}': float(d[k]) for k in reference.left}
 
     def _turn(self) -> None:
         """Predict from the newest state, if one came."""

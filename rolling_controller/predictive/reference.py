@@ -24,6 +24,7 @@ NEGLIGIBLE = 1e-6  # singular values, over the greatest
 REST_STEPS = 3  # to the rest that a plan ends near
 NEAR = 0.05  # of the end of a plan: rest that is further is another one
 STILL = 1e-9  # rate that is none
+UNMOVED = 1e-3  # share of a tangent number that is moved
 WEAK = 1e-9  # share of the greatest eigenvalue of the Gramian: below it, nothing is moved
 
 
@@ -50,6 +51,8 @@ class Reference:
         Nodes, shapes (k,) [s], (k, n) and (k, m).
     factors
         L of the cost to go |L d|^2 from each node, shape (k, moving, moving).
+    left
+        Which tangent numbers no control moves at the end of the plan, to first order.
 
     """
 
@@ -122,6 +125,8 @@ class Reference:
         )
         Q = weights.tracking_diagonal(system.tangent)[used.moving]
         self._roots = np.diag(np.sqrt(Q)), rest_root
+        moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.sqrt(Q)
+        self.left = used.moving[~moved]
         self.gains = np.concatenate([gains, gains[last : last + 1]])
         nodes = slice(None, None, substeps)
         self.times, self.states, self.controls = (

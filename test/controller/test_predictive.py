@@ -331,7 +331,8 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
         PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     )
     (thread,) = set(threading.enumerate()) - before
-    x = plan.state_at(0.4)
+    x, spin = plan.state_at(0.4), problem.system.state.slice('w_HO_H').stop - 1
+    x[spin] += 0.1
     end = time.monotonic() + 60.0
     while law.age != 0.0 or law.law.record.solved < 2:
         u = law.command(0.4, x).copy()
@@ -339,7 +340,11 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
         time.sleep(1e-3)  # the loop's own period
     assert np.abs(u).max() <= LIMIT
     assert_allclose(law.predicted()[0], x)
-    assert law.health()['predictions failed'] == 0
+    health = law.health()
+    assert health['predictions failed'] == 0
+    off = x[spin] - law.law.reference.states[-1][spin]
+    assert health['not regulated at the end: w_HO_H_z'] == pytest.approx(off, abs=1e-9)
+    assert not any('w_HO_H_x' in name for name in health)
     del law
     thread.join(60.0)
     assert not thread.is_alive()
