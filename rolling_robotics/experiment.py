@@ -177,5 +177,4 @@ def of_robot(
     )
 
 
-SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
 CONTACT = ('joint_states', 'contact/wrench', 'contact/state')

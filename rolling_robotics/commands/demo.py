@@ -6,7 +6,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\

@@ -15,8 +15,8 @@ from rolling_robotics.demo.laboratory.trial_offsets import offset
 from rolling_robotics.demo.laboratory.trial_record import pitch, tilt, TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
 from rolling_robotics.demo.verdict import MISSED, REACHED, VOID
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
 ROLLING = [(0.0, 'rolling')]

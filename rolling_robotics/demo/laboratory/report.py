@@ -11,7 +11,7 @@ from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_time, unjudged
 from rolling_robotics.demo.verdict import margin_text, MISSED, REACHED, say, VOID
-from rolling_robotics.experiment import EMULATED
+from rolling_robotics.hardware import EMULATED
 
 
 def trial_text(demo: LaboratoryDemo, trial: TrialSeen) -> str:

@@ -24,8 +24,8 @@ from rolling_robotics.demo.run import (
     STATE_TIMEOUT,
 )
 from rolling_robotics.demo.verdict import in_simulated_time, judged, MISSED, say
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient

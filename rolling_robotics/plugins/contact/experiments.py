@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from rolling_robotics.experiment import (
-    EMULATED,
     EXECUTED,
     Experiment,
     HAND_AND_OBJECT,
     NodeEntry,
     PLANNER,
-    REAL,
-    SIMULATED,
 )
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 LABORATORY_CONTROLLER = NodeEntry(
     name='controller', module='rolling_controller.nodes.laboratory_controller_node'
