@@ -30,9 +30,10 @@ IMAGES = Path(__file__).resolve().parents[1] / 'docs' / 'images'
 CAMERA = Camera(math.radians(-60), math.radians(22))
 LENGTH = 0.3  # of the axes, in sizes of what moves
 FAINT = 0.25  # opacity of the bodies
-# system: example, time [s], and the frame that each output of its pose is, with its meaning
+# system, or a scenario of one: example, time [s], and the frame that each output of its pose is
 SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
     'contact': ('ellipsoid_on_plate', 0.35, {'hand': 'H', 'object': 'O', 'contact': 'Ch'}),
+    'butterfly': ('butterfly_plate', 0.9, {'hand': 'H', 'object': 'O', 'contact': 'Ch'}),
     'point_mass_ball': (
         'point_mass_ball',
         1.0,
@@ -51,13 +52,20 @@ SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
     'spin_rolling_sphere': ('spin_rolling_ball', 1.0, {'object': 'O', 'contact': 'C'}),
     'ball_balancer': ('ball_balancer', 0.2, {'ball': 'B', 'plate': 'P', 'contact': 'C'}),
 }
+WHOLE = ('butterfly',)  # whose hand is seen as a whole
 CHANGED = {  # entries of an example, so that no two frames fall together
     'contact': {
         'initial': {
             'hand': {'position': [0.05, -0.05, 0.03]},
             'contact': {'u_h': -0.02, 'v_h': 0.02, 'attitude': {'rpy': [0.2, 0.3, 0.4]}},
         }
-    }
+    },
+    'butterfly': {
+        'initial': {
+            'hand': {'position': [0.06, 0, 0.03]},
+            'contact': {'u_h': 0.02, 'v_h': 0, 'attitude': {'rpy': [0, 0.5, 0]}},
+        }
+    },
 }
 
 
@@ -77,7 +85,7 @@ def frames_figure(name: str) -> Figure:
         figure = Figure(figsize=(5.2, 3.9))
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         Painter(axes, scene, CAMERA).draw(0)
-        low, high = extent(_moving(scene), CAMERA)
+        low, high = extent(scene if name in WHOLE else _moving(scene), CAMERA)
         size = float(np.max(high - low))
         ends = [
             (_mark if letter.startswith('m') else _draw_frame)(axes, letter, X, LENGTH * size)

@@ -13,6 +13,7 @@ from rolling_robotics.reproduce.woodruff_lynch import (
     ball_on_plate,
     dish,
     laboratory,
+    other_engines,
     spinning_plate,
 )
 
@@ -32,7 +33,9 @@ def rows(*, fast: bool = False) -> list[Row]:
 
 def stated(_: list[Row]) -> list[str]:
     """Return what was chosen, and what the paper describes without a number."""
+    absent = ' and '.join(other_engines.missing())
     return [
+        *([f'Fig. 6: {absent} not installed, and left out'] if absent else []),
         'Fig. 7: the dimensions of ellipsoid and dish are not printed; chosen, see the scenario',
         f'    {dish.SCENARIO}',
         'Table II: the radius of the ball is not printed; taken as 0.021 m (one straight roll)',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,12 @@ MODEL = """
   </contact>
 </mujoco>
 """
+
+
+def missing() -> list[str]:
+    """Return the names of the engines that are not installed."""
+    engines = {'Bullet': 'pybullet', 'MuJoCo': 'mujoco'}
+    return [name for name, module in engines.items() if find_spec(module) is None]
 
 
 def divergence(points: Array) -> float:

@@ -13,6 +13,7 @@ from rolling_robotics.reproduce.woodruff_lynch.other_engines import (
     Array,
     bullet_path,
     BULLET_STEP,
+    missing,
     mujoco_path,
 )
 from rolling_robotics.reproduce.woodruff_lynch.spinning_plate import (
@@ -72,9 +73,8 @@ def other_engines() -> Figure:
         axes.plot(points[:, 0], points[:, 1], **style)
         times = np.linspace(0.0, COMPARED, len(points))
         radius.plot(times, 100 * (np.hypot(points[:, 0] - 0.1, points[:, 1]) / 0.1 - 1), **style)
-    missing = ', '.join(name for name, points in found.items() if points is None)
-    if missing:
-        figure.text(0.01, 0.01, f'not installed: {missing}', color=GREY)
+    if missing():
+        radius.set_title(f'not installed: {", ".join(missing())}', color=GREY)
     _frame(axes, 'contact point in 10 s')
     radius.set(xlabel='time [s]', ylabel='divergence of the radius [%]')
     radius.axhline(34.0, color=GREY, linewidth=0.8, linestyle='--')
