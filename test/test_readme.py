@@ -91,7 +91,13 @@ def takes_long(line):
 
 
 WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
-SEVERAL_SECONDS = ('ball_balancer.md', 'contact.md', 'pendulum_sphere.md', 'point_mass_disk.md')
+SEVERAL_SECONDS = (
+    'README.md',
+    'ball_balancer.md',
+    'contact.md',
+    'pendulum_sphere.md',
+    'point_mass_disk.md',
+)
 WITH_LINES = [p for p in PAGES if lines(p)]
 WITH_ROLLING = [p for p in PAGES if rolling_lines(p)]
 WITH_LONG = [p for p in PAGES if any(map(takes_long, rolling_lines(p)))]

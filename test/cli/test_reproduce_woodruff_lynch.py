@@ -17,9 +17,8 @@ from rolling_robotics.reproduce.woodruff_lynch import (
 )
 
 SECTIONS = (
-    spinning_plate,
     dish,
-    pytest.param(ball_on_plate, marks=pytest.mark.slow),
+    *(pytest.param(s, marks=pytest.mark.slow) for s in (spinning_plate, ball_on_plate)),
 )
 OFF = 'the same at steps of 0.01 s', 'psi-dot', 'angular velocity of the ball', 'printed recipe'
 

@@ -120,6 +120,7 @@ def test_a_symmetry_plane_is_reported(straight, hard):
     assert lqr.gramian_least > 0
 
 
+@pytest.mark.slow
 def test_coarse_plan_is_followed_to_its_end(hard):
     # Woodruff & Lynch, Fig. 10: the controls of a coarse plan miss its end, feedback does not
     problem = dataclasses.replace(
@@ -187,6 +188,7 @@ def test_plan_without_controls_is_only_played_back(hard):
     assert_allclose(lqr.command(1.0, problem.x_start), 0.0)
 
 
+@pytest.mark.slow
 def test_slices_make_no_difference(hard, monkeypatch):
     problem, plan = hard
     whole, sliced = (

@@ -260,7 +260,7 @@ def test_maximal_accelerations_match_the_spinning_plate(tilted, seed):
         assert solution.normal_force == pytest.approx(plate.mass * 9.81, rel=1e-12)
 
 
-@pytest.mark.parametrize('tilted', [False, True])
+@pytest.mark.parametrize('tilted', [pytest.param(False, marks=pytest.mark.slow), True])
 def test_maximal_trajectory_matches_the_spinning_plate(tilted):
     plate, model, state = plate_case(np.random.default_rng(11), tilted=tilted)
     times = np.linspace(0.0, 1.0, 5)

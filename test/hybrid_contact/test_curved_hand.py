@@ -87,6 +87,7 @@ def test_plane_in_another_chart_is_the_plate(seed):
     assert_allclose(pose(runs[1]), pose(runs[0]), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_flatter_and_flatter_bowl_becomes_the_plate():
     flat = system(*BODY)
     p = flat.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)

@@ -47,7 +47,7 @@ def test_energy_never_rises_in_the_plane(seed):
     assert 'landing' in [e.name for e in run.events]
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_energy_never_rises_in_space(seed):
     """By fixed steps; the work of the hand by Simpson's rule between events."""
     s, rng = system(0.05, 0.06, 0.08), np.random.default_rng(seed)

@@ -64,6 +64,7 @@ def test_straight_run(straight):
     assert np.abs(plan.controls).max() <= 100 * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_plan_keeps_the_cone(straight):
     """Little friction: the same run takes a plan that stays inside; too little is refused."""
     problem, plan = straight

@@ -28,7 +28,8 @@ def recorded(laboratory, size, seconds=2.4):
     return stamps, at, *(np.array([image[k] for image in images]) for k in (1, 2))
 
 
-@pytest.mark.parametrize('mu', [pytest.param(0.15, marks=pytest.mark.slow), 0.25])
+@pytest.mark.slow
+@pytest.mark.parametrize('mu', [0.15, 0.25])
 def test_kinetic_friction_is_found(mu):
     laboratory = Laboratory(mu=1.25 * mu, mu_kinetic=mu)
     found = calibrate_sliding(*spatial_model(laboratory), *recorded(laboratory, 4.0))

@@ -86,8 +86,11 @@ def test_every_experiment_has_a_demonstration():
         find_experiment('ball_on_moon')
 
 
-@pytest.mark.parametrize('name', DEMOS)
+DRAWN = [n if n == 'ball_on_plate' else pytest.param(n, marks=pytest.mark.slow) for n in DEMOS]
+
+
 class TestEveryDemonstration:
+    @pytest.mark.parametrize('name', DRAWN)
     def test_draws_its_figure_and_tells_both_errors(self, name, tmp_path, capsys):
         assert conclude(DEMOS[name], record_of(name), tmp_path) == REACHED
         assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'
@@ -100,6 +103,7 @@ class TestEveryDemonstration:
         assert 'under feedback the error is 4 times smaller' in lines
         assert 'margin: 50 times (0.001 where 0.05 is allowed)' in lines
 
+    @pytest.mark.parametrize('name', DRAWN)
     def test_a_missed_goal_is_no_success_and_what_was_seen_is_drawn(self, name, tmp_path, capsys):
         record = record_of(name)
         seen = {topic: Stream() for topic in DEMOS[name].watched}
@@ -110,6 +114,7 @@ class TestEveryDemonstration:
         assert 'the goal was missed: refused' in told
         assert 'times smaller' not in told
 
+    @pytest.mark.parametrize('name', DEMOS)
     def test_a_run_on_a_late_machine_is_void_whatever_came_out(self, name, tmp_path, capsys):
         undrawn = replace(DEMOS[name], draw=lambda *_: None)
         for code, void, outcome in ((5, '', MISSED), (5, 'late', VOID), (0, 'late', VOID)):
@@ -119,11 +124,13 @@ class TestEveryDemonstration:
             assert conclude(undrawn, record, tmp_path) == outcome
         assert 'the run is void: late' in capsys.readouterr().out
 
+    @pytest.mark.parametrize('name', DEMOS)
     def test_starts_off_by_what_the_robot_can_be_moved(self, name):
         demo = DEMOS[name]
         assert any(demo.position_off)
         assert 'mm off in position' in demo.perturbation_text()
 
+    @pytest.mark.parametrize('name', DEMOS)
     def test_watches_topics_that_are_recorded(self, name):
         assert set(DEMOS[name].watched) <= set(EXPERIMENTS[name].recorded)
 

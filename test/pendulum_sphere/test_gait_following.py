@@ -129,7 +129,8 @@ def test_a_hundred_disturbed_runs_arrive_within_two_percent(short_plan):
     assert sum(r.miss < 0.02 * short_plan.length for r in runs) == 100
 
 
-@pytest.mark.parametrize('slope', [pytest.param(0.0, marks=pytest.mark.slow), 0.02])
+@pytest.mark.slow
+@pytest.mark.parametrize('slope', [0.0, 0.02])
 def test_stick_makes_the_velocity_what_is_wanted(slope):
     true = SI.on_slope(slope, 1.0)
     plant = Stepper(SYSTEM, SYSTEM.pack_parameters(true), max_step=2e-3)
@@ -158,6 +159,7 @@ def test_stick_takes_several_swings_for_more_than_one_can_give():
         VelocityStick(SI, period=0.01)
 
 
+@pytest.mark.slow
 def test_sphere_is_held_on_an_unknown_slope_before_the_first_swing(short_plan):
     run = follow(short_plan, Disturbance(slope=math.radians(2), azimuth=0.4, noise=0))
     waiting = run.times < 0

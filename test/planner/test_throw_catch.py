@@ -84,6 +84,7 @@ def test_wanted_rate_just_brings_it_upright():
         assert (max(turns) > UPRIGHT) == comes_over
 
 
+@pytest.mark.slow
 def test_plan_meets_the_upright_condition(plan):
     assert abs(plan.impact.excess) < 1e-9
     assert abs(plan.impact.tilt) == pytest.approx(0.33, abs=0.03)

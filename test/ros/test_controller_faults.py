@@ -51,6 +51,7 @@ CONTENTS = {
     'silent': 'no states come',
 }
 FAULTS = DATES | CONTENTS
+FAST = {'frozen', 'slow', 'one_body_missing', 'silent'}
 
 
 class Followed:
@@ -199,7 +200,9 @@ def complaint(peer, text):
             make,
             fault,
             id=f'{make.__name__}-{fault}',
-            marks=[pytest.mark.slow] if make is robot and fault in DATES else [],
+            marks=[]
+            if fault in FAST and (make is contact or fault == 'silent')
+            else [pytest.mark.slow],
         )
         for make in (contact, robot)
         for fault in FAULTS
@@ -227,7 +230,9 @@ def test_execution_ends_within_the_timeout(followed, fault, fault_row):
     told(f'commands ended: {result.error_string}', moving)
 
 
-@pytest.mark.parametrize('fault', ['late', 'ahead', 'not_finite'])
+@pytest.mark.parametrize(
+    'fault', ['late', *(pytest.param(f, marks=pytest.mark.slow) for f in ('ahead', 'not_finite'))]
+)
 def test_without_usable_states_nothing_begins_and_the_reason_is_told(followed, fault, fault_row):
     source = followed.source
     source.break_down(fault)
@@ -277,7 +282,9 @@ def test_driving_ends_too(followed, fault_row):
     followed.peer.node.destroy_publisher(publisher)
 
 
-@pytest.mark.parametrize('fault', ['clock_stands', 'all_stands'])
+@pytest.mark.parametrize(
+    'fault', ['clock_stands', pytest.param('all_stands', marks=pytest.mark.slow)]
+)
 def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fault, fault_row):
     """States go on without the clock, or come again and again as it stands."""
     prefix = f'{fault}/'
@@ -297,6 +304,7 @@ def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fau
         followed.close()
 
 
+@pytest.mark.slow
 def test_run_of_the_laboratory_ends_too(peer, run_process, fault_row):
     _, bodies = hand_and_object('laboratory_damping.yaml')
     source = Source(peer, bodies)

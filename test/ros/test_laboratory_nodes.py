@@ -33,7 +33,7 @@ TURN = 0.3  # of the ellipse from where it rests, in the scenario [rad]
 def nodes(run_process):
     """Plant and controller, in simulated time."""
     common = {**SCENARIO, 'use_sim_time': True, 'diagnostics_period': 0.1}
-    plant = {'rate_factor': 2.0, 'rate': 500.0, 'lockstep_timeout': 20.0, 'contact_rate': 250.0}
+    plant = {'rate': 500.0, 'lockstep_timeout': 20.0, 'contact_rate': 250.0}
     remap = ('--ros-args', '-r', '/clock:=clock', '--')
     return {
         'simulator': run_process(SIMULATOR, params={**common, **plant}, arguments=remap),

@@ -80,6 +80,7 @@ def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
         assert end[index] == pytest.approx(goals[robot]['u_h'], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_frames_of_two_robots_differ(tmp_path, monkeypatch):
     from rclpy.executors import SingleThreadedExecutor
     from rolling_node_kit.qos import STREAM_READER
