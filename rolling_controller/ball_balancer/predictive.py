@@ -4,6 +4,8 @@ Predictive control of a rig with its delay: a quadratic program an axis a frame.
 It begins where the Kalman filter expects ball and tilt when the next command takes effect, with
 rolling resistance against the motion. A ball that rests near its set point is left alone; one that
 rests elsewhere is pushed with a force that grows until it breaks away.
+
+For a rig that is found to be stronger than was told, places are divided by how much.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.ball_balancer import estimator
 from rolling_controller.ball_balancer.axis_program import AxisProgram, TILTED
 from rolling_controller.ball_balancer.estimator import estimate, Motion
+from rolling_controller.ball_balancer.learned_gain import LearnedGain
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.compiled import FastFunction
 
@@ -80,10 +83,12 @@ class RunningPredictive:
         self._program = AxisProgram(rig)
         self._estimate = FastFunction(_estimate(rig))
         self._command = FastFunction(_command(rig))
+        self._learned = LearnedGain(rig)
         self.begin()
 
     def begin(self) -> None:
         """Go back to the start."""
+        self._learned.begin()
         self._z = np.zeros(self._layout.size)
         self._places: list[Array] = []
         self._rested = 0  # frames since the ball came to rest; 0 while it rolls
@@ -93,7 +98,8 @@ class RunningPredictive:
         place, goal = np.asarray(measurement, dtype=float), np.asarray(set_point, dtype=float)
         if not np.all(np.abs(goal) < FARTHEST):
             goal = np.zeros(2)
-        e = self._expected(place)
+        share = self._learned.share
+        e, goal = self._expected(place / share), goal / share
         sent = self._z[self._layout.slice('sent_2')]
         if not e.followed:
             command = np.zeros(2)
@@ -102,7 +108,21 @@ class RunningPredictive:
         else:
             command = self._planned(e, goal, self._resistance(e, goal - e.ball))
         self._z[self._layout.slice('sent_1')] = command
+        self._learn(place)
         return command.copy()
+
+    def _learn(self, place: Array) -> None:
+        """Learn the gain from a frame, and keep the estimate where the ball is if it changes."""
+        z, at, learned = self._z, self._layout.slice, self._learned
+        if not np.all(np.abs(place) < FARTHEST):
+            learned.missed()
+            return
+        before = learned.share
+        learned.saw(place, z[at('tilt')].copy(), z[at('tilt_rate')].copy())
+        if learned.share != before:
+            z[at('ball')] *= before / learned.share
+            z[at('ball_rate')] *= before / learned.share
+            self._places = []
 
     def _expected(self, place: Array) -> Expected:
         """Return the estimate after a frame; of a ball at rest the offset is not learned."""

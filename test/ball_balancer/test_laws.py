@@ -1,10 +1,13 @@
 """Laws on the emulated rig, with all that the scenario hides from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.axis_program import AxisProgram
 from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer.learned_gain import LearnedGain
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.time_optimal import fastest_move
@@ -83,3 +86,34 @@ def test_a_ball_that_rests_near_its_set_point_is_left_alone(file):
     for _ in range(12):
         level = running.step((np.nan, np.nan), (0, 0))
     assert list(level) == [0, 0]
+
+
+@pytest.mark.parametrize('share', [0.8, 1.0, 1.25])
+def test_the_gain_of_a_rig_is_learned(file, share):
+    """If it is stronger, in spite of noise, of a wrong delay and of a constant slope."""
+    rig = RigModel.of(file)
+    T, rng = rig.period, np.random.default_rng(3)
+    t = T * np.arange(120)
+    tilt = 150 * np.column_stack([np.sin(4 * t), np.cos(3 * t)])
+    late = 150 * np.column_stack([np.sin(4 * (t - 0.01)), np.cos(3 * (t - 0.01))])
+    pull = share * rig.gain * (late + np.array([8.0, -8.0]))
+    rate = np.cumsum(T * pull, axis=0)
+    place = np.cumsum(T * rate, axis=0) - rig.lever * tilt
+    learned = LearnedGain(rig)
+    for k in range(1, t.size):
+        learned.saw(
+            place[k] + rig.noise * rng.normal(size=2), tilt[k], (tilt[k] - tilt[k - 1]) / T
+        )
+    assert learned.share == pytest.approx(max(share, 1.0), rel=0.07)
+    assert (learned.share > 1) == (share > 1)
+    learned.begin()
+    assert learned.share == 1
+
+
+def test_the_predictive_law_bears_numbers_that_are_wrong(file):
+    """Gain 20 % too low and delay 20 % too long: without learning it swings, and no jump ends."""
+    pytest.importorskip('daqp')
+    rig = RigModel.of(file)
+    told = replace(rig, gain=0.8 * rig.gain, latency=1.2 * rig.latency, speed=0.8 * rig.speed)
+    run = run_rig(file, LAWS['predictive'](told), protocol.jumps, FOUR_JUMPS, seed=2)
+    assert max(j.end_error for j in protocol.judged(run)) < protocol.WITHIN
