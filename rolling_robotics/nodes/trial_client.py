@@ -20,7 +20,7 @@ from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT
 from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
-from rolling_robotics.experiment import RECORDER
+from rolling_robotics.experiment import EMULATED, RECORDER
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD
 from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_srvs.srv import SetBool, Trigger
@@ -56,13 +56,12 @@ class TrialClient(DemoClient):
             so that this one takes a low real-time priority where it may.
 
         """
-        super().__init__(
-            domain=domain, check=check, watched={TRUTH: 'attitude', ESTIMATE: 'attitude'}
-        )
+        topics = (TRUTH, ESTIMATE) if hardware == EMULATED else (TRUTH,)
+        super().__init__(domain=domain, check=check, watched=dict.fromkeys(topics, 'attitude'))
         self._hardware = hardware
         self._modes: list[tuple[float, str]] = []
         self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
-        modes = 'contact/ground_truth' if hardware == 'emulated' else 'contact/state'
+        modes = 'contact/ground_truth' if hardware == EMULATED else 'contact/state'
         self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
 
@@ -131,7 +130,7 @@ class TrialClient(DemoClient):
 
     def place(self, off: Offset) -> None:
         """Put the object at its start, off by so much."""
-        if self._hardware == 'emulated':
+        if self._hardware == EMULATED:
             self._place_emulated(off)
             return
         self.set_parameters(
