@@ -18,6 +18,7 @@ from rolling_dynamics.robots.urdf import add_origin, Description, ORIGIN, text_o
 from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import Body, Chain, Link, Place
+from rolling_hw_interface.arm_model import ArmModel
 from transforms3d.euler import mat2euler
 
 ROD_SHARE = 0.05  # radius of a drawn link, of the longest link
@@ -142,7 +143,7 @@ def arm_of_urdf(
             X, payload = np.eye(4), Body()
     if not links:
         raise ParameterError(f'{path}: no joint leads to a link {hand!r}')
-    return with_determinant(
+    return _with_determinant(
         Chain(
             links=tuple(links), hand=_place(X), payload=payload,
             gravity=tuple(gravity), home=tuple(home), determinant=0.0,
@@ -150,7 +151,25 @@ def arm_of_urdf(
     )  # fmt: skip
 
 
-def with_determinant(chain: Chain) -> Chain:
+def chain_of(planar: ArmModel, description: str, home: Sequence[float]) -> Chain:
+    """
+    Return the arm that a URDF describes, or the planar one where none is named.
+
+    Parameters
+    ----------
+    planar
+        Numbers of the planar arm; its gravity counts for both.
+    description, home
+        The URDF, and joint angles near which that arm works [rad]; see :func:`arm_of_urdf`.
+
+    """
+    if not description:
+        return planar.chain
+    x, z = planar.gravity
+    return arm_of_urdf(description, gravity=(x, 0.0, z), home=home)
+
+
+def _with_determinant(chain: Chain) -> Chain:
     """Return the chain with the usual share of the determinant at home as the minimum one."""
     return replace(chain, determinant=REGULAR * Arm(chain).determinant(chain.home))
 

@@ -13,7 +13,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.regular_file import read_regular
 from rolling_hw_interface.arm_chain import Chain
 from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.arm_urdf import arm_of_urdf
+from rolling_hw_interface.arm_urdf import chain_of
 from rolling_hw_interface.vision import camera_pose
 import yaml
 
@@ -78,10 +78,7 @@ def chain_from(given: Mapping[str, Any]) -> Chain:
 
     """
     planar = model_from(ArmModel, given, 'arm')
-    if not given.get('arm.description'):
-        return planar.chain
-    x, z = planar.gravity
-    return arm_of_urdf(given['arm.description'], gravity=(x, 0.0, z), home=given['arm.home'])
+    return chain_of(planar, given.get('arm.description', ''), given.get('arm.home', ()))
 
 
 def camera_from(given: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.arm_urdf import arm_of_urdf
+from rolling_hw_interface.arm_urdf import chain_of
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MODES, MotorModel
@@ -146,12 +146,7 @@ def arm_of(values: Any) -> Arm:
 
     """
     planar = model_of(ArmModel, values, 'arm')
-    if not values['arm.description']:
-        return Arm(planar.chain)
-    x, z = planar.gravity
-    return Arm(
-        arm_of_urdf(values['arm.description'], gravity=(x, 0.0, z), home=values['arm.home'])
-    )
+    return Arm(chain_of(planar, values['arm.description'], values['arm.home']))
 
 
 def joint_names_of(values: Any, arm: Arm) -> Sequence[str]:

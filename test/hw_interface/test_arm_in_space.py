@@ -67,6 +67,17 @@ def test_torques_are_those_of_lagrange():
     assert_allclose(arm.dynamics(q, qd)[1], expected, rtol=1e-6, atol=1e-8)
 
 
+def test_torques_are_those_that_pinocchio_gave(arm):
+    """Of Pinocchio 4.1 for this URDF, so that masses and inertias are read as it reads them."""
+    q, qd = [0.3, -1.2, 0.9, -0.4, 1.1, 0.7], [0.5, -0.8, 1.2, 0.3, -0.6, 0.9]
+    expected = [
+        0.3209640714237, -31.28530033992, -18.76649109014, -1.792444115651, 0.1900038715707,
+        0.01531327850348,
+    ]  # fmt: skip
+    found = arm.dynamics(q, qd, [1.0, 2.0, -1.5, 0.5, -2.0, 3.0])[2]
+    assert_allclose(found, expected, rtol=1e-11)
+
+
 def test_torques_are_those_of_pinocchio(arm):
     pinocchio = pytest.importorskip('pinocchio', reason='pip install pin compares the torques')
     model = pinocchio.buildModelFromUrdf(str(URDF))
