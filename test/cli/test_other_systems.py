@@ -45,7 +45,10 @@ def test_state_control_and_poses_are_there(result):
     assert drawn == {'time': 's', 'f_contact': 'N', 'energy': 'J'}
 
 
-@pytest.mark.parametrize('name', FIGURES)
+@pytest.mark.parametrize(
+    'name',
+    [pytest.param(n, marks=pytest.mark.slow) if n in ('contact', 'phase') else n for n in FIGURES],
+)
 def test_figures_that_apply_are_drawn(result, tmp_path, name):
     path = tmp_path / f'{name}.png'
     applies = name in ('states', 'world', 'energy', 'contact', 'phase')

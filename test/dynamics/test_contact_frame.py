@@ -99,7 +99,9 @@ def instants(trajectory):
     return times[(times > 3 * STEP) & (times < end - 3 * STEP) & (apart > 3 * STEP)], switches
 
 
-@pytest.mark.parametrize('representation', ['attitude', 'coordinates'])
+@pytest.mark.parametrize(
+    'representation', ['attitude', pytest.param('coordinates', marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize('name', HANDS)
 def test_force_and_rate_in_Ch_are_those_of_the_poses(name, representation):
     """Newton: R_WH R_HCh f_contact = m (a_O - g), across the changes of chart."""

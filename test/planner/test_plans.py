@@ -438,12 +438,14 @@ def test_a_plan_survives_json():
         Plan.from_dict({})
 
 
+@pytest.mark.slow
 def test_quiet_ends_make_the_controls_zero_at_both_ends():
     plan = plan_rolling(reorientation(quiet_ends=True))
     np.testing.assert_allclose(plan.controls[[0, -1]], 0.0, atol=1e-12)
     assert plan.report['goal_error'] <= 1e-3
 
 
+@pytest.mark.slow
 def test_a_plan_may_begin_with_the_controls_of_another_motion():
     begun = {TILT[0]: 2.0, TILT[1]: -1.0}
     plan = plan_rolling(reorientation(quiet_ends=True, start_controls=begun))

@@ -178,7 +178,9 @@ def test_stops_cleanly(run_process, numbers):
 @pytest.mark.parametrize(
     ('params', 'text'),
     [
-        ({'rate': '-5.0'}, 'rate must be at least 50 Hz, got -5.0'),
+        pytest.param(
+            {'rate': '-5.0'}, 'rate must be at least 50 Hz, got -5.0', marks=pytest.mark.slow
+        ),
         ({'rate': 'fast'}, "rate must be of type double, for example 1000.0, got 'fast'"),
     ],
 )
