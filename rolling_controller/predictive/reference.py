@@ -52,7 +52,8 @@ class Reference:
     factors
         L of the cost to go |L d|^2 from each node, shape (k, moving, moving).
     left
-        Which tangent numbers no control moves at the end of the plan, to first order.
+        Which tangent numbers no control moves at the end of the plan, to first order, or have no
+        weight.
 
     """
 
@@ -235,10 +236,7 @@ def _regulated(
     P_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[kept]))
     before = LinearSteps(steps.A[:last], steps.B[:last])
     after = LinearSteps(steps.A[last:], steps.B[last:])
-    W = Q_root @ Reach.of(after).gramian @ Q_root
-    values, vectors = np.linalg.eigh(W)
-    reached = vectors[:, values > WEAK * values[-1]]
-    rest_root = reached @ reached.T @ Q_root
+    rest_root = moved_root(after, Q_root)
     resting = solve_riccati(after, rest_root * np.sqrt(h), R_root, rest_root)
     end_root = np.array(np.linalg.qr(np.vstack([resting.factors[0], P_root]), mode='r'))
     moving = solve_riccati(before, Q_root * np.sqrt(h), R_root, end_root)
@@ -249,6 +247,28 @@ def _regulated(
         transitions[k] = transitions[k + 1] @ (steps.A[k] - steps.B[k] @ gains[k])
     factors = np.concatenate([moving.factors[:-1], resting.factors])
     return gains, factors, rest_root, transitions
+
+
+def moved_root(steps: LinearSteps, root: Array) -> Array:
+    """
+    Return the root of what controls move to first order: (n, n), the rest has no weight.
+
+    What grows by itself would hide all else in the Gramian; steps divided by their greatest growth
+    reach the same.
+
+    Parameters
+    ----------
+    steps
+        Linearised steps about a motion.
+    root
+        Root of the weights, diagonal, shape (n, n).
+
+    """
+    growth = max(1.0, float(np.abs(np.linalg.eigvals(steps.A[0])).max()))
+    gramian = Reach.of(LinearSteps(steps.A / growth, steps.B)).gramian
+    values, vectors = np.linalg.eigh(root @ gramian @ root)
+    reached = vectors[:, values > WEAK * values[-1]]
+    return np.array(reached @ reached.T @ root)
 
 
 def _held(

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import run_lockstep, TimeVaryingLqr
-from rolling_controller.linearization import step_functions
+from rolling_controller.linearization import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import Costs, Program, UnsolvedError
-from rolling_controller.predictive.reference import Used
+from rolling_controller.predictive.reference import moved_root, Used
 from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.configuration import find_config
@@ -195,6 +195,16 @@ def test_fast_modes_divide_stages():
         system = scenario.system
         resting = np.zeros(system.control.size)
         assert blocks_of(system, scenario.p, np.array(scenario.x0), resting, 0.05) == blocks
+
+
+def test_what_grows_by_itself_hides_nothing_that_controls_move():
+    """A mode that grows by 3e6, one that stays, and one that is not driven."""
+    steps, growth = 100, np.exp(0.15)
+    A, B = np.diag([growth, 1.0, 1.0]), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    linear = LinearSteps(np.tile(A, (steps, 1, 1)), np.tile(B, (steps, 1, 1)))
+    assert_allclose(
+        moved_root(linear, np.diag([1.0, 2.0, 3.0])), np.diag([1.0, 2.0, 0]), atol=1e-9
+    )
 
 
 def pushed(problem, plan, law, rng):
