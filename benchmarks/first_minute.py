@@ -194,7 +194,8 @@ def _make_demo() -> Iterator[Row]:
     with _place() as place:
         place.run(('git', 'clone', '--quiet', '--depth', '1', f'file://{ROOT}', 'clone'))
         command = ('make', '--directory', 'clone', 'demo')
-        spent = place.run(command, PIP_CACHE_DIR=str(place.folder / 'pip'))
+        caches = {name: str(place.folder / name) for name in ('PIP_CACHE_DIR', 'UV_CACHE_DIR')}
+        spent = place.run(command, **caches)
     text = f'{MAKE_DEMO} s in version 0.1'
     yield _within('make demo in a fresh clone, empty caches', [spent], MAKE_DEMO / 2, text)
 
