@@ -111,9 +111,11 @@ def test_the_gain_of_a_rig_is_learned(file, share):
 
 
 def test_the_predictive_law_bears_numbers_that_are_wrong(file):
-    """Gain 20 % too low and delay 20 % too long: without learning it swings, and no jump ends."""
+    """Each 20 % off, among them the gain too low: without learning it swings, and no jump ends."""
     pytest.importorskip('daqp')
     rig = RigModel.of(file)
-    told = replace(rig, gain=0.8 * rig.gain, latency=1.2 * rig.latency, speed=0.8 * rig.speed)
+    low = ('gain', 'lever', 'speed', 'acceleration', 'breakaway', 'noise')
+    told = replace(rig, **{name: 0.8 * getattr(rig, name) for name in low})
+    told = replace(told, latency=1.2 * rig.latency, stiffness=1.2 * rig.stiffness)
     run = run_rig(file, LAWS['predictive'](told), protocol.jumps, FOUR_JUMPS, seed=2)
     assert max(j.end_error for j in protocol.judged(run)) < protocol.WITHIN
