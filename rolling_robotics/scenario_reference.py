@@ -15,9 +15,6 @@ from typing import Any
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.json_schema import Json as Schema
 from rolling_dynamics.scenario.json_schema import schema_of
-from rolling_dynamics.scenario.kinds import Kinds
-from rolling_dynamics.scenario.point_mass_rails import RAILS
-from rolling_dynamics.scenario.surface_section import SURFACES
 from rolling_planner.problem.plan_section import PlanSection
 from rolling_robotics.sweep.points import SweepSection
 
@@ -27,8 +24,12 @@ MARK = re.compile(r'(<!-- table: (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 def tables() -> dict[str, str]:
     """Return each table of the document by name: one for each system, surfaces, plan, sweep."""
-    out = {name: _table(schema_of(model), '') for name, model in roles('scenario')}
-    out |= {kinds.what: _kinds_table(kinds) for kinds in (SURFACES, RAILS)}
+    schemas = {name: schema_of(model) for name, model in roles('scenario')}
+    out = {name: _table(schema, '') for name, schema in schemas.items()}
+    hand = schemas['contact']['properties']['hand']
+    mass = schemas['point_mass_ball']['properties']['masses']['items']
+    out['surface'] = _kinds_table(hand['properties']['surface'])
+    out['rail'] = _kinds_table(mass['properties']['rail'])
     out['plan'] = _table(schema_of(PlanSection), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out
@@ -44,10 +45,11 @@ def _table(schema: Schema, prefix: str) -> str:
     return '\n'.join([HEAD, *_rows(schema, prefix)])
 
 
-def _kinds_table(kinds: Kinds) -> str:
+def _kinds_table(schema: Schema) -> str:
     rows = [HEAD]
-    for kind, model in kinds.all().items():
-        then = schema_of(model)
+    for branch in schema['allOf']:
+        kind = branch['if']['properties']['kind']['const']
+        then = branch['then']
         rows.append(f'| `kind: {kind}` | | | {_text(then)} |')
         rows += [
             _row(f'`{name}`', sub, name in then.get('required', ()))
