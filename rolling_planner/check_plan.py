@@ -8,6 +8,7 @@ from itertools import groupby
 import math
 from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -125,6 +126,9 @@ def check_plan(
     """
     Simulate the controls of a plan, without feedback, and judge the contact.
 
+    Where a system knows what follows a guard, such as slip or flight, the motion goes on in that
+    mode and the guard is no failure.
+
     Parameters
     ----------
     system, p
@@ -167,8 +171,7 @@ def _check(
     """Simulate under a control given at times, and judge the guards at points between them."""
     begin, duration = float(times[0]), float(times[-1] - times[0])
     values = _values(system, p, x[None], controls_at(times[:1]), times[:1])
-    guards = next(iter(system.modes.values())).guards
-    at_start = dict(zip(guards, values[:, 0].tolist(), strict=True))
+    at_start = dict(zip(_judged(system), values[:, 0].tolist(), strict=True))
     broken = _broken(at_start)
     if broken:
         return _failed(at_start, 0.0, broken[0], None)
@@ -204,6 +207,9 @@ def _check(
     event = motion.terminal_event
     if event is not None:
         return _failed(margins, event.time - begin, event.name, motion)
+    if _left_for_good(motion):
+        event = motion.events[-1]
+        return _failed(margins, event.time - begin, event.name, motion)
     fails = {name: points[np.argmin(along[name] > 0)] for name in _broken(margins)}
     if fails:  # without a change of sign: it only touches zero, or is not a number
         first = min(fails, key=lambda name: fails[name])
@@ -215,10 +221,22 @@ def _check(
 
 def _values(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> Array:
     """Return the guards at times, a row for each; none of a kinematic model."""
-    guards = next(iter(system.modes.values())).guards
+    guards = list(_judged(system).values())
     if not guards:
         return np.zeros((0, len(t)))
-    return np.array(joined('margins', system, list(guards.values()))(x.T, u.T, t[None], p))
+    return np.array(joined('margins', system, guards)(x.T, u.T, t[None], p))
+
+
+def _judged(system: RollingSystem) -> dict[str, ca.Function]:
+    """Return the guards that have to hold: those after which no other mode follows."""
+    first = next(iter(system.modes.values()))
+    return {name: guard for name, guard in first.guards.items() if name not in first.resets}
+
+
+def _left_for_good(motion: Trajectory) -> bool:
+    """Return whether the motion ends in a mode which nothing ends, and did not begin in it."""
+    first, last = (motion.segments[k].system.modes for k in (0, -1))
+    return bool(next(iter(first.values())).guards) and not next(iter(last.values())).guards
 
 
 def _broken(margins: dict[str, float]) -> list[str]:

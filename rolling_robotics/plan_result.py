@@ -17,7 +17,8 @@ SAMPLES = 400  # output times of the simulated plan
 def simulated(planned: Planned) -> Trajectory:
     """Return the motion under a plan's controls, from its start and to its end."""
     scenario, plan = planned.scenario, planned.plan
-    guards = next(iter(scenario.system.modes.values())).guards
+    first = next(iter(scenario.system.modes.values()))
+    ends = [guard for guard in first.guards if guard not in first.resets]
     return simulate(
         scenario.system,
         scenario.p,
@@ -27,7 +28,7 @@ def simulated(planned: Planned) -> Trajectory:
         t_eval=np.linspace(0, plan.duration, SAMPLES + 1),
         rtol=scenario.tolerances.relative,
         atol=scenario.tolerances.absolute,
-        events=dict.fromkeys(guards, 'record'),
+        events=dict.fromkeys(ends, 'record'),
         follower=follower_of(scenario),
     )
 

@@ -63,7 +63,6 @@ def check_hybrid(
         return
     for key, reason in (
         ('events', 'the modes follow from their margins'),
-        ('plan', 'a plan is made for rolling'),
         ('representation', 'the state is that of a free body'),
     ):
         if key in given:

@@ -16,11 +16,13 @@ from rolling_planner.planners.planner import Array, Planned, Request, SystemPlan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES
+from rolling_planner.problem.plan_problem import BY_SAMPLES
 from rolling_planner.problem.plan_section import PlanSection
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Report
 from rolling_planner.refinement.planner import plan_rolling, Planner
 from rolling_planner.refinement.rollout import RolloutSimulator
+from rolling_planner.sampling import plan_by_samples
 from rolling_planner.transcription.collocation import METHODS
 
 LONGEST_HORIZON = 120.0  # s
@@ -112,7 +114,8 @@ class CollocationPlanner(SystemPlanner):
     ) -> Planned:
         """Return the plan; that of a robot on request with samples at the rate asked for."""
         problem = self.problem(scenario, request)
-        found = plan_rolling(problem, on_iteration)
+        by_samples = problem.method == BY_SAMPLES
+        found = (plan_by_samples if by_samples else plan_rolling)(problem, on_iteration)
         if request is not None and not _carries(scenario):
             found = _sampled(problem, found, request.options['sample_rate'])
         state = problem.system.state

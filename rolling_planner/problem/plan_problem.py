@@ -19,6 +19,7 @@ from rolling_planner.problem.limits import check_within, state_limits
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
 from rolling_planner.transcription.collocation import METHODS
 
+BY_SAMPLES = 'cross_entropy'
 GOAL_MODES = ('hard', 'terminal_weight')
 GUESSES = ('kinematic', 'stationary')
 VIEWS = ('tangent', 'chart')
@@ -79,7 +80,8 @@ class PlanProblem:
     goal_mode
         ``hard``, or ``terminal_weight`` as in the paper.
     method
-        ``hermite_simpson`` or ``trapezoidal``.
+        ``hermite_simpson``, ``trapezoidal``, or ``cross_entropy``, see
+        :func:`rolling_planner.sampling.plan_by_samples`.
     segments
         Segments of the first, coarsest plan.
     refinements
@@ -146,7 +148,7 @@ class PlanProblem:
         _check_number('horizon', self.horizon, 's')
         _check_number('goal_tolerance', self.goal_tolerance, '')
         for name, value, known in (
-            ('method', self.method, METHODS),
+            ('method', self.method, (*METHODS, BY_SAMPLES)),
             ('goal_mode', self.goal_mode, GOAL_MODES),
             ('guess', self.guess, GUESSES),
             ('weights.view', self.weights.view, VIEWS),

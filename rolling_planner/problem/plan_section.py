@@ -87,7 +87,11 @@ class PlanSection(Section):
         'keep the force inside the friction cone of `friction.mu`', default=True
     )
     spin_friction: bool = note('keep the spin torque inside `friction.mu_spin`', default=True)
-    method: Literal['hermite_simpson', 'trapezoidal'] = note('', default='hermite_simpson')
+    method: Literal['hermite_simpson', 'trapezoidal', 'cross_entropy'] = note(
+        'of collocation, or `cross_entropy`: by samples about `hand_motion`, for motions that '
+        'slide, fly and land',
+        default='hermite_simpson',
+    )
     segments: int = whole('segments of the first plan', 2, 1600, default=PlanProblem.segments)
     refinements: int = whole(
         'how often their number may be doubled', 0, 10, default=PlanProblem.refinements

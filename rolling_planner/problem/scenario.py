@@ -17,8 +17,9 @@ from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.suggestion import suggestion
+from rolling_planner.plan import Plan
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
-from rolling_planner.problem.plan_problem import PlanProblem, Weights
+from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem, Weights
 from rolling_planner.problem.plan_section import PlanSection, WeightsSection
 
 OPTIONS = (  # that have the same name in the file
@@ -60,6 +61,11 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     if raw is None:
         raise ScenarioError('plan: is missing (the section that holds the goal of a plan)')
     plan = check(PlanSection, raw, 'plan')
+    if 'hybrid' in scenario.raw and plan.method != BY_SAMPLES:
+        raise ScenarioError(
+            f'plan.method: must be {BY_SAMPLES} beside `hybrid`, got {plan.method}, which plans '
+            'motions that roll throughout'
+        )
     charted = offers(scenario.system, ChartCoordinates)
     if charted is not None and not charted.on_first_chart:
         raise ScenarioError(
@@ -80,12 +86,28 @@ def read_problem(scenario: Scenario) -> PlanProblem:
             control_limits=_control_limits(scenario, active),
             state_limits=_state_limits(plan.state_limits, state),
             weights=_weights(plan.weights, len(active)),
+            warm_start=_first(scenario) if plan.method == BY_SAMPLES else None,
             **{name: getattr(plan, name) for name in OPTIONS},
         )
     except ParameterError as e:
         # the planner's own text names the entry and goes on with what must hold
         text = re.sub(r'^([\w.]+) (must|takes)\b', r'\1: \2', str(e))
         raise ScenarioError(f'plan.{text}') from None
+
+
+def _first(scenario: Scenario) -> Plan | None:
+    """Return the hand's motion of a scenario as a plan to begin with, None where there is none."""
+    if scenario.control.samples is None:
+        return None
+    times, controls = scenario.control.samples
+    times = np.asarray(times, dtype=float)
+    rising = np.concatenate([[True], np.diff(times) > 0])
+    return Plan.of(
+        scenario.system,
+        times=times[rising],
+        states=np.tile(scenario.x0, (int(rising.sum()), 1)),
+        controls=np.asarray(controls, dtype=float)[rising],
+    )
 
 
 def _wanted(name: str, given: Array | Mapping[str, Any] | None, state: Layout) -> Array | None:

@@ -142,7 +142,6 @@ def test_it_is_swept(tmp_path, sweeps_here):
 
 
 REFUSED = [
-    ({'plan': {'goal': {}}}, 'plan: has no meaning beside `hybrid`'),
     ({'events': {'friction': 'stop'}}, 'events: has no meaning beside `hybrid`'),
     ({'representation': 'attitude'}, 'representation: has no meaning beside `hybrid`'),
     ({'friction': {'mu': 0.1, 'mu_kinetic': 0.2}}, r'friction\.mu_kinetic: must not exceed'),
