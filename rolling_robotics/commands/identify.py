@@ -13,8 +13,11 @@ that was sent when it had come. Each number is printed with the half width of it
 For a number that the log does not determine, it says what motion would; the exit status is then
 1.
 
---emulate writes such a log of the rig of a scenario: jumps of 57 and 80 mm under a PID."""
+--experiment writes set points over time whose log tells these numbers, columns time [s], goal_x,
+goal_y [m]: jumps of 57 and 80 mm. --emulate writes the log of them under a PID on the rig of a
+scenario."""
 EXAMPLE = """\
+  rolling identify set_points.csv --experiment
   rolling identify log.csv --emulate ball_balancer
   rolling identify log.csv"""
 
@@ -25,7 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--system', metavar='NAME', default='', help='system (default: the one that has it)'
     )
-    parser.add_argument('--emulate', metavar='FILE', help='write a log of this scenario instead')
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        '--experiment', action='store_true', help='write the set points of an experiment instead'
+    )
+    instead.add_argument('--emulate', metavar='FILE', help='write a log of this scenario instead')
     parser.add_argument('--seed', metavar='S', type=int, default=0, help='random seed of that')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the numbers')
 
@@ -49,6 +56,11 @@ def run(args: Namespace) -> int:
     if not args.system and len(having) != 1:
         raise ParameterError(f'--system: one of {", ".join(having)} is needed')
     module = needed_role(args.system or having[0], 'identification', 'identification')
+    if args.experiment:
+        path = checked_output(args.log, '.csv')
+        module.experiment(path)
+        print(f'written to {path}')
+        return 0
     out = checked_output(args.json, '.json') if args.json else None
     found = module.identify(args.log)
     for line in module.lines(found):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.identification import command
 from rolling_controller.ball_balancer.identification import identify as of
 from rolling_controller.ball_balancer.identification.differences import differences
 from rolling_controller.ball_balancer.identification.log import Log, log_of, read_log, write_log
@@ -81,6 +82,15 @@ def test_a_log_of_two_minutes_tells_the_numbers():
     assert found.numbers['delay'].half_width < 3e-3
     assert found.numbers['gain'].half_width < 0.03 * rig.gain
     assert found.noise[0] == pytest.approx(rig.noise, rel=0.15)
+
+
+def test_the_experiment_has_the_set_points_of_the_emulated_log(tmp_path):
+    """Those after which the slow test identifies every number."""
+    command.experiment(tmp_path / 'set_points.csv')
+    t, *goals = np.loadtxt(tmp_path / 'set_points.csv', delimiter=',', skiprows=1).T
+    for s in np.arange(0.005, protocol.jumps_duration(), 0.01):
+        row = np.searchsorted(t, s, side='right') - 1
+        assert [goals[0][row], goals[1][row]] == pytest.approx(protocol.jumps(s))
 
 
 def test_a_log_without_motion_is_refused():

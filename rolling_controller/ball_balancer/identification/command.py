@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.identification import identify as likelihood
 from rolling_controller.ball_balancer.identification.identify import Identified
@@ -31,6 +32,14 @@ def emulate(scenario: Scenario, path: Path, seed: int) -> None:
     file = rig_of(scenario)
     run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, DURATION, seed=seed)
     write_log(path, log_of(run, file.camera.delay))
+
+
+def experiment(path: Path) -> None:
+    """Write set points over time as CSV, whose log tells what is identified."""
+    times = np.arange(0.0, DURATION, protocol.LAST) + protocol.BEGIN
+    times = np.concatenate([[0.0], times[times < min(DURATION, protocol.jumps_duration())]])
+    rows = np.column_stack([times, [protocol.jumps(t) for t in times]])
+    np.savetxt(path, rows, fmt='%.6g', delimiter=',', header='time,goal_x,goal_y', comments='')
 
 
 def lines(found: Identified) -> Iterator[str]:
