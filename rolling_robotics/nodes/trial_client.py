@@ -20,7 +20,8 @@ from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT
 from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
 from rolling_robotics.demo.record import Execution, Stream
-from rolling_robotics.experiment import EMULATED, RECORDER
+from rolling_robotics.experiment import RECORDER
+from rolling_robotics.hardware import EMULATED
 from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD
 from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_srvs.srv import SetBool, Trigger
