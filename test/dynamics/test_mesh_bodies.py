@@ -133,11 +133,11 @@ def test_what_is_no_body_is_refused(points, degree, text):
 
 
 def test_mesh_of_an_ellipsoid_moves_as_the_ellipsoid():
-    """Within 10 times the error of the fit, 2 s after a start on its side."""
-    fit = fit_support(ball(4).vertices * SEMI, 8)
+    """Within 10 times the error of the fit, 2 s after a start on its side; closer if finer."""
+    fits = [fit_support(ball(subdivisions).vertices * SEMI, 8) for subdivisions in (2, 4)]
     inertia = 0.2 / 5 * np.diag([np.sum(SEMI**2) - a**2 for a in SEMI])
     ends = []
-    for body in (Ellipsoid(*SEMI), HarmonicBody(fit.coefficients)):
+    for body in (Ellipsoid(*SEMI), *(HarmonicBody(fit.coefficients) for fit in fits)):
         system = ContactSystem(body, Plane())
         p = system.pack_parameters(mass=0.2, inertia=inertia, mu=1.0)
         x = system.state.pack(
@@ -152,7 +152,9 @@ def test_mesh_of_an_ellipsoid_moves_as_the_ellipsoid():
         motion = simulate(system, p, x, np.zeros(6), 2.0)
         ends.append(motion.states[-1][system.state.slice('contact_h')])
     assert np.linalg.norm(ends[0]) > 0.01
-    assert ends[1] == pytest.approx(ends[0], abs=10 * fit.error)
+    off = [float(np.abs(end - ends[0]).max()) for end in ends[1:]]
+    assert all(o < 10 * fit.error for o, fit in zip(off, fits, strict=True))
+    assert off[1] < off[0] / 3
 
 
 def test_scenario_holds_what_was_made_of_its_mesh(tmp_path):
