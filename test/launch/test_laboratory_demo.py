@@ -200,8 +200,8 @@ def test_processes_are_those_of_the_hardware():
     bringup = Bringup(experiment=EXPERIMENTS['flip_up'], environment={}, hardware=REAL)
     names = ['motor_bridge', 'vision_bridge', 'estimator', 'controller']
     assert list(bringup.commands()) == names
-    with pytest.raises(ParameterError, match='balance_3d: hardware is simulated; got'):
-        EXPERIMENTS['balance_3d'].nodes_on(REAL)
+    with pytest.raises(ParameterError, match='hardware is simulated, emulated, real; got'):
+        EXPERIMENTS['balance_3d'].nodes_on('other')
     with pytest.raises(ParameterError, match='hardware is no choice'):
         EXPERIMENTS['spin_rolling'].nodes_on(REAL)
 
