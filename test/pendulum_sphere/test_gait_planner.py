@@ -176,7 +176,7 @@ def test_bad_input_is_refused_with_what_would_work():
         Circle(center=(0.6 * np.cos(a), 0.6 * np.sin(a)), radius=0.2)
         for a in np.linspace(0, 2 * np.pi, 9)[:-1]
     ]
-    with pytest.raises(PlanningError, match='no way'):
+    with pytest.raises(PlanningError, match='there is no path'):
         plan_gaits(
             GaitProblem(
                 params=SI, start=(0, 0), waypoints=[Waypoint(position=(3, 0))], obstacles=ring
