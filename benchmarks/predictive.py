@@ -16,7 +16,8 @@ from rolling_planner import plan_rolling
 SEEDS = 10
 PUBLISHED = (
     'contact-implicit predictive control of hands: 20 Hz (jiang2024contact), 50 to 100 Hz '
-    '(jin2024complementarity); the paper plans in 1463 s (woodruff2022juggling)'
+    '(jin2024complementarity); one plan of the paper takes 171 + 346 + 946 s '
+    '(woodruff2022juggling, below Table II)'
 )
 
 
