@@ -132,6 +132,7 @@ def test_what_is_no_body_is_refused(points, degree, text):
         HarmonicBody(np.ones(7))
 
 
+@pytest.mark.slow
 def test_mesh_of_an_ellipsoid_moves_as_the_ellipsoid():
     """Within 10 times the error of the fit, 2 s after a start on its side; closer if finer."""
     fits = [fit_support(ball(subdivisions).vertices * SEMI, 8) for subdivisions in (2, 4)]

@@ -90,7 +90,8 @@ DRAWN = [n if n == 'ball_on_plate' else pytest.param(n, marks=pytest.mark.slow) 
 
 
 class TestEveryDemonstration:
-    @pytest.mark.parametrize('name', DRAWN)
+    @pytest.mark.slow
+    @pytest.mark.parametrize('name', DEMOS)
     def test_draws_its_figure_and_tells_both_errors(self, name, tmp_path, capsys):
         assert conclude(DEMOS[name], record_of(name), tmp_path) == REACHED
         assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'

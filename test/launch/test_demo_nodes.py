@@ -80,9 +80,8 @@ def recorded(metadata):
     return {t['topic_metadata']['name']: t['message_count'] for t in topics}
 
 
-@pytest.mark.parametrize(
-    'name', [pytest.param('ball_on_plate', marks=pytest.mark.slow), 'spin_rolling']
-)
+@pytest.mark.slow
+@pytest.mark.parametrize('name', ['ball_on_plate', 'spin_rolling'])
 def test_ctrl_c_leaves_nothing(tmp_path, name):
     demo = subprocess.Popen(
         [*DEMO, name, '--out', str(tmp_path), '--simulated-time'],

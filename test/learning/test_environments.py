@@ -136,7 +136,7 @@ def by_hand(seen):
     return np.clip(np.column_stack([-wanted[:, 1], wanted[:, 0]]) / 10.0, -1, 1)
 
 
-@pytest.mark.parametrize('target', ['point', 'circle'])
+@pytest.mark.parametrize('target', ['point', pytest.param('circle', marks=pytest.mark.slow)])
 def test_law_written_by_hand_solves_the_ball_on_a_plate(target):
     """The task can be done, and is not done by doing nothing."""
     env = gymnasium.make_vec(f'{GYM}BallOnPlate-v0', 16, target=target)

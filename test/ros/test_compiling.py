@@ -68,6 +68,7 @@ def test_node_says_that_it_compiles_and_becomes_active(peer, start, gate, name):
     assert state(peer, name) == State.PRIMARY_STATE_ACTIVE
 
 
+@pytest.mark.slow
 def test_transition_asked_for_by_others_waits(peer, start, gate):
     node = start('rolling_dynamics.nodes.simulator_node', autostart=False)
 

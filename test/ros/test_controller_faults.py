@@ -51,7 +51,7 @@ CONTENTS = {
     'silent': 'no states come',
 }
 FAULTS = DATES | CONTENTS
-FAST = {'frozen', 'slow', 'one_body_missing', 'silent'}
+FAST = {'frozen', 'one_body_missing', 'silent'}
 
 
 class Followed:

@@ -28,7 +28,7 @@ NODES = {
     'estimator': (HARDWARE, {**FLAT, **SLOW}),
     'recorder': ('rolling_robotics.nodes', {}),
 }
-FAST = {'simulator', 'motor_bridge', 'recorder'}
+FAST = {'motor_bridge', 'simulator'}
 ENDED = sorted(set(NODES) - {'recorder'})
 
 

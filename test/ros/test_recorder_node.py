@@ -31,7 +31,9 @@ def send(odometry, count):
         odometry.publish(message)
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    'number', [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
     odometry = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
     contact = peer.node.create_publisher(RollingContact, 'contact/state', LATCHED)

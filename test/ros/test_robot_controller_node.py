@@ -149,6 +149,7 @@ def rolls(control):
 only = pytest.mark.parametrize('robot', ['spin_rolling'], indirect=True)
 
 
+@pytest.mark.slow
 def test_feedback_is_better_than_none_from_a_perturbed_start(robot):
     """The errors that the action tells, without and with feedback, the robot really moving."""
     errors = {}

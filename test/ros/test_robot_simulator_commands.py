@@ -162,6 +162,7 @@ def in_namespace(run_process, name, **params):
     ).wait_for('steps a second', 60.0)
 
 
+@pytest.mark.slow
 def test_it_goes_on_slipping_and_flying_where_it_is_asked_to(peer, run_process):
     """Thrown by its mass, it slips, lifts off and lands; the log and the odometry tell."""
     node = in_namespace(run_process, 'jump', motion='all_modes', command_timeout=5.0)
