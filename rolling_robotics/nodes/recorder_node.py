@@ -90,7 +90,7 @@ class Taken:
     name, source
         Its name, and where its messages come from.
     alone
-        Whether it has one publisher, so that gaps in the sequence are lost messages.
+        Whether it never had a second publisher, so that gaps in the sequence are lost messages.
     last
         Number of the newest message in that sequence; 0 before.
     count, lost
@@ -191,6 +191,9 @@ class RecorderNode(SuiteNode):
 
     def _scan(self) -> None:
         wanted = self._wanted()
+        for topic in self._taken.values():
+            if topic.alone and self.count_publishers(topic.name) > 1:
+                topic.alone, topic.lost = False, 0  # what was a gap may be another's number
         for name, _ in self.get_topic_names_and_types():
             new = name not in self._taken and '/_action/' not in name
             if not new or (wanted is not None and name not in wanted):

@@ -4,11 +4,12 @@ from pathlib import Path
 import signal
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 import pytest
 from rclpy.duration import Duration
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.qos import LATCHED, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from rolling_robotics.recordings.writer import typestore_with
 from rosbags.highlevel import AnyReader
 
@@ -60,6 +61,34 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
     assert [m.required_friction for topic, m in read if topic == '/contact/state'] == [0.25]
     peer.node.destroy_publisher(odometry)
     peer.node.destroy_publisher(contact)
+
+
+def test_a_second_publisher_is_no_loss(peer, run_process, tmp_path):
+    """Each publisher has numbers of its own; those of the frames of several nodes alternate."""
+    first = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
+    recorder = run_process(
+        'rolling_robotics.nodes.recorder_node',
+        params={'folder': tmp_path / 'bag', 'topics': '["hand/odometry"]', 'scan_period': 0.05},
+    ).wait_for('recording into')
+    listened_to(recorder, first)
+    send(first, COUNT)
+    second = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
+    listened_to(recorder, second)
+    for publisher in (first, second) * 5:
+        send(publisher, 1)
+        assert publisher.wait_for_all_acked(Duration(seconds=60))
+
+    def told(message):
+        status = message.status[0]
+        values = {v.key: v.value for v in status.values}
+        whole = values.get('written'), values.get('lost before they came')
+        return status.name == 'recorder' and whole == (str(COUNT + 10), '0')
+
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=told)
+    assert recorder.stop() == 0
+    assert ', 0 dropped' in recorder.text
+    for publisher in (first, second):
+        peer.node.destroy_publisher(publisher)
 
 
 def test_what_is_sent_while_the_recorder_waits_for_the_processor_is_recorded(
