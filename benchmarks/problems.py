@@ -8,7 +8,6 @@ import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import PlanProblem
-from rolling_robotics.reproduce.woodruff_lynch.ball_on_plate import table_ii
 
 MASS = 0.1
 REST = {
@@ -48,7 +47,11 @@ def cone() -> PlanProblem:
 
 def straight() -> PlanProblem:
     """Return the goal of one straight roll, by the paper's own loop and weights."""
-    return table_ii()
+    # imports are part of the time, and the others need no scenario
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_planner.problem.scenario import read_problem  # noqa: PLC0415
+
+    return read_problem(load_scenario('ball_on_plate_table_ii'))
 
 
 PROBLEMS = {'straight': straight, 'hard': hard, 'cone': cone}
