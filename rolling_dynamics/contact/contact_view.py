@@ -6,11 +6,14 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.surfaces import Surface
 
 SWITCH_BELOW = 0.3  # regularity of the object's chart below which a better one is looked for
+CLOSE = 1e-9  # greatest distance of a point from where its coordinates were found [m]
+LAST_STEP = 1e-8  # of a method whose error falls with the square of its steps [m]
+FOLLOW_STEPS = 8  # from where the bodies touched last; four do within a millimetre
 OFF_POLE = 1e-9  # of a chart's bounds: where its frame is taken at a pole
 
 OBJECT, HAND = 0, 1
@@ -76,7 +79,10 @@ class ContactView:
         surface = self._surfaces[body]
         p_BC = X_WB[:3, :3].T @ (p_WC - X_WB[:3, 3])
         chart = self._charts[body]
-        uv = surface.locate(p_BC, chart, self._near[body])
+        near = self._near[body]
+        uv = None if near is None else self._follow(body, p_BC, near)
+        if uv is None:
+            uv = surface.locate(p_BC, chart, near)
         worth, R = self._geometry(body, chart, uv)
         if body == OBJECT and len(surface.charts) > 1 and worth < SWITCH_BELOW:
             places = [surface.locate(p_BC, c) for c in range(len(surface.charts))]
@@ -88,23 +94,53 @@ class ContactView:
             self._near[body] = uv  # where the next search begins
         return uv, R, p_BC
 
+    def _follow(
+        self, body: int, p_BC: NDArray[np.float64], near: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """
+        Return (u, v) of a point close to a known one by Gauss-Newton steps; None where they fail.
+
+        The search of the surface takes longer than a loop of 1 kHz has.
+        """
+        surface, chart, (u, v) = self._surfaces[body], self._charts[body], near.tolist()
+        for _ in range(FOLLOW_STEPS):
+            frame, (t_uu, _, t_uv, t_vv), point = self._first_order(body, chart, (u, v))
+            error = frame.T @ (point - p_BC)  # F_u, F_v = (x, y) T, and T is upper triangular
+            x, y, n = error.tolist()
+            dv = y / t_vv if t_vv else math.inf
+            du = (x - t_uv * dv) / t_uu if t_uu else math.inf
+            u, v = u - du, v - dv
+            if not math.isfinite(u + v):
+                return None
+            if math.hypot(x, y) < LAST_STEP:
+                found = np.array([u, v])
+                return found if abs(n) < CLOSE and surface.is_inside(found, chart) else None
+        return None
+
     def _geometry(
         self, body: int, chart: int, uv: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
-        values = self._surfaces[body].parameter_values
-        out = self._evaluate[body][chart](uv, values)
-        if not math.isfinite(out.sum()):  # x still follows u at the pole of a chart
+        frame, scale, _ = self._first_order(body, chart, uv)
+        if not math.isfinite(frame.sum() + sum(scale)):  # x still follows u at the pole of a chart
             low, high = np.array(self._surfaces[body].charts[chart].bounds).T
-            out = self._evaluate[body][chart](np.clip(uv, low + OFF_POLE, high - OFF_POLE), values)
-        a, b, c, d = out[9:].tolist()
-        area = math.sqrt(max(a * d - b * c, 0.0))
-        return area / max((a + d) / 2, 1e-300), out[:9].reshape(3, 3, order='F')
+            frame, scale, _ = self._first_order(
+                body, chart, np.clip(uv, low + OFF_POLE, high - OFF_POLE)
+            )
+        a, _, b, d = scale
+        return abs(a * d) / max((a * a + b * b + d * d) / 2, 1e-300), frame
+
+    def _first_order(
+        self, body: int, chart: int, uv: ArrayLike
+    ) -> tuple[NDArray[np.float64], list[float], NDArray[np.float64]]:
+        """Return the contact frame, T by columns and the point of the body."""
+        out = self._evaluate[body][chart](uv, self._surfaces[body].parameter_values)
+        return out[:9].reshape(3, 3, order='F'), out[9:13].tolist(), out[13:]
 
 
 def _evaluator(surface: Surface, chart: int) -> FastFunction:
-    """Return ``(uv, parameters) -> frame (9), metric (4)``."""
+    """Return ``(uv, parameters) -> frame (9), T (4), point (3)``."""
     uv, p = ca.SX.sym('uv', 2), ca.SX.sym('p', surface.parameters.numel())
     geometry = surface.geometry(uv, p, chart)
-    out = ca.vertcat(ca.vec(geometry.frame), ca.vec(geometry.metric))
+    out = ca.vertcat(ca.vec(geometry.frame), ca.vec(geometry.scale), geometry.position)
     return FastFunction(compiled(ca.Function('contact_view', [uv, p], [ca.densify(out)]))[0])

@@ -11,6 +11,7 @@ from rolling_dynamics.nodes.markers import (
     colour,
     ContactMarkers,
     HAND_COLOURS,
+    OBJECT_COLOURS,
     surface_marker,
 )
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
@@ -20,10 +21,12 @@ from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_node_kit.conversions import list_to_point, matrix_to_pose
 from visualization_msgs.msg import Marker, MarkerArray
 
-SHELL_COLOURS = with_opacity(SHELL, GLASS)  # what is inside is seen
+CHEQUERED = {  # share of the radius, colours; the chequer of a shell lies below its glass
+    'shell': (0.98, with_opacity(SHELL, GLASS)),
+    'ball': (1.0, OBJECT_COLOURS),
+}
 PATH_WIDTH = 0.02  # of the path, of the robot's radius
 MARKER_WIDTH = 0.002  # of the path of ContactMarkers at size 1 [m]
-RIM = 0.98  # of the shell's radius: its chequer lies below its sphere
 
 
 class RobotMarkers:
@@ -60,7 +63,7 @@ class RobotMarkers:
 
     def _part(self, shape: Shape, number: int) -> Marker | None:
         """Return the marker of a shape, or None of one that is drawn as a surface alone."""
-        if type(shape) not in FILLED:
+        if type(shape) not in FILLED or shape.name == 'ball':
             return None
         marker = Marker(ns=shape.name, id=number, frame_locked=True)
         marker.header.frame_id = self._frame(shape.link)
@@ -77,9 +80,10 @@ class RobotMarkers:
             if isinstance(shape, Floor):
                 size = shape.side / 2
                 markers.append(surface_marker(Plane(), frame, number, HAND_COLOURS, size))
-            elif isinstance(shape, Ball) and shape.name == 'shell':
-                ball = Sphere(RIM * shape.radius)
-                markers.append(surface_marker(ball, frame, number, SHELL_COLOURS))
+            elif isinstance(shape, Ball) and shape.name in CHEQUERED:
+                share, colours = CHEQUERED[shape.name]
+                ball = Sphere(share * shape.radius)
+                markers.append(surface_marker(ball, frame, number, colours))
         return MarkerArray(markers=markers)
 
     def update(

@@ -28,8 +28,8 @@ class Shape:
     Attributes
     ----------
     name
-        What it is: ``shell``, ``rail``, ``mass``, ``pendulum``, ``floor``,
-        ``obstacle``.
+        What it is: ``shell`` (seen through), ``ball``, ``rail``, ``mass``, ``pendulum``,
+        ``floor``, ``obstacle``.
     link
         Name of the link that it is fixed to.
 

@@ -41,7 +41,7 @@ def view(system: SpinRollingSphere, p: ArrayLike) -> RobotView:
         shift=tangent_columns(system, 'contact_s', range(2), 2),
         turn=turn,
         shapes=(
-            Ball(name='shell', link='shell_link', radius=radius),
+            Ball(name='ball', link='shell_link', radius=radius),
             Floor(name='floor', link='odom', side=20 * radius),
         ),
     )

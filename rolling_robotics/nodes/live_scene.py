@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 import math
 
 import numpy as np
 from rolling_robotics.nodes.live_topics import LiveTopics
+from rolling_robotics.nodes.recorded_scene import STILL
 from rolling_robotics.scene.meshes import ghost_mesh
 from rolling_robotics.scene.parts import error_strips
 from rolling_robotics.scene.poses import Pose
-from rolling_robotics.scene.scene import Body, Frame, Scene, still
+from rolling_robotics.scene.scene import ABOVE, Body, Frame, GROUND, Scene, still
 from rolling_robotics.viewer.history import Snapshot
 
 CONTACT_FRAMES = ('contact_hand', 'base_footprint')
@@ -26,7 +28,14 @@ def standing_scene(topics: LiveTopics) -> Scene:
         meshes = tuple(m for found, _ in parts for m in found)
         lines = tuple(line for _, found in parts for line in found)
         bodies.append(
-            Body(name=name, position=position, attitude=attitude, meshes=meshes, lines=lines)
+            Body(
+                name=name,
+                position=position,
+                attitude=attitude,
+                meshes=meshes,
+                lines=lines,
+                layer=GROUND if name in STILL else ABOVE,
+            )
         )
     ends = plan_ends(topics, [b.name for b in bodies])
     ghosts = (_at(b.name, ends[b.name], b) for b in bodies if b.name in ends)
@@ -42,6 +51,17 @@ def standing_scene(topics: LiveTopics) -> Scene:
             if name in topics.frames
         ),
     )
+
+
+def present(topics: LiveTopics, scene: Scene) -> Scene:
+    """Return what has a frame of its own, hand and what rolls, where it is now."""
+    rows = {b.name: np.array([topics.frames.pose(b.name)]) for b in scene.bodies}
+    bodies = (
+        replace(b, position=rows[b.name][:, :3], attitude=rows[b.name][:, 3:])
+        for b in scene.bodies
+        if b.name in topics.frames
+    )
+    return replace(scene, bodies=tuple(bodies))
 
 
 def plan_ends(topics: LiveTopics, names: list[str]) -> dict[str, Pose]:

@@ -10,7 +10,6 @@ import re
 import threading
 import time
 
-import numpy as np
 import rclpy
 from rclpy.executors import Executor
 from rclpy.node import Node
@@ -18,23 +17,31 @@ from rclpy.signals import SignalHandlerOptions
 from rolling_dynamics.text import LONGEST_NAME, printable
 from rolling_node_kit.process import events_executor
 from rolling_robotics.nodes.goal_sender import GoalSender
-from rolling_robotics.nodes.live_scene import CONTACT_FRAMES, PLANNED, seen, standing_scene
+from rolling_robotics.nodes.live_scene import (
+    CONTACT_FRAMES,
+    PLANNED,
+    present,
+    seen,
+    standing_scene,
+)
 from rolling_robotics.nodes.live_topics import LiveTopics
 from rolling_robotics.nodes.recorded_scene import SURFACES
 from rolling_robotics.scene.poses import Pose, seen_from
 from rolling_robotics.scene.scene import Scene
 from rolling_robotics.viewer.goal_panel import GoalPanel
 from rolling_robotics.viewer.history import History, JOINED, Snapshot
+from rolling_robotics.viewer.layers import Follow
 from rolling_robotics.viewer.live_panel import LivePanel
 from rolling_robotics.viewer.live_trace import LiveCurve, LivePath, LiveTrace
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import CURVE_PERIOD, RATE
 from rolling_robotics.viewer.push_panel import PushPanel
 from rolling_robotics.viewer.scene_server import Stage
-from rolling_robotics.viewer.serve import look_at, served, stop_request
+from rolling_robotics.viewer.serve import look_at_motion, served, stop_request
 import viser
 
 PREDICTED = 0.5  # age of a predicted path from which on it is not drawn any more [s]
+WIDE = 2.0  # times a robot, at first in the picture
 LIVE_PERIOD = 1.0  # between two pictures of the curves while they grow [s]
 
 
@@ -87,6 +94,7 @@ class LiveScene:
         self._staged: tuple[object, ...] = ()
         self._ghosts: list[Pose] = []
         self._scale = 0.0  # of the arrow of the force [m/N]; that of the first that is seen
+        self._framed: set[str] = set()  # names of the bodies that visitors were made to see
         self._traces: dict[str, LiveTrace] = {}
         self._curves: dict[str, LiveCurve] = {}
         self._shown: Snapshot | None = None
@@ -96,6 +104,7 @@ class LiveScene:
         self._text = server.gui.add_markdown(self._waiting())
         self.history = History(self._options.history)
         self.panel = LivePanel(server, self.history, self._options.speed)
+        self._follow = Follow(server, on=False)
         self.goal: GoalPanel | None = None
         if self._options.commands:
             self._sender = GoalSender(node)
@@ -143,7 +152,18 @@ class LiveScene:
             ]
             self._stage, self._staged = Stage(self._server, self._scene), staged
             self._shown = None
+            self._frame_what_moves(self._scene)
         return self._stage, self._scene
+
+    def _frame_what_moves(self, scene: Scene) -> None:
+        """Have visitors see what moves, where it is now, once other bodies are there."""
+        now = present(self._topics, scene)
+        names = {b.name for b in now.bodies}
+        if names and names != self._framed:
+            self._framed = names
+            drives = 'hand' not in names  # and out of the picture
+            look_at_motion(self._server, now, WIDE if drives else 1.0)
+            self._follow.box.value = drives  # type: ignore[misc]
 
     def _add(self, snapshot: Snapshot, stage: Stage) -> None:
         """Remember an instant: poses, the contact's path on each surface, and curves."""
@@ -168,6 +188,8 @@ class LiveScene:
     def _show(self, shown: Snapshot, stage: Stage, scene: Scene) -> None:
         """Send an instant."""
         poses = shown.poses
+        for rolling in [b.name for b in scene.bodies if b.layer][-1:]:
+            self._follow.go_to(poses[rolling][:3])
         stage.place(
             [
                 *(poses.get(body.name) for body in scene.bodies),
@@ -250,7 +272,6 @@ def live_scene(
             node = rclpy.create_node('viewer', namespace=options.namespace)
             live = LiveScene(node, server, options)
             executor.add_node(node)
-            look_at(server, np.full(3, -0.3), np.full(3, 0.3))
             thread = threading.Thread(target=_spin, args=(executor, stop), daemon=True)
             thread.start()
             yield live, f'http://{server.get_host()}:{server.get_port()}'

@@ -106,15 +106,25 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
     radius = robot_view(scenario.system, scenario.p).radius
     scene = general_scene(scenario, arrays)
     contact, attitude = under(arrays['shell_position'], radius), arrays['shell_attitude']
+    floor = floor_body(contact, radius, marks)
     return replace(
         scene,
-        bodies=(floor_body(contact, radius, marks), *scene.bodies[1:]),
+        bodies=(floor, *(_cut(b, floor) if b.name == 'fixed' else b for b in scene.bodies[1:])),
         frames=(Frame(name='contact', position=contact, attitude=still(len(contact))[1]),),
         traces=rolling_traces(
             contact, attitude, radius, ('on the floor', 'on the shell', 'shell')
         ),
         wrench=contact_wrench(arrays, radius),
     )
+
+
+def _cut(body: Body, floor: Body) -> Body:
+    """Return what stands on a floor, cut off at its edges: an obstacle reaches as far as odom."""
+    ground = floor.meshes[0].vertices
+    low, high = ground.min(axis=0), ground.max(axis=0)
+    low[2], high[2] = -np.inf, np.inf
+    meshes = (replace(m, vertices=np.clip(m.vertices, low, high)) for m in body.meshes)
+    return replace(body, meshes=tuple(meshes))
 
 
 def control_strips(scenario: Scenario, arrays: Arrays) -> tuple[Strip, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from rolling_robotics.scene.scene import Scene
+from numpy.typing import NDArray
 from rolling_robotics.viewer.scene_server import LAYERS, Stage
 import viser
 
@@ -26,27 +27,36 @@ def _switch(stage: Stage, layer: str, event: viser.GuiEvent[Any]) -> None:
 
 class Follow:
     """
-    Moves the cameras of all visitors along with what rolls, where the box says so.
+    Keeps the cameras of all visitors on what rolls, where the box says so.
 
     Attributes
     ----------
     box
-        The box, off at first: the whole motion is in the picture then.
+        The box.
 
     """
 
-    def __init__(self, server: viser.ViserServer, scene: Scene) -> None:
-        """Build the box."""
-        moving = [b for b in scene.bodies if b.layer and np.ptp(b.position, axis=0).any()]
-        self._server = server
-        self._path = moving[-1].position if moving else None
-        self._last = 0
-        self.box = server.gui.add_checkbox('follow', initial_value=False)
+    def __init__(self, server: viser.ViserServer, *, on: bool) -> None:
+        """
+        Build the box.
 
-    def go_to(self, k: int) -> None:
-        """Go on to the instant with this index."""
-        if self._path is not None and self.box.value:
-            way = self._path[k] - self._path[self._last]
-            for client in self._server.get_clients().values():
-                client.camera.position = client.camera.position + way
-        self._last = k
+        Parameters
+        ----------
+        server
+            The server.
+        on
+            How the box is at first: off where the whole motion is in the picture.
+
+        """
+        self._server = server
+        self.box = server.gui.add_checkbox('follow', initial_value=on)
+
+    def go_to(self, place: Sequence[float] | NDArray[np.float64]) -> None:
+        """Look at where it is now, 3 numbers [m], from the same side; one not finite is left."""
+        if not (self.box.value and np.isfinite(place).all()):
+            return
+        initial, now = self._server.initial_camera, np.asarray(place, dtype=float)
+        initial.position, initial.look_at = initial.position + now - initial.look_at, now
+        for client in self._server.get_clients().values():
+            camera = client.camera  # takes where it looks along
+            camera.position = camera.position + now - camera.look_at

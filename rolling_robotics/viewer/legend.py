@@ -7,6 +7,7 @@ from html import escape
 from rolling_dynamics.robots.palette import CONE, CURVES, FORCE, GHOST
 from rolling_robotics.scene.scene import Colour, Scene, Strip
 
+AXES: tuple[Colour, ...] = ((0.8, 0.0, 0.0), (0.0, 0.8, 0.0), (0.0, 0.0, 0.8))  # x, y, z
 LIMIT, NOW = 'limit', '#000000'
 
 
@@ -24,6 +25,8 @@ def legend_of(scene: Scene) -> str:
     entries += [
         (f'path {trace.name.removeprefix("path ")}', trace.colour) for trace in scene.traces
     ]
+    if scene.frames:
+        entries += [(f'contact frame, {n}', c) for n, c in zip('xyz', AXES, strict=True)]
     return _rows({name: _hex(colour) for name, colour in entries})
 
 

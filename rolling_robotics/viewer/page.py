@@ -34,7 +34,7 @@ def page_of(scene: Scene, speed: float = 1.0) -> str:
     shown = np.arange(start, end + speed / RATE, speed / RATE)
     with served('127.0.0.1', 0) as server:
         stage = Stage(server, scene)
-        look_at_motion(server, scene, stage.size)
+        look_at_motion(server, scene)
         stage.show(0)
         recording = server.get_scene_serializer()
         for time in shown:

@@ -51,7 +51,6 @@ class Player:
 
         """
         self._scene, self._stage = scene, Stage(server, scene)
-        self.size = self._stage.size
         self._start, self._end = float(scene.times[0]), float(scene.times[-1])
         self._time, self._index, self.sent = self._start, -1, 0
         self._slid = -SLIDER_PERIOD
@@ -65,7 +64,9 @@ class Player:
         )
         self.playing = gui.add_checkbox('play', initial_value=True)
         self.speed = speed_choice(server, speed)
-        self._follow = Follow(server, scene)
+        moving = [b for b in scene.bodies if b.layer and np.ptp(b.position, axis=0).any()]
+        self._path = moving[-1].position if moving else None
+        self._follow = Follow(server, on=False)
         layer_switches(server, self._stage)
         self._curves = [_Curves(server, scene, strip.title) for strip in scene.strips]
         self.slider.on_update(self._moved)
@@ -92,7 +93,8 @@ class Player:
             return
         self._index = k
         self._stage.show(k)
-        self._follow.go_to(k)
+        if self._path is not None:
+            self._follow.go_to(self._path[k])
         self.sent += 1
         at = time.monotonic()
         if self.playing.value and at - self._slid >= SLIDER_PERIOD:

@@ -180,6 +180,7 @@ class Stage:
             shaft_radius=0.008 * self.size,
             head_radius=0.02 * self.size,
             head_length=0.04 * self.size,
+            visible=False,
         )
         rim = np.column_stack([np.cos(TURN), np.sin(TURN), np.ones_like(TURN)])
         self._cone = scene.add_mesh_simple(
@@ -191,6 +192,7 @@ class Stage:
             side='double',
             cast_shadow=False,
             receive_shadow=False,
+            visible=False,
         )
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 import io
+from itertools import product
 import signal
 import socket
 import threading
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.scene.scene import Scene
+from rolling_robotics.scene.scene import rotation_matrices, Scene
 from rolling_robotics.viewer.panel import Player
 import viser
+
+ASIDE = np.array([0.5, -0.7, 0.45])  # from where a scene is seen
 
 
 @contextmanager
@@ -50,7 +54,8 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     # kind to machines that draw in software: no shadows, no mirrored surroundings
     server.scene.configure_default_lights(cast_shadow=False)
     server.scene.configure_environment_map(None)
-    server.scene.add_light_ambient('/light', intensity=1.5)
+    server.scene.add_light_ambient('/light', intensity=0.5)
+    server.on_client_connect(partial(_look_as_begun, server))
     try:
         yield server
     finally:
@@ -60,21 +65,38 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
 
 def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:
     """
-    Have new visitors see a box from aside and above.
+    Have visitors see all of a box from aside and above.
 
     It lies between two corners [m], 3 numbers each.
     """
-    middle, size = (low + high) / 2, float(np.max(high - low))
+    middle, reach = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+    away = reach / np.sin(server.initial_camera.fov / 2)
     server.initial_camera.up = np.array([0.0, 0.0, 1.0])
-    server.initial_camera.position = middle + size * np.array([0.5, -0.7, 0.45])
+    server.initial_camera.position = middle + away * ASIDE / np.linalg.norm(ASIDE)
     server.initial_camera.look_at = middle
+    for client in server.get_clients().values():
+        _look_as_begun(server, client)
 
 
-def look_at_motion(server: viser.ViserServer, scene: Scene, size: float) -> None:
-    """Have new visitors see all places where something of this size [m] moves."""
-    moving = [b.position for b in scene.bodies if b.layer] or [np.zeros((1, 3))]
-    places = np.vstack(moving)
-    look_at(server, places.min(axis=0) - 1.2 * size, places.max(axis=0) + 1.2 * size)
+def _look_as_begun(server: viser.ViserServer, client: viser.ClientHandle) -> None:
+    """Have a visitor see what a new one sees, also one that came before there was a scene."""
+    client.camera.position = server.initial_camera.position
+    client.camera.look_at = server.initial_camera.look_at
+
+
+def look_at_motion(server: viser.ViserServer, scene: Scene, wide: float = 1.0) -> None:
+    """Have visitors see the ground and all places where something moves, or so many times that."""
+    places = []
+    for body in scene.bodies:
+        points = np.vstack([m.vertices for m in body.meshes] or [np.zeros((1, 3))])
+        box = np.stack([points.min(axis=0), points.max(axis=0)])
+        corners = np.array(list(product(*box.T)))
+        turned = corners @ rotation_matrices(body.attitude).transpose(0, 2, 1)
+        places.append((body.position[:, None] + turned).reshape(-1, 3))
+    every = np.vstack(places)
+    low, high = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
+    more = (wide - 1) * (high - low) / 2
+    look_at(server, low - more, high + more)
 
 
 def play(
@@ -97,7 +119,7 @@ def play(
     """
     with served(host, port) as server:
         player = Player(server, scene, speed)
-        look_at_motion(server, scene, player.size)
+        look_at_motion(server, scene)
         on_ready(f'http://{server.get_host()}:{server.get_port()}')
         player.run(stop_request())
 

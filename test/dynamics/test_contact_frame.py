@@ -129,6 +129,28 @@ def test_force_and_rate_in_Ch_are_those_of_the_poses(name, representation):
     assert name not in SWITCHES or max(angle) > 0.5
 
 
+def test_a_contact_point_without_an_inverse_is_searched_for_once(monkeypatch):
+    hand = HANDS['expression'][0]
+    view, searches, search = ContactView(Sphere(0.1), hand), [], type(hand).locate
+
+    def counted(surface, point, *others):
+        searches.append(surface is hand)
+        return search(surface, point, *others)
+
+    monkeypatch.setattr(type(hand), 'locate', counted)
+    way = np.column_stack([2.5 - 0.8 * np.linspace(0, 1, 60), np.linspace(0.2, 3.0, 60)])
+    for uv in way:
+        point = hand.point(uv)
+        X_WO = np.eye(4)
+        X_WO[:3, 3] = point / np.linalg.norm(point) * (np.linalg.norm(point) - 0.1)
+        q, _ = view.coordinates(X_WO, np.eye(4), point)
+        assert np.abs(q[2:4] - uv).max() < 1e-12
+    assert sum(searches) == 1
+    far = hand.point([0.6, 6.0])  # Gauss-Newton steps from the last place leave the chart
+    q, _ = view.coordinates(np.eye(4), np.eye(4), far)
+    assert np.abs(hand.point(q[2:4]) - far).max() < 1e-9
+
+
 def at_pole(hand, friction='rolling', **changes):
     """Return an ellipsoid at the lowest point of a dish, the pole of its first chart."""
     system = ContactSystem(Ellipsoid(0.1, 0.12, 0.09), hand, friction=friction)

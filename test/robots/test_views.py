@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics import plugin
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots import Curve, register_view, robot_view
 from rolling_dynamics.scenario import load_scenario
@@ -166,12 +165,12 @@ class TestReset:
 
 class TestRegistry:
     def test_an_object_on_a_hand_is_no_robot(self):
-        scenario = load_scenario(find_config('spinning_plate.yaml'))
+        scenario = load_scenario('spinning_plate.yaml')
         with pytest.raises(ParameterError, match='an object on a hand, not a rolling robot'):
             robot_view(scenario.system, scenario.p)
 
     def test_a_robot_needs_a_rate(self):
-        scenario = load_scenario(find_config('spin_rolling_straight.yaml'))
+        scenario = load_scenario('spin_rolling_straight.yaml')
         with pytest.raises(ParameterError, match=r"arc length.*'delta'"):
             robot_view(scenario.system, scenario.p)
 

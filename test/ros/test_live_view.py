@@ -39,10 +39,18 @@ def viewer(peer):
     node.destroy_node()
 
 
-def test_what_is_published_is_shown(peer, viewer):
-    node, arrived = peer.node, threading.Event()
+@pytest.fixture
+def talker(peer):
+    """A node of one test's publishers, so that what it keeps for late readers ends with it."""
+    node = rclpy.create_node('talker', context=peer.context)
+    yield node
+    node.destroy_node()
+
+
+def test_what_is_published_is_shown(talker, viewer):
+    arrived = threading.Event()
     publishers = {
-        topic: node.create_publisher(kind, topic, qos)
+        topic: talker.create_publisher(kind, topic, qos)
         for kind, topic, qos in (
             (TFMessage, '/tf', STREAM_WRITER),
             (MarkerArray, 'simulator/surfaces', LATCHED),
@@ -64,8 +72,8 @@ def test_what_is_published_is_shown(peer, viewer):
     contact = RollingContact(mode='rolling', friction_utilisation=0.5, required_friction=0.25)
     ahead = Path(poses=[PoseStamped() for _ in range(3)])
     ahead.poses[2].pose.position.y = 0.4
-    with served('127.0.0.1', 0) as server:
-        live = LiveScene(viewer, server)
+    with served('127.0.0.1', 0) as viewed:
+        live = LiveScene(viewer, viewed)
         for k in range(2000):  # until all came, however late a reader is found
             moved = [transform('world', 'object', k), transform('object', 'contact_hand', 0.1)]
             publishers['/tf'].publish(TFMessage(transforms=moved))
@@ -73,9 +81,9 @@ def test_what_is_published_is_shown(peer, viewer):
             publishers['contact/state'].publish(contact)
             publishers['predicted_path'].publish(ahead)
             live.update(k / 30)
-            traced = live._traces and live._traces['object'].length
-            forced, foreseen = live._stage._force is not None, live._predicted is not None
-            if traced and forced and foreseen and len(live._stage._moving) == 3:
+            stage, trace = live._stage, live._traces.get('object')
+            drawn = stage is not None and stage._force is not None and len(stage._moving) == 3
+            if drawn and trace is not None and trace.length and live._predicted is not None:
                 break
             arrived.wait(0.01)
         ball, ghost, frame = live._stage._moving
@@ -85,6 +93,8 @@ def test_what_is_published_is_shown(peer, viewer):
         assert newest(live, 'friction used') == 0.5
         assert newest(live, 'normal force [N]') == 2.0
         assert ball.position[0] > 0
+        assert live._follow.box.value  # no hand that keeps it in the picture
+        assert viewed.initial_camera.look_at == pytest.approx(ball.position)
         assert frame.position[0] == pytest.approx(ball.position[0] + 0.1)
         tip = np.asarray(live._stage._force.points)[0, 1]
         assert tip[0] / tip[2] == pytest.approx(0.25)
@@ -99,8 +109,6 @@ def test_what_is_published_is_shown(peer, viewer):
         back_and_live_again(live, k / 30)
         live.update(k / 30 + 10.0)
         assert not live._predicted._line.visible  # nothing came for so long
-    for publisher in publishers.values():
-        node.destroy_publisher(publisher)
 
 
 def newest(live, title):
@@ -123,9 +131,9 @@ def back_and_live_again(live, now):
     assert live.history.end == now + 0.2
 
 
-def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(peer, viewer):
-    frames = peer.node.create_publisher(TFMessage, '/tf', STREAM_WRITER)
-    shapes = peer.node.create_publisher(MarkerArray, 'simulator/surfaces', LATCHED)
+def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(talker, viewer):
+    frames = talker.create_publisher(TFMessage, '/tf', STREAM_WRITER)
+    shapes = talker.create_publisher(MarkerArray, 'simulator/surfaces', LATCHED)
     marker = surface_marker(Sphere(0.1), 'left/object', 0, OBJECT_COLOURS)
     moved = [
         transform('world', 'left/object', 3.0),
@@ -155,8 +163,6 @@ def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(peer, view
         assert ball.name == '/bodies/object'
         assert ball.position.tolist() == [3.0, 0.0, 0.0]
         assert frame.position[0] == pytest.approx(3.1)
-    for publisher in (frames, shapes):
-        peer.node.destroy_publisher(publisher)
 
 
 def test_poses_of_the_newest_frames_are_those_of_the_whole_tree():

@@ -19,7 +19,7 @@ SHORT = {  # example of each system, and how much of it
     'pendulum_torque': 1,
     'spin_rolling_ball': 2,
 }
-GENERAL = {'ball_balancer': 0.2}  # whose scene is that of its poses
+GENERAL = {'ball_balancer': 0.2, 'point_mass_hop': 0.2}  # made of the shapes of their views
 
 
 def simulated(name, folder, duration):

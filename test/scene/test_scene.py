@@ -50,6 +50,12 @@ def test_plate_of_the_ball_balancer_is_a_square(results):
     assert (np.sum(normals * centres, axis=1) > 0).all()
 
 
+def test_obstacle_ends_with_the_floor_that_is_drawn(results):
+    scene = scene_of(read_result(results['point_mass_hop']))
+    floor, box = (scene.body(name).meshes[0].vertices for name in ('floor', 'fixed'))
+    assert np.ptp(box, axis=0) == pytest.approx([0.05, np.ptp(floor[:, 1]), 0.05])
+
+
 def test_ghost_keeps_the_chequer_and_is_seen_through(results):
     result = read_result(results['spin_rolling_ball'])
     (ghost,) = scene_of(result, plan=result).ghosts

@@ -35,6 +35,15 @@ def address(rolling_ball):
         assert process.wait(30) == 0
 
 
+def press(browser, key, came):
+    """Press a key until it counts: a value that the server sent before the stop may undo it."""
+    for _ in range(50):
+        browser.press(key)
+        if browser.run(f'new Promise(done => setTimeout(() => done({came}), 200))'):
+            return
+    raise AssertionError(f'{key} does not move the slider')
+
+
 def test_page_loads_the_ball_moves_and_the_slider_works(address, tmp_path):
     with Browser(tmp_path / 'profile') as browser:
         browser.open(address)
@@ -46,11 +55,9 @@ def test_page_loads_the_ball_moves_and_the_slider_works(address, tmp_path):
         browser.run(f'{PLAY}.click()')  # stop
         browser.wait_for('the stop', f'!{PLAY}.checked')
         browser.run(f'{SLIDER}.focus()')
-        browser.press('End')
-        browser.wait_for('the end', f'Math.abs({VALUE} - 1) < 1e-6')
+        press(browser, 'End', f'Math.abs({VALUE} - 1) < 1e-6')
         at_end = browser.picture(PICTURES / 'end.png')
-        browser.press('Home')
-        browser.wait_for('the start', f'{VALUE} === 0')
+        press(browser, 'Home', f'{VALUE} === 0')
         at_start = browser.picture(PICTURES / 'start.png')
         scene = slice(0, at_end.shape[1] // 2)  # the panel is at the right
         moved = abs(at_end[:, scene].astype(int) - at_start[:, scene]).sum(axis=2) > 60

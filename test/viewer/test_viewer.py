@@ -17,11 +17,13 @@ pytest.importorskip('viser')
 
 from rolling_robotics.files import read_result
 from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.scene import rotation_matrices
+from rolling_robotics.viewer.layers import Follow
 from rolling_robotics.viewer.legend import curve_colours, legend_of, legend_of_strip
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import Player, rounded_step
 from rolling_robotics.viewer.scene_server import LAYERS, Stage
-from rolling_robotics.viewer.serve import served
+from rolling_robotics.viewer.serve import look_at_motion, served
 
 
 @pytest.fixture
@@ -54,6 +56,18 @@ def test_force_lies_in_its_cone_and_has_its_length(server, plate):
     assert np.hypot(*rim[:, :2].T) == pytest.approx(plate.wrench.mu[10] * rim[:, 2])
 
 
+def test_no_cone_is_drawn_before_a_force(server, plate):
+    stage = Stage(server, plate)
+    stage._add_wrench(plate.frames[0])  # a page that is exported draws it as it was made
+    assert not stage._force.visible
+    assert not stage._cone.visible
+    stage.push([0.0, 0.0, 0.0], 0.3)  # in flight
+    assert not stage._cone.visible
+    stage.push([0.0, 0.0, 0.1], 0.3)
+    assert stage._force.visible
+    assert stage._cone.visible
+
+
 def test_layers_are_switched_off_and_on_again(server, plate):
     stage, k = Stage(server, plate), len(plate.times) - 1
     assert [layer for layer in LAYERS if stage.has(layer)] == ['paths', 'force', 'frames']
@@ -73,13 +87,69 @@ def test_layers_are_switched_off_and_on_again(server, plate):
 
 def test_legend_names_what_is_drawn_in_its_colours(plate):
     text = legend_of(plate)
-    for name in ('contact force', 'friction cone', *(trace.name for trace in plate.traces)):
+    for name in (
+        'contact force',
+        'friction cone',
+        'contact frame, x',
+        *(trace.name for trace in plate.traces),
+    ):
         assert name in text
-    assert 'plan' not in text  # there is no ghost
+    assert 'where the plan ends' not in text  # there is no ghost
     for strip in plate.strips:
         shown = legend_of_strip(strip)
         for name, colour in curve_colours(strip).items():
             assert f'{colour}">&#9632;</span> {escape(name)}' in shown
+
+
+def test_whole_motion_is_in_sight_at_the_start(server, plate):
+    look_at_motion(server, plate)
+    camera = server.initial_camera
+    ahead = camera.look_at - camera.position
+    ahead /= np.linalg.norm(ahead)
+    widest = 0.0
+    for body in plate.bodies:
+        turned = rotation_matrices(body.attitude)
+        for mesh in body.meshes:
+            seen = body.position[:, None] + mesh.vertices @ turned.transpose(0, 2, 1)
+            way = seen.reshape(-1, 3) - camera.position
+            angles = np.arccos(way @ ahead / np.linalg.norm(way, axis=1))
+            widest = max(widest, angles.max())
+    assert camera.fov / 4 < widest <= camera.fov / 2  # nor from too far away
+
+
+class Visitor:
+    """A visitor's camera, which takes where it looks along when it is moved."""
+
+    def __init__(self):
+        self.camera, self.look_at, self._position = self, np.ones(3), np.array([2.0, 3.0, 4.0])
+
+    @property
+    def position(self):
+        return self._position
+
+    @position.setter
+    def position(self, value):
+        self.look_at, self._position = self.look_at + value - self._position, value
+
+
+def test_cameras_follow_what_rolls_and_visitors_may_turn_them(server, plate, monkeypatch):
+    visitor = Visitor()
+    monkeypatch.setattr(server, 'get_clients', lambda: {0: visitor})
+    look_at_motion(server, plate)
+    assert visitor.look_at == pytest.approx(server.initial_camera.look_at)
+    aside = server.initial_camera.position - server.initial_camera.look_at
+    visitor.position = visitor.look_at + np.array([0.0, 0.5, 0.5])  # turned by hand ...
+    visitor.look_at = visitor.look_at - [0.0, 0.5, 0.5]
+    turned = visitor.position - visitor.look_at
+    follow = Follow(server, on=False)
+    follow.go_to([9.0, 9.0, 9.0])  # not asked for
+    assert server.initial_camera.look_at != pytest.approx([9.0, 9.0, 9.0])
+    follow.box.value = True
+    for place in ([1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]):
+        follow.go_to(place)
+        for camera, way in ((server.initial_camera, aside), (visitor, turned)):
+            assert camera.look_at == pytest.approx([1.0, 2.0, 3.0])
+            assert camera.position == pytest.approx(camera.look_at + way)  # ... and stays so
 
 
 @pytest.mark.parametrize(('length', 'step'), [(1.0, 1e-3), (2.0, 1e-3), (13.7, 1e-2), (0.3, 1e-4)])

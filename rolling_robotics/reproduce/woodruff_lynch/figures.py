@@ -28,6 +28,7 @@ def draw_all(folder: Path, *, fast: bool = False) -> list[Path]:
         'figure_13': laboratory_figures.flip_up_band,
         'figure_14': laboratory_figures.flip_up_strip,
         'figure_15': laboratory_figures.throw_strip,
+        'figure_15_flight': laboratory_figures.flight_strip,
     }
     if fast:
         del drawings['figure_13']

@@ -51,7 +51,12 @@ def flip_up_strip() -> Image.Image:
 
 
 def throw_strip() -> Image.Image:
-    """Return Fig. 15: a throw and its catch, snapshots every 0.1 s."""
+    """Return Fig. 15: a throw, its catch and the balance after it, snapshots every 0.5 s."""
+    return _strip(trial('throw_catch', 'closed_loop'), 4.5, 0.5, 'throw, catch and balance')
+
+
+def flight_strip() -> Image.Image:
+    """Return the throw and the catch of Fig. 15, snapshots every 0.1 s."""
     return _strip(trial('throw_catch', 'closed_loop'), 1.4, 0.1, 'throw and catch')
 
 
