@@ -2,56 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+import os
+from pathlib import Path
+import time
 
+from benchmarks.mujoco_models import MODELS, mujoco_steps
 from benchmarks.row import Row
 from benchmarks.timing import timed
 import numpy as np
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.compiled import compiles
-from rolling_dynamics.plugin import plugins
 from rolling_dynamics.simulation import Stepper
 from rolling_robotics.named_system import named_system, NamedSystem
-from rolling_robotics.reproduce.woodruff_lynch.other_engines import MODEL, STEP
 
 LANES, DT, STEPS, REPEATS = 16_384, 0.02, 20, 3  # steps of 1 ms in each repeat
 SCALAR = 3000
 BALL = 'contact'
 FEWEST = {'float64': 6.0, 'float32': 12.0}  # million steps of the ball on a plate
+OVER_MUJOCO = 35.0
 BYTES = 2e9
 
 
 def rows() -> Iterator[Row]:
     """Yield the figures."""
-    mujoco = _mujoco()
-    for name, plugin in plugins().items():
-        if not plugin.example:
-            continue
+    for name in MODELS:
         given = named_system(name)
-        scalar = _scalar(given)
+        mujoco = mujoco_steps(name, SCALAR)
+        reference = f'scalar machine code: {_scalar(given):.3g}'
+        if mujoco is not None:
+            reference += f'; MuJoCo, one motion: {mujoco:.3g}'
         for dtype, fewest in FEWEST.items():
-            reference = f'scalar machine code: {scalar:.3g}'
-            if name == BALL and mujoco is not None:
-                reference += f'; MuJoCo, one ball on a hinged plate: {mujoco:.3g}'
+            steps = _batch(given, dtype) if compiles() else None
             yield Row(
                 name=f'steps of a batch, {name}, {dtype}, guards watched',
-                value=_batch(given, dtype) if compiles() else None,
+                value=steps,
                 unit='million/CPU s',
                 goal=f'at least {fewest:g}' if name == BALL else '',
                 reference=reference,
             )
-    ball = BatchSimulator(named_system(BALL).system, 100_000, DT)
+            if name == BALL and dtype == 'float64':
+                yield Row(
+                    name=f'steps of a batch for a step of MuJoCo, {name}, float64',
+                    value=None if mujoco is None or steps is None else steps / mujoco,
+                    unit='',
+                    goal=f'at least {OVER_MUJOCO:g}',
+                )
+        if compiles():
+            yield _on_all_cores(name, given)
     yield Row(
-        name='memory of a million lanes of the ball on a plate',
-        value=10 * ball.nbytes / 1e9,
+        name='memory of a million lanes of the ball on a plate, stepped',
+        value=_memory(named_system(BALL)),
         unit='GB',
         goal=f'at most {BYTES / 1e9:g}',
     )
 
 
-def _batch(given: NamedSystem, dtype: str) -> float | None:
-    """Return steps of 1 ms in a CPU second, in millions; None where lanes do not go on."""
-    batch = BatchSimulator(given.system, LANES, DT, dtype=dtype)
+def _memory(given: NamedSystem) -> float:
+    """Return by how much this process grows with a million lanes [GB]."""
+    before = _resident()
+    batch = BatchSimulator(given.system, 1_000_000, 1e-3)
+    batch.reset(states=given.x, parameters=given.p)
+    batch.step(np.zeros(given.system.control.size))
+    return 1e-9 * (_resident() - before)
+
+
+def _resident() -> int:
+    pages = int(Path('/proc/self/statm').read_text().split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE')
+
+
+def _on_all_cores(name: str, given: NamedSystem) -> Row:
+    """Return the steps of a second of the clock, a thread for each core."""
+    cores = len(os.sched_getaffinity(0))
+    one, every = (_batch(given, 'float64', n, time.perf_counter) for n in (1, cores))
+    reference = f'one core: {one:.3g}' if one else ''
+    mujoco = mujoco_steps(name, SCALAR, cores, time.perf_counter)
+    if mujoco is not None:
+        reference += f'; MuJoCo, a motion in each of {cores} threads: {mujoco:.3g}'
+    return Row(
+        name=f'steps of a batch, {name}, float64, on {cores} cores',
+        value=every,
+        unit='million/s',
+        reference=reference,
+    )
+
+
+def _batch(
+    given: NamedSystem,
+    dtype: str,
+    threads: int = 1,
+    clock: Callable[[], float] = time.process_time,
+) -> float | None:
+    """Return steps of 1 ms in a second, in millions; None where lanes do not go on."""
+    batch = BatchSimulator(given.system, LANES, DT, dtype=dtype, threads=threads)
     u = np.zeros(given.system.control.size)
 
     def run() -> float:
@@ -60,7 +104,7 @@ def _batch(given: NamedSystem, dtype: str) -> float | None:
             batch.step(u)
         return 1e3 * float(batch.times.sum())
 
-    spent, steps = timed(run, REPEATS)
+    spent, steps = timed(run, REPEATS, clock)
     return 1e-6 * steps / min(spent) if batch.running.all() else None
 
 
@@ -69,17 +113,4 @@ def _scalar(given: NamedSystem) -> float:
     stepper = Stepper(given.system, given.p, mode=next(iter(given.system.modes)))
     u = np.zeros(given.system.control.size)
     spent, _ = timed(lambda: stepper.step(given.x, u, 1e-3 * SCALAR), REPEATS)
-    return 1e-6 * SCALAR / min(spent)
-
-
-def _mujoco() -> float | None:
-    """Return the same of MuJoCo; None where it is not installed."""
-    try:
-        import mujoco  # noqa: PLC0415  (optional)
-    except ImportError:
-        return None
-    model = mujoco.MjModel.from_xml_string(MODEL.format(step=STEP, contact=''))
-    data = mujoco.MjData(model)
-    data.qvel[:7] = 7.0, 0.0, -0.2, 0.0, 1.0, 0.0, 0.0
-    spent, _ = timed(lambda: mujoco.mj_step(model, data, nstep=SCALAR), REPEATS)
     return 1e-6 * SCALAR / min(spent)

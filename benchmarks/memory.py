@@ -20,8 +20,8 @@ from benchmarks.row import Row
 import numpy as np
 import psutil
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.bringup import Bringup, private_domain
+from rolling_robotics.demo.request import state_goal
 from rolling_robotics.experiments import find_experiment
 
 MEGABYTE = 2**20
@@ -82,11 +82,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
     from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415  needs ROS
 
     experiment = find_experiment('ball_on_plate')
-    problem = read_problem(load_scenario(experiment.scenario_file))
-    goal: dict[str, float] = {}
-    for name, values in problem.goal.items():
-        names = problem.system.state.entry(name).components if name in problem.system.state else ()
-        goal |= dict(zip(names or (name,), np.ravel(np.asarray(values)).tolist(), strict=True))
+    wanted = state_goal(load_scenario(experiment.scenario_file))
     rng = np.random.default_rng(0)
     with private_domain() as (domain, environment):
         bringup = Bringup(
@@ -106,7 +102,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
             begin = time.monotonic()
             while time.monotonic() - begin < seconds:
                 client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
-                result = client.plan(goal, problem.horizon, lambda _: None, TIMEOUT)
+                result = client.plan(wanted.goal, wanted.horizon, lambda _: None, TIMEOUT)
                 if result.error_code:
                     raise RuntimeError(f'no plan: {result.error_string}')
                 client.reset(rng.normal(0, 1e-3, 2).tolist(), rng.normal(0, 0.02, 3).tolist())

@@ -278,11 +278,27 @@ class _Within:
         return margins
 
 
-def interpolated(x: Array, dense: Array, theta: Array) -> Array:
-    """Return states at shares of steps, by the terms of their dense output, in a fixed order."""
-    out = x
-    for weight, terms in zip(interpolation_weights(theta).T, dense, strict=True):
-        out = out + weight * terms
+def interpolated(x: Array, dense: Array, theta: Array, lane: Index | None = None) -> Array:
+    """
+    Return states at shares of steps, by the terms of their dense output, in a fixed order.
+
+    Parameters
+    ----------
+    x, dense
+        States and terms of steps, one for each lane.
+    theta
+        Shares.
+    lane
+        Whose step each share is of; None for one share of each lane.
+
+    """
+    lane = np.arange(theta.size) if lane is None else lane
+    out = np.take(x, lane, axis=1)
+    part = np.empty_like(out)
+    for weight, terms in zip(interpolation_weights(theta).T.copy(), dense, strict=True):
+        np.take(terms, lane, axis=1, out=part, mode='clip')  # without `clip` it makes a copy
+        part *= weight
+        out += part
     return out
 
 

@@ -158,9 +158,7 @@ class _Samples:
             return
         k = np.arange(lane.size) - np.repeat(np.cumsum(count) - count, count) + first[lane]
         theta = (self.times[k] - before.t[lane]) / h[lane]
-        self.states[k, index[lane]] = interpolated(
-            before.x[:, lane], step.dense[..., lane], theta
-        ).T
+        self.states[k, index[lane]] = interpolated(before.x, step.dense, theta, lane).T
 
 
 def _normalise(system: RollingSystem, states: Array) -> None:

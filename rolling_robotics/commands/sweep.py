@@ -65,7 +65,8 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 
-    missing = [name for name in ('distributed', 'pyarrow') if find_spec(name) is None]
+    needed = ['pyarrow', *(['distributed'] if args.scheduler else [])]
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         raise ParameterError(
             f'sweep: needs {" and ".join(missing)}; `pip install rolling_robotics[sweep]` '
@@ -125,7 +126,7 @@ def _varied(text: str) -> tuple[str, Any]:
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
-    from rolling_robotics.sweep.run import cluster, run_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.run import run_sweep, workers  # noqa: PLC0415
 
     count = len(sweep)
     with Progress(f'sweeping {sweep.document["name"]}') as progress:
@@ -134,8 +135,8 @@ def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
             progress.say(f'{done} of {count} points, {failed} failed', done / count)
 
         try:
-            with cluster(args.scheduler, args.workers) as client:
-                run_sweep(sweep, store, client, report)
+            with workers(args.scheduler, args.workers) as crew:
+                run_sweep(sweep, store, crew, report)
         except KeyboardInterrupt:
             say(
                 f'stopped by Ctrl-C; {len(store.done)} parts are kept in {store.folder}, and the '

@@ -1,1 +1,1 @@
-"""Sweeps: one scenario over grids or samples of its entries, on Dask, into Parquet."""
+"""Sweeps: one scenario over grids or samples of its entries, into Parquet."""

@@ -1,32 +1,35 @@
-# ruff: noqa: ANN401 (the package of Dask says little about its types)
-"""A sweep on Dask: local processes, or the workers of a scheduler."""
+# ruff: noqa: ANN401 (arguments of any function are handed on)
+"""A sweep in local processes, or on the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 import logging
+import multiprocessing
+import os
+from queue import SimpleQueue
+import signal
 from typing import Any, NamedTuple
 
-from dask import config
-import distributed
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.child_process import die_with_parent
 from rolling_robotics.sweep.outcome import failure, Row, run_points
 from rolling_robotics.sweep.points import Sweep
 from rolling_robotics.sweep.storage import Store
 
-Client: Any = distributed.Client
-LocalCluster: Any = distributed.LocalCluster
-as_completed: Any = distributed.as_completed
 AHEAD = 4  # parts that wait at each worker
 PATIENCE = 20  # s to reach a scheduler
-LOOPBACK = '127.0.0.1'
 PARTS, LONGEST = 64, 100  # a part is a 64th of the sweep, and 100 points at most
-# Dask has its workers give memory back all the time, which costs a tenth of a sweep
-WORKERS = {
-    'distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_': 2**25,
-    'distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_': 2**25,
-}
 Report = Callable[[int, int], object]  # points that are done, and failed
 
 
@@ -44,16 +47,23 @@ def parts_of(sweep: Sweep) -> list[Task]:
     return [Task(k, tuple(range(a, min(a + size, len(sweep))))) for k, a in enumerate(starts)]
 
 
+class Workers(NamedTuple):
+    """Who works on tasks, and how many tasks are given to them at a time."""
+
+    executor: Executor
+    room: int
+
+
 @contextmanager
-def cluster(scheduler: str | None, workers: int | None) -> Iterator[Any]:
+def workers(scheduler: str | None, count: int | None) -> Iterator[Workers]:
     """
-    Give a client of a scheduler, or of local processes that end with it.
+    Give the workers of a scheduler, or local processes that end with the context.
 
     Parameters
     ----------
     scheduler
         Address, such as ``tcp://host:8786``; local processes if None.
-    workers
+    count
         Number of local processes; one a core if None.
 
     Raises
@@ -62,34 +72,72 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         The scheduler cannot be reached.
 
     """
-    for name in ('distributed', 'distributed.worker', 'distributed.nanny', 'distributed.core'):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters stands in the rows
     if scheduler is None:
-        with (
-            config.set(WORKERS),
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                host=LOOPBACK,
-                dashboard_address=f'{LOOPBACK}:0',  # without a host it listens on every interface
-            ) as local,
-            Client(local) as client,
-        ):
-            yield client
+        size = count or len(os.sched_getaffinity(0))
+        with Forks(size) as forks:
+            yield Workers(forks, size)
         return
+    import distributed  # noqa: PLC0415  (optional, and takes a second)
+
+    connect: Any = distributed.Client
+    logging.getLogger('distributed').setLevel(logging.CRITICAL)  # what matters is in the rows
     try:
-        client = Client(scheduler, timeout=PATIENCE)
+        client = connect(scheduler, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as e:
         raise ParameterError(
             f'--scheduler: {scheduler!r} cannot be reached: {e}; an address such as '
             'tcp://127.0.0.1:8786 is needed'
         ) from None
     with client:
-        yield client
+        size = len(client.scheduler_info()['workers'])
+        yield Workers(client.get_executor(pure=False), AHEAD * max(1, size))
 
 
-def run_sweep(sweep: Sweep, store: Store, client: Any, report: Report) -> None:
+class Forks(Executor):
+    """
+    Forks of this process, which need not import or compile anything again.
+
+    Each has one task at a time, so that one which dies costs its own task only; another takes
+    its place.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Make room for a number of processes; each starts with its first task."""
+        self._free: SimpleQueue[Executor] = SimpleQueue()
+        self._others = set(multiprocessing.active_children())
+        for _ in range(count):
+            self._free.put(_fork())
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Wait for a process that is free, and have it call a function."""
+        process = self._free.get()
+        future = process.submit(fn, *args, **kwargs)
+
+        def back(done: Future[Any]) -> None:
+            broken = not done.cancelled() and isinstance(done.exception(), BrokenExecutor)
+            self._free.put(_fork() if broken else process)
+
+        future.add_done_callback(back)
+        return future
+
+    def __exit__(self, *_: object) -> None:
+        """End the processes, whatever they work on."""
+        for child in set(multiprocessing.active_children()) - self._others:
+            child.terminate()
+
+
+def _fork() -> Executor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context('fork'), initializer=_begin)
+
+
+def _begin() -> None:
+    """Have Ctrl-C, and the end of the parent, end a process without a word."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    die_with_parent()
+
+
+def run_sweep(sweep: Sweep, store: Store, crew: Workers, report: Report) -> None:
     """
     Work on every part that is not in the store yet, and put it there.
 
@@ -97,52 +145,41 @@ def run_sweep(sweep: Sweep, store: Store, client: Any, report: Report) -> None:
     ----------
     sweep, store
         The points, and where their rows go.
-    client
-        Of Dask.
+    crew
+        Who works on them.
     report
         Called with the number of points that are done and of those that failed.
 
     """
-    waiting = iter([t for t in parts_of(sweep) if t.part not in store.done])
-    done = sum(len(t.points) for t in parts_of(sweep) if t.part in store.done)
+    waiting = deque(t for t in parts_of(sweep) if t.part not in store.done)
+    done = len(sweep) - sum(len(t.points) for t in waiting)
     failed = 0
     pieces: dict[int, tuple[int, list[Row]]] = {}
-    running: dict[Any, Task] = {}
-    finished = as_completed()
-
-    def submit(task: Task) -> None:
-        values = {k: sweep.values(k) for k in task.points}
-        future = client.submit(run_points, sweep.document, sweep.follows, values, pure=False)
-        running[future] = task
-        finished.add(future)
-
-    for _ in range(AHEAD * max(1, len(client.scheduler_info()['workers']))):
-        for task in waiting:
-            submit(task)
-            break
-    for future in finished:
-        task = running.pop(future)
-        rows = _rows(future, task)
-        if rows is None:  # a worker died of one of the points: find out which
-            pieces[task.part] = (len(task.points), [])
-            for point in task.points:
-                submit(Task(task.part, (point,)))
-            continue
-        done += len(rows)
-        failed += sum(row['status'] == 'failed' for row in rows)
-        _keep(store, task, rows, pieces)
-        report(done, failed)
-        for task in waiting:
-            submit(task)
-            break
+    running: dict[Future[list[Row]], Task] = {}
+    while waiting or running:
+        while waiting and len(running) < crew.room:
+            task = waiting.popleft()
+            values = {k: sweep.values(k) for k in task.points}
+            given = sweep.document, sweep.follows, values
+            running[crew.executor.submit(run_points, *given)] = task
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            task = running.pop(future)
+            rows = _rows(future, task)
+            if rows is None:  # a worker died of one of the points: find out which
+                pieces[task.part] = (len(task.points), [])
+                waiting.extendleft(Task(task.part, (point,)) for point in task.points)
+                continue
+            done += len(rows)
+            failed += sum(row['status'] == 'failed' for row in rows)
+            _keep(store, task, rows, pieces)
+            report(done, failed)
 
 
-def _rows(future: Any, task: Task) -> list[Row] | None:
+def _rows(future: Future[list[Row]], task: Task) -> list[Row] | None:
     """Return the rows of a task; None where it has to be taken apart."""
-    error: Any = future.exception()
+    error = future.exception()
     if error is None:
-        rows: list[Row] = future.result()
-        return rows
+        return future.result()
     if len(task.points) > 1:
         return None
     return [failure(task.points[0], f'{type(error).__name__}: {error}')]

@@ -69,9 +69,11 @@ def together(scenarios: Mapping[int, Scenario]) -> dict[int, Came]:
     several modes or charts, those that cannot start, and those in which something is to be noted
     on the way.
     """
+    if len(scenarios) < FEWEST or not compiles():
+        return {}
     groups: dict[tuple[object, ...], dict[int, Scenario]] = {}
     for number, scenario in scenarios.items():
-        key = _kind(scenario) if len(scenarios) >= FEWEST and compiles() else None
+        key = _kind(scenario)
         if key is not None:
             groups.setdefault(key, {})[number] = scenario
     found: dict[int, Came] = {}

@@ -1,12 +1,14 @@
 """`rolling sweep` against a scheduler with two workers, and on processes of its own."""
 
+from concurrent.futures import BrokenExecutor, wait
 import json
 import os
 from pathlib import Path
+import signal
+import time
 
 from distributed import LocalCluster
 import numpy as np
-import psutil
 import pyarrow.parquet as pq
 import pytest
 from rolling_dynamics.compiled import compiler
@@ -18,7 +20,7 @@ from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep import outcome, together
 from rolling_robotics.sweep.outcome import run_points
 from rolling_robotics.sweep.points import document_at, read_sweep
-from rolling_robotics.sweep.run import cluster, parts_of
+from rolling_robotics.sweep.run import Forks, parts_of
 from rolling_robotics.sweep.storage import Store
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
@@ -36,6 +38,13 @@ DISK = {
         'set': {'masses[0].drive': '$push*sin(3*t)'},
     },
 }
+
+
+forks = pytest.mark.filterwarnings('ignore:.*fork:DeprecationWarning')  # threads of the tests
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture(
@@ -110,6 +119,7 @@ def test_restart_works_on_what_is_missing(tmp_path, scheduler):
     assert table['status'].to_pylist()[2] == 'done'
 
 
+@forks
 @pytest.mark.slow
 def test_processes_of_its_own_and_samples(tmp_path):
     """Without a scheduler; entries named on the command line, points drawn."""
@@ -126,28 +136,24 @@ def test_processes_of_its_own_and_samples(tmp_path):
         assert row['status'] == ('failed' if row['floor.mu'] == 0.01 else 'done')
 
 
-def test_processes_of_its_own_keep_memory_and_one_thread(monkeypatch):
-    for name in ('OMP_NUM_THREADS', 'MALLOC_TRIM_THRESHOLD_'):  # what is set already, stays
-        monkeypatch.delenv(name, raising=False)
-    with cluster(None, 1) as client:
-        (environment,) = client.run(lambda: dict(os.environ)).values()
-    assert int(environment['MALLOC_TRIM_THRESHOLD_']) > 2**24
-    assert environment['OMP_NUM_THREADS'] == '1'
+@forks
+def test_process_that_dies_costs_its_own_task_only():
+    """A new one takes its place."""
+    with Forks(1) as workers:
+        tasks = [workers.submit(os.getpid if k != 1 else die) for k in range(6)]
+        wait(tasks)
+    assert isinstance(tasks.pop(1).exception(), BrokenExecutor)
+    found = {task.result() for task in tasks}
+    assert os.getpid() not in found
+    assert len(found) == 2
 
 
-def listening():
-    """Return (address, port) of every port that this process and its children listen at."""
-    me = psutil.Process()
-    found = [c for p in (me, *me.children(recursive=True)) for c in p.net_connections('inet')]
-    return {(c.laddr.ip, c.laddr.port) for c in found if c.status == psutil.CONN_LISTEN}
-
-
-def test_processes_of_its_own_listen_to_this_machine_only():
-    before = listening()
-    with cluster(None, 1):
-        ports = listening() - before
-    assert len(ports) >= 3  # scheduler, its status page, worker
-    assert {address for address, _ in ports} == {'127.0.0.1'}
+@forks
+def test_processes_end_with_their_context_at_work():
+    with Forks(1) as workers:
+        task = workers.submit(time.sleep, 1000)
+    wait([task])
+    assert isinstance(task.exception(), BrokenExecutor)
 
 
 def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
@@ -165,7 +171,8 @@ def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
     monkeypatch.setattr(run_module, 'PARTS', 1)
     monkeypatch.setattr(run_module, 'run_points', deadly)
     with Client(scheduler) as client:
-        run_module.run_sweep(sweep, store, client, lambda *_: None)
+        crew = run_module.Workers(client.get_executor(pure=False), 4)
+        run_module.run_sweep(sweep, store, crew, lambda *_: None)
     rows = store.join().to_pylist()
     assert [r['status'] for r in rows] == ['failed' if k == 3 else 'done' for k in range(10)]
     assert 'broken' in rows[3]['error']
