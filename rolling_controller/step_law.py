@@ -39,6 +39,50 @@ class Law(Protocol):
         ...
 
 
+class Described(Protocol):
+    """What a law is called, takes and gives; see :class:`StepLaw`."""
+
+    @property
+    def name(self) -> str:
+        """Name in C."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What it is, in a sentence."""
+        ...
+
+    @property
+    def period(self) -> float:
+        """Time between two steps [s]."""
+        ...
+
+    @property
+    def state(self) -> Layout:
+        """Layout of its state."""
+        ...
+
+    @property
+    def measurement(self) -> Layout:
+        """Layout of what is measured."""
+        ...
+
+    @property
+    def set_point(self) -> Layout:
+        """Layout of the set point."""
+        ...
+
+    @property
+    def output(self) -> Layout:
+        """Layout of the output."""
+        ...
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Magnitude beyond which a measurement, and a set point, counts as none."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepLaw:
     """

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.law import Following
-from rolling_controller.lqr_options import read_weights
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
-from rolling_controller.robot_laws.regulator import never, regulated
+from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.robot_laws.steering import Steering
-from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario import Scenario
-from rolling_planner.plan import Plan
 
 Array = NDArray[np.float64]
 
 
-class PointMassRobot:
-    """Laws of a ball or a disk with masses on rails; see :class:`Robot`."""
-
-    uncounted: tuple[str, ...] = ()
+class PointMassRobot(RegulatedRobot):
+    """Laws of a ball or a disk with masses on rails."""
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
@@ -42,19 +36,9 @@ class PointMassRobot:
             No mass can be controlled.
 
         """
-        self._scenario, self._values = scenario, values
+        super().__init__(scenario, values)
         if not scenario.system.control.size:
             raise ParameterError('no mass of this robot can be controlled: all have a drive')
-
-    def warm_up(self) -> None:
-        """Compile the regulator."""
-        prepare_regulator(self._scenario.system)
-
-    def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
-        """Return the regulator along a plan."""
-        return regulated(
-            self._scenario, plan, read_weights(self._values, self._scenario.system), interrupted
-        )
 
     def drive(self, x: Array, yaw: float) -> MassDrive:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""

@@ -8,10 +8,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import Following, Law
-from rolling_controller.lqr_options import read_weights
-from rolling_controller.robot_laws.regulator import never, regulated
+from rolling_controller.robot_laws.regulator import never, RegulatedRobot
 from rolling_controller.robot_laws.steering import Steering
-from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
@@ -20,10 +18,8 @@ Array = NDArray[np.float64]
 _Bound = Callable[[Array], Array]
 
 
-class SpinRollingRobot:
-    """Laws of the kinematic sphere; see :class:`Robot`."""
-
-    uncounted: tuple[str, ...] = ()
+class SpinRollingRobot(RegulatedRobot):
+    """Laws of the kinematic sphere."""
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
@@ -48,18 +44,12 @@ class SpinRollingRobot:
                 'inputs: control in time takes `angular_velocity`, got the controls '
                 f'{", ".join(system.control.names)} over {system.independent_variable}'
             )
-        self._scenario, self._values = scenario, values
+        super().__init__(scenario, values)
         self._radius = float(scenario.p[0])
-
-    def warm_up(self) -> None:
-        """Compile the regulator."""
-        prepare_regulator(self._scenario.system)
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
-        found = regulated(
-            self._scenario, plan, read_weights(self._values, self._scenario.system), interrupted
-        )
+        found = super().follow(plan, interrupted)
         return found._replace(law=_Bounded(found.law, self._bounded))
 
     def drive(self, x: Array, yaw: float) -> RollingDrive:  # noqa: ARG002  it starts alike from every state

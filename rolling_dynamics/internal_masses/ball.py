@@ -199,6 +199,11 @@ class PointMassBall(ContactFunctions):
         return ca.vertcat(place, r), velocity
 
     @property
+    def given_formulas(self) -> tuple[str, ...]:
+        """Formulas of the external force, of masses and of the path."""
+        return (*super().given_formulas, *(map(str, self.path.formulas) if self.path else ()))
+
+    @property
     def centre(self) -> tuple[ca.SX, ca.SX]:
         """Position and velocity of the geometric centre in W, as expressions."""
         return self._centre(self.body.R_WB)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
-from rolling_dynamics.internal_masses.masses import accelerations
+from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
@@ -205,6 +205,15 @@ class ContactFunctions(MassDrivenSystem):
     def spatial(self, vector: ca.SX) -> ca.SX:
         """Return a vector of W in space."""
         return ca.vertcat(vector[0], 0, vector[1]) if self.planar else vector
+
+    @cached_property
+    def applied_wrench(self) -> ca.Function | None:
+        """``(x, u, t, p) -> [tau, f]`` of the external force about the lowest point, in W."""
+        if any(isinstance(mass, FreeMass) for mass in self.masses):
+            return None
+        force = self.spatial(self.body.force_W)
+        up = ca.vertcat(0, 0, self.symbols.params['radius'])
+        return self.function('applied_wrench', ca.vertcat(ca.cross(up, force), force))
 
     @cached_property
     def contact_velocity(self) -> ca.Function:

@@ -21,6 +21,7 @@ from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
+    FreeMass,
     Mass,
     MassMotion,
     rail_masses,
@@ -268,12 +269,23 @@ class MassDrivenSystem(WrittenSystem):
         cone = (params['mu'] * fz) ** 2 - fx * fx - fy * fy
         return self.functions({'normal_force': fz, 'friction': cone})
 
+    @property
+    def _acting(self) -> tuple[str, ...]:
+        """Formulas of the external force that are not zero."""
+        return tuple(str(f) for f in self._force if str(f) not in ('0', '0.0'))
+
+    @property
+    def given_formulas(self) -> tuple[str, ...]:
+        """Formulas of the external force, and of masses that move as the time tells."""
+        drives = [m.drive for m in self._rails if m.drive is not None]
+        ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
+        return (*self._acting, *map(str, (*drives, *ways)))
+
     def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
         """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
         rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
-        free = all(str(f) in ('0', '0.0') for f in self._force)
         carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
-        return ['energy'] if free and carried and not np.any(rates) else []
+        return ['energy'] if not self._acting and carried and not np.any(rates) else []
 
     def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
         """Return masses and inertia of shell and masses."""

@@ -13,7 +13,7 @@ from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
 from transforms3d.affines import compose
-from transforms3d.quaternions import quat2mat
+from transforms3d.quaternions import mat2quat, quat2mat
 
 PLATE, MASS, INERTIA, GRAVITY = (0.1095, 0.0405), 0.003, 5.48e-7, 9.81
 RADIUS = np.sqrt(0.01655**2 - 0.0125**2)
@@ -124,6 +124,29 @@ def test_poses_alone_tell_the_place_on_the_rim():
         seen = plant.observe()
         state, _ = source.state(seen.hand, seen.object_)
         np.testing.assert_allclose(state[where], states[0, where], atol=1e-4)
+
+
+def test_a_ball_put_elsewhere_on_the_rim_is_found_there_whatever_its_last_place():
+    """From far away Newton's method may end a whole turn off, or between two places."""
+    problem = read_problem(load_scenario('butterfly_plate'))
+    s, p = problem.system, problem.p
+    where, turn = s.state.slice('contact_h'), np.pi * (PLATE[0] - PLATE[1])
+
+    def poses(u):
+        x = problem.x_start.copy()
+        x[where] = u, 0
+        bodies = [np.array(X) for X in s.pose(x, p)[:2]]
+        return [np.r_[mat2quat(X[:3, :3]), X[:3, 3], np.zeros(6)] for X in bodies]
+
+    for last in np.linspace(-0.1, 0.3, 41):
+        for now in (0.0, 0.002, turn):
+            source = StateSource(s, p, (last, 0))
+            assert source.state(*poses(last))[0][where] == pytest.approx([last, 0], abs=1e-9)
+            state, _ = source.state(*poses(now))
+            assert state[where] == pytest.approx([now, 0], abs=1e-3)
+            state, gap = source.state(*poses(now))
+            assert state[where] == pytest.approx([now, 0], abs=1e-9)
+            assert abs(gap) < 1e-12
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
@@ -24,7 +23,7 @@ DEMOS = {name: demo for name, demo in ALL.items() if isinstance(demo, Demo)}
 
 
 def scenario_of(name):
-    return load_scenario(find_config(find_experiment(name).scenario_file))
+    return load_scenario(find_experiment(name).scenario_file)
 
 
 def execution(name, scenario, *, shift):
@@ -53,7 +52,9 @@ def execution(name, scenario, *, shift):
 def moved(scenario):
     """Return which number of the state says where the robot is, along x."""
     names = list(scenario.system.state.names)
-    return next(names.index(n) for n in ('u_h', 'path_along', 'contact_x', 'u_s') if n in names)
+    return next(
+        names.index(n) for n in ('u_h', 'path_along', 'contact_x', 'u_s', 'p_x') if n in names
+    )
 
 
 def record_of(name):
@@ -161,7 +162,7 @@ def test_goals_are_those_of_the_scenarios():
 
 def test_the_plant_of_the_pendulum_has_other_masses_and_is_else_that_of_the_plan():
     planned = PARAMETERS.unpack(scenario_of('pendulum_sphere').p)
-    plant = PARAMETERS.unpack(load_scenario(find_config(DEMOS['pendulum_sphere'].plant_file)).p)
+    plant = PARAMETERS.unpack(load_scenario(DEMOS['pendulum_sphere'].plant_file).p)
     of_shell, of_pendulum = (
         ('shell_mass', 'shell_inertia'),
         (

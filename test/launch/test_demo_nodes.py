@@ -18,6 +18,7 @@ RECORDED = {
     'ball_on_plate': ('/object/odometry', '/hand/accel_command', '/contact/wrench', '/plan/hand'),
     'butterfly': ('/object/odometry', '/hand/accel_command', '/contact/wrench', '/plan/hand'),
     'point_mass_ball': (*ROBOT, '/joint_states', '/contact/wrench'),
+    'point_mass_disk': (*ROBOT, '/joint_states', '/contact/wrench'),
     'pendulum_sphere': (*ROBOT, '/joint_states', '/contact/wrench'),
     'spin_rolling': ROBOT,
 }
@@ -25,6 +26,7 @@ CASES = [
     pytest.param('ball_on_plate', marks=pytest.mark.slow),
     pytest.param('butterfly', marks=pytest.mark.slow),
     pytest.param('point_mass_ball', marks=pytest.mark.slow),
+    pytest.param('point_mass_disk', marks=pytest.mark.slow),
     pytest.param('pendulum_sphere', marks=pytest.mark.slow),
     pytest.param('spin_rolling', marks=pytest.mark.slow),
 ]
@@ -64,8 +66,10 @@ def test_feedback_reaches_the_goal_that_open_loop_misses(tmp_path, name):
 
 
 @pytest.mark.slow
-def test_the_ball_balancer_comes_to_every_set_point(tmp_path):
-    printed = demonstrated(tmp_path, 'ball_balancer', '--law', 'lqr')
+@pytest.mark.parametrize('law', ['lqr', 'exported'])
+def test_the_ball_balancer_comes_to_every_set_point(tmp_path, law):
+    """By a law here, and by the C that is for a board."""
+    printed = demonstrated(tmp_path, 'ball_balancer', '--law', law)
     assert '4 of 4 jumps ended within 5 mm' in printed
     assert (tmp_path / 'ball_balancer.png').stat().st_size > 20_000
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')

@@ -1,6 +1,7 @@
 """What launch files do with their arguments, beside stand-ins for launch and launch_ros."""
 
-import importlib
+import importlib.util
+from pathlib import Path
 import sys
 from types import SimpleNamespace
 from unittest.mock import MagicMock
@@ -9,6 +10,7 @@ import pytest
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
 
+ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ['', '.actions', '.conditions', '.event_handlers', '.events', '.substitutions']
 LAUNCH_ROS = ['', '.actions', '.parameter_descriptions']
 
@@ -44,7 +46,9 @@ def first_action(launching, params_file):
 
 
 def test_a_missing_params_file_is_an_error_before_any_node_starts(launching):
-    with pytest.raises(ParameterError, match=r"no file 'nowhere.yaml'"):
+    with pytest.raises(ParameterError, match=r"^no file '/no/where.yaml'$"):
+        find_config('/no/where.yaml')
+    with pytest.raises(ParameterError, match=r"no file 'nowhere.yaml', neither .* in /.*config"):
         first_action(launching, 'nowhere.yaml')
     launching.Node.assert_not_called()
 
@@ -52,3 +56,19 @@ def test_a_missing_params_file_is_an_error_before_any_node_starts(launching):
 def test_a_params_file_is_found_by_name(launching):
     context = first_action(launching, 'damping.yaml')
     assert context.launch_configurations == {'params_file': str(find_config('damping.yaml'))}
+
+
+def test_bridges_and_estimator_start_alone(launching):
+    file = ROOT / 'launch' / 'hardware_interface.launch.py'
+    spec = importlib.util.spec_from_file_location('launch_file', file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.generate_launch_description()
+    context = SimpleNamespace(launch_configurations={'frame_prefix': ''})
+    for call in launching.OpaqueFunction.call_args_list[2:3]:
+        call.kwargs['function'](context)
+    started = [call.kwargs['name'] for call in launching.Node.call_args_list]
+    assert started == ['motor_bridge', 'vision_bridge', 'estimator']
+    arguments = [call.args[0] for call in launching.DeclareLaunchArgument.call_args_list]
+    assert 'params_file' in arguments
+    assert 'hardware' not in arguments

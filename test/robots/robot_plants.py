@@ -1,6 +1,5 @@
 """Plants of the scenarios that stand for every kind of robot."""
 
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.robots import robot_view
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.scenario import load_scenario
@@ -17,7 +16,7 @@ DT = 1e-3
 
 def make_plant(scenario_file, **options):
     """Return the plant of a scenario, at its start, and the scenario."""
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     view = robot_view(scenario.system, scenario.p)
     step = Stepper(scenario.system, scenario.p).step
     plant = RobotPlant(view, scenario.p, scenario.x0, step, **options)

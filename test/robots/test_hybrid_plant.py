@@ -4,7 +4,6 @@ from mass_driven_examples import hop, mirror_masses
 import numpy as np
 import pytest
 from robot_plants import DT, make_plant
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.internal_masses import PointMassBall
 from rolling_dynamics.robots import Block, robot_view
@@ -17,7 +16,7 @@ G = 9.81
 
 
 def hybrid_plant(scenario_file):
-    scenario = load_scenario(find_config(scenario_file))
+    scenario = load_scenario(scenario_file)
     view = robot_view(scenario.system, scenario.p)
     plant = HybridRobotPlant(view, scenario.p, scenario.x0)
     plant.reset()
@@ -126,7 +125,7 @@ def test_a_mass_at_its_stop_ends_it():
 
 def test_a_scenario_of_a_hop_is_flown():
     """Driven as the scenario says, the ball clears its box, lands and rolls on."""
-    scenario = load_scenario(find_config('point_mass_hop.yaml'))
+    scenario = load_scenario('point_mass_hop.yaml')
     view = robot_view(scenario.system, scenario.p)
     plant = HybridRobotPlant(view, scenario.p, scenario.x0)
     plant.reset()

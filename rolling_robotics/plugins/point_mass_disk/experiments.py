@@ -1,0 +1,13 @@
+"""The experiment with a disk with masses inside."""
+
+from rolling_robotics.experiment import CONTACT, of_robot
+
+EXPERIMENTS = (
+    of_robot(
+        'point_mass_disk',
+        'A disk rolls straight ahead from rest to rest by moving two masses on rails inside.',
+        'point_mass_disk_straight.yaml',
+        *CONTACT,
+        demo='rolling_robotics.plugins.point_mass_disk.demo:DEMO',
+    ),
+)
