@@ -22,6 +22,7 @@ def main() -> None:
 
     imported = time.process_time()
     problem = PROBLEMS[sys.argv[1]]()
+    stated = time.process_time()
     marks: list[float] = []
 
     def on_iteration(_: object) -> bool:
@@ -59,6 +60,7 @@ def main() -> None:
             {
                 'cpu': cpu,
                 'import_cpu': imported,
+                'problem_cpu': stated - imported,
                 'wall': wall,
                 'longest_silence': float(np.diff(marks).max()),
                 'goal_error': goal_error(problem, states[-1]),

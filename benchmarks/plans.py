@@ -31,8 +31,9 @@ def rows() -> Iterator[Row]:
             value=cpu,
             unit='s',
             goal=f'at most {seconds:g}',
-            reference=f'{PAPER}; of it imports {last["import_cpu"]:.2g} s, '
-            f'{last["segments"]} segments, {last["iterations"]} iterations',
+            reference=f'{PAPER}; of it imports {last["import_cpu"]:.2g} s, the problem '
+            f'{last["problem_cpu"]:.2g} s; {last["segments"]} segments, '
+            f'{last["iterations"]} iterations',
         )
         yield Row(
             name=f'plan {name}, simulated goal error',

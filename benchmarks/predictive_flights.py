@@ -18,7 +18,7 @@ import numpy as np
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.qos import EVENT
-from rolling_robotics.demo.run import brought_up, LOCKSTEP_TIMEOUT, START_TIMEOUT, STATE_TIMEOUT
+from rolling_robotics.demo.run import brought_up, LOCKSTEP_TIMEOUT, START_TIMEOUT
 from rolling_robotics.demo.verdict import in_simulated_time
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.nodes.demo_client import DemoClient
@@ -36,6 +36,7 @@ HORIZON = 2.0  # s
 MOVED_AT, PUSHED_AT = 0.6, 1.5  # s of the plan
 MOVED, PUSH = 0.08, 0.05  # m from the middle, m/s
 TIMEOUT = 120.0
+PATIENCE = 25.0  # of the controller for a new plan, in simulated time [s]
 
 
 class _Disturber(DemoClient):
@@ -80,7 +81,7 @@ def rows() -> Iterator[Row]:
     overrides: dict[str, dict[str, Any]] = {'controller': {'law': 'predictive'}}
     if sim:
         overrides['simulator'] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
-        overrides['controller']['state_timeout'] = STATE_TIMEOUT
+        overrides['controller']['state_timeout'] = PATIENCE
     rng, told = np.random.default_rng(0), []
     with (
         tempfile.TemporaryDirectory() as folder,

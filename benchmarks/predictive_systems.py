@@ -11,7 +11,6 @@ import numpy as np
 from rolling_controller import Horizon, PredictiveLaw, run_lockstep, TimeVaryingLqr
 from rolling_controller.testing import known_motion
 from rolling_dynamics.compiled import settle
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import Subject
@@ -23,7 +22,7 @@ SCENARIOS = (
     'ellipsoid_in_dish',
     'laboratory_flip_up',
     'laboratory_damping',
-    'point_mass_disk',
+    'scenarios/point_mass_disk',
     'point_mass_straight',
     'pendulum_turn',
     'spin_rolling_ball',
@@ -47,7 +46,7 @@ def rows() -> Iterator[Row]:
 
 
 def _of(name: str) -> Iterator[Row]:
-    scenario = load_scenario(find_config(f'{name}.yaml'))
+    scenario = load_scenario(f'{name}.yaml')
     system, p = scenario.system, scenario.p
     resting = np.zeros(system.control.size)
     subject = Subject(system, p, np.array(scenario.x0), resting, duration=DURATION)

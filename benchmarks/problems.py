@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_planner import PlanProblem
+from rolling_planner import PlanProblem, Weights
 
 MASS = 0.1
 REST = {
@@ -21,6 +21,16 @@ COMMON: dict[str, Any] = {
     'horizon': 2.0,
     'active_controls': ('alpha_WH_H_x', 'alpha_WH_H_y'),
     'control_limits': 50.0,
+}
+TABLE_II = {
+    'Phi_WH': 1,
+    'contact_o': 10,
+    'contact_h': 1000,
+    'psi': 10,
+    'w_WH_H': 1,
+    'contact_o_dot': 10,
+    'contact_h_dot': 10,
+    'psi_dot': 10,
 }
 
 
@@ -46,12 +56,32 @@ def cone() -> PlanProblem:
 
 
 def straight() -> PlanProblem:
-    """Return the goal of one straight roll, by the paper's own loop and weights."""
-    # imports are part of the time, and the others need no scenario
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_planner.problem.scenario import read_problem  # noqa: PLC0415
+    """
+    Return the goal of one straight roll, by the paper's own loop and weights.
 
-    return read_problem(load_scenario('ball_on_plate_table_ii'))
+    It is that of ``ball_on_plate_table_ii.yaml``, written out: reading a scenario is no planning.
+    """
+    radius = 0.033 / (np.pi / 2)  # the goal is one straight roll
+    system = ContactSystem(Sphere(radius), Plane(), representation='coordinates')
+    return PlanProblem(
+        system=system,
+        p=system.pack_parameters(mass=MASS, inertia=0.4 * MASS * radius**2, mu=1.0),
+        x_start=system.state.pack(**REST, contact_o=[np.pi / 2, 0], psi=0, w_HO_Ch=[0, 0, 0]),
+        goal={'contact_h': [0, -0.033], 'contact_o': [np.pi / 2, np.pi / 2], 'psi': 0},
+        method='trapezoidal',
+        segments=50,
+        refinements=3,
+        goal_tolerance=0.1,
+        goal_mode='terminal_weight',
+        guess='stationary',
+        weights=Weights(
+            view='chart',
+            control=1e-3,
+            tracking={name: weight / 100 for name, weight in TABLE_II.items()},
+            terminal={name: weight * 1000 for name, weight in TABLE_II.items()},
+        ),
+        **COMMON,
+    )
 
 
 PROBLEMS = {'straight': straight, 'hard': hard, 'cone': cone}

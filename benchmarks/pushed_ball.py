@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 from benchmarks.problems import REST
 import casadi as ca
 import numpy as np
-from rolling_controller import Horizon, PredictiveLaw, TimeVaryingLqr
+from rolling_controller import Horizon, LqrWeights, PredictiveLaw, TimeVaryingLqr
 from rolling_controller.law import OpenLoop
 from rolling_controller.predictive.estimator import Estimator
-from rolling_controller.predictive.pursuit import Pursuit
+from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
 from rolling_dynamics.compiled import compiled, FastFunction, settle
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract import default_weights
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import Plan, plan_rolling, PlanProblem
@@ -32,6 +33,9 @@ RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
 CAREFUL = 0.9  # share of the friction that plans and predictions count on
 LEAST = 0.3  # normal force in plans, over the weight
 HORIZON = Horizon(period=4e-3, slew=20.0, tail=1.0, normal_force_min=0.2)
+# 0.5 degrees and 1 mm less what the estimate may be off
+REPLANNING = Replanning(tolerance=8e-3, deviation=8e-3, within={'contact_h': 8e-4}, slow=1.0)
+BRISK = {'w_HO_H': 0.5}, 0.03  # weights of speed and control: half and a third of the default
 MARGIN = 0.08  # of the plate that plans leave to feedback [m]
 OFF, TURNED, NOISE, TURN_NOISE = 0.01, 0.2, 2e-4, np.radians(0.2)
 PUSH, PUSHED = 0.05, 0.05  # m/s times the mass, s
@@ -250,11 +254,13 @@ def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop
         lqr = TimeVaryingLqr(SYSTEM, problem.p, plan, control_limits=LIMIT)
         settle(300.0)
         return lqr
-    law = PredictiveLaw(SYSTEM, problem.p, plan, control_limits=LIMIT, horizon=HORIZON)
+    speed, control = BRISK
+    weights = LqrWeights(tracking={**default_weights(SYSTEM).tracking, **speed}, control=control)
+    law = PredictiveLaw(SYSTEM, problem.p, plan, weights, control_limits=LIMIT, horizon=HORIZON)
     settle(300.0)
 
-    def ask(again: PlanProblem) -> Callable[[], Any]:
+    def ask(again: PlanProblem) -> Answer:
         found = plan_rolling(again)
-        return lambda: found
+        return lambda _: found
 
-    return Pursuit(law, replace(problem, goal_tolerance=5e-4), ask)
+    return Pursuit(law, replace(problem, goal_tolerance=5e-4), ask, REPLANNING)

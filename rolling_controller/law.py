@@ -46,6 +46,8 @@ class Course(NamedTuple):
         State in which it is to end.
     shortfall
         Why that is not what was asked for; empty where it is.
+    missed
+        What a state has of goal error; its distance from ``goal`` where None.
 
     """
 
@@ -54,6 +56,7 @@ class Course(NamedTuple):
     end: float
     goal: Array
     shortfall: str = ''
+    missed: Callable[[Array], float] | None = None
 
     def at(self, t: float) -> Array:
         """Return the state that is to be kept at a time [s]; held at the ends."""

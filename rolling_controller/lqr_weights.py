@@ -69,6 +69,33 @@ class LqrWeights:
         return np.broadcast_to(given, (control.size,))
 
 
+def no_feedback(system: RollingSystem, weights: LqrWeights, active: NDArray[np.int_]) -> str:
+    """
+    Return why a regulator's gain is zero everywhere.
+
+    Parameters
+    ----------
+    system
+        The system.
+    weights
+        Weights, all of them given.
+    active
+        Numbers of the controls that it may use.
+
+    """
+    tangent = system.tangent
+    weighted = weights.tracking_diagonal(tangent) + weights.terminal_diagonal(tangent) > 0
+    names = ', '.join(e.name for e in tangent.entries if weighted[tangent.slice(e.name)].any())
+    used = ', '.join(system.control.names[k] for k in active)
+    if not used:
+        why = 'the plan uses no control'
+    elif not names:
+        why = f'no weight is positive; weigh some of {", ".join(tangent.names)}'
+    else:
+        why = f'the controls {used} do not move what has a weight: {names}'
+    return f'{why}: there is no feedback'
+
+
 def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArray[np.float64]:
     out = np.zeros(layout.size)
     for name, value in weights.items():

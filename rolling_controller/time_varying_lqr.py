@@ -15,7 +15,7 @@ from rolling_controller.linearization import (
     moving_directions,
     step_functions,
 )
-from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.compiled import compiled, FastFunction
@@ -115,7 +115,9 @@ class TimeVaryingLqr:
         self._held = plan if plan.interpolation == HOLD else None
         limits = limit_arrays(system.control, control_limits)
         self._judge(self._solve(weights, active), active)
-        self._warn_without_feedback(weights, active)
+        if not np.any(self.gains):
+            self.warning = no_feedback(system, weights, active)
+            warnings.warn(self.warning, stacklevel=2)
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = limits
         records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
@@ -244,23 +246,6 @@ class TimeVaryingLqr:
                 f'of the Gramian {self.gramian_least:.3g}, greatest {self.gramian_greatest:.3g}; '
                 'feedback cannot correct every error (symmetry planes and rest are such plans)'
             )
-
-    def _warn_without_feedback(self, weights: LqrWeights, active: NDArray[np.int_]) -> None:
-        """Say why the gain is zero everywhere, where it is."""
-        if np.any(self.gains):
-            return
-        tangent = self.system.tangent
-        weighted = weights.tracking_diagonal(tangent) + weights.terminal_diagonal(tangent) > 0
-        names = ', '.join(e.name for e in tangent.entries if weighted[tangent.slice(e.name)].any())
-        used = ', '.join(self.system.control.names[k] for k in active)
-        if not used:
-            why = 'the plan uses no control'
-        elif not names:
-            why = f'no weight is positive; weigh some of {", ".join(tangent.names)}'
-        else:
-            why = f'the controls {used} do not move what has a weight: {names}'
-        self.warning = f'{why}: there is no feedback'
-        warnings.warn(self.warning, stacklevel=3)
 
 
 @once_per_system

@@ -113,8 +113,10 @@ class Tracker:
         return self._course().shortfall
 
     def goal_error(self, x: NDArray[np.float64]) -> float:
-        """Return the norm of the error against the end of the motion that is followed."""
+        """Return the norm of the error at the end of the motion that is followed."""
         course = self._course()
+        if course.missed is not None:
+            return course.missed(x)
         return self._apart(x, course.goal, float(course.times[-1]))
 
     def start_error(self, plan: Plan, x: NDArray[np.float64]) -> float:

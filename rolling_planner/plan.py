@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,25 @@ class Plan:
     def state_at(self, t: float) -> Array:
         """Return the state at a time [s], linear between the nodes."""
         return np.array([np.interp(t, self.times, c) for c in self.states.T])
+
+    def after(self, t: float) -> Plan:
+        """Return what the plan still has to do after a time [s], before its end; from 0 s on."""
+        times = np.append(t, self.times[self.times > t + 1e-6])
+        return replace(
+            self,
+            times=times - t,
+            states=np.array([self.state_at(s) for s in times]),
+            controls=self.controls_at(times),
+            contact_wrenches=np.zeros((0, 6)),
+        )
+
+    def rest_from(self, x: Array, near: float) -> Plan | None:
+        """Return what is left of the plan where it is nearest to a state; None far from it."""
+        apart = np.linalg.norm(self.states - x, axis=1)
+        k = int(apart.argmin())
+        if apart[k] > near or k == len(apart) - 1:
+            return None
+        return self.after(float(self.times[k]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as JSON can hold them."""

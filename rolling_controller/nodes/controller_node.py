@@ -57,6 +57,7 @@ class ControllerNode(ExecutionNode):
             if self.values['open_loop']
             else {entry.name: self.values[entry.name] for entry in WEIGHTS}
         )
+        simulated = self.get_parameter('use_sim_time').value
         following = design_law(
             self._model,
             plan,
@@ -64,8 +65,9 @@ class ControllerNode(ExecutionNode):
             interrupted,
             law=self.values['law'],
             policy_file=self.values['policy_file'],
-            beside=not self.get_parameter('use_sim_time').value,
+            beside=not simulated,
             ask=self._replanner.ask,
+            patience=self.values['state_timeout'] if simulated else 0.0,
             safe=self._hand.safe,
         )
         self._prediction.show(following.law)

@@ -40,10 +40,10 @@ EXECUTION = (
         name='state_timeout',
         default=0.05,
         low=0.002,
-        high=5.0,
+        high=60.0,
         unit='s',
         text='age of the newest usable state, by its stamp and by its arrival, beyond which an '
-        'execution is aborted',
+        'execution is aborted; with use_sim_time a predictive law waits as long for a plan',
     ),
     Parameter(
         name='stamp_tolerance',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 import math
 from typing import Any
 
@@ -57,6 +58,7 @@ def design_law(
     policy_file: str = '',
     beside: bool = True,
     ask: Ask | None = None,
+    patience: float = 0.0,
     safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
 ) -> Following:
     """
@@ -80,6 +82,8 @@ def design_law(
         Whether predictions are made in a thread of their own, or in the loop.
     ask
         Has plans made anew for a predictive law; None where it keeps to the one given.
+    patience
+        For how long such a plan is waited for when it has to take over [s].
     safe
         What a predictive law commands where its predictions fail.
 
@@ -116,10 +120,11 @@ def design_law(
         )
         r, pursuit = predictive.reference, None
         if ask is not None:
-            pursuit = Pursuit(predictive, problem_of(predictive), ask, REPLANNING)
+            options = replace(REPLANNING, patience=patience)
+            pursuit = Pursuit(predictive, problem_of(predictive), ask, options)
         used = PredictingBeside(predictive, pursuit) if beside else pursuit or predictive
         course = None if pursuit is None else (lambda: pursuit.course)
-        return Following(used, r.times, r.states, holds=True, course=course)
+        return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
     lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
     return Following(lqr, lqr.times, lqr.states, lqr.warning)
 

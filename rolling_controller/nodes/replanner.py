@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future as ResultOf
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class Replanner:
         """
         Have a plan made; return what gives it once it is there, or raises why there is none.
 
+        It is not waited for in the thread of the executor, which takes the answer.
+
         Limits, weights and tolerance are those of the planner.
 
         Raises
@@ -47,14 +50,14 @@ class Replanner:
         executor = self._node.executor
         if executor is None or not self._planner.server_is_ready():
             raise RollingError('nothing serves plan_rolling; start the planner')
-        came: list[PlanRolling.Result | None] = []
-        goal = plan_goal(problem)
-        executor.create_task(lambda: self._send(goal, came.append))
+        goal, came = plan_goal(problem), ResultOf[PlanRolling.Result | None]()
+        executor.create_task(lambda: self._send(goal, came.set_result))
 
-        def answer() -> Plan | None:
-            if not came:
+        def answer(patience: float) -> Plan | None:
+            try:
+                result = came.result(patience)
+            except TimeoutError:
                 return None
-            (result,) = came
             if result is None:
                 raise RollingError(
                     'plan_rolling refused the goal; the log of the planner says why'

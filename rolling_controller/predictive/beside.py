@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.predictive.pursuit import Pursuit
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.compiled import FastFunction
 
 Array = NDArray[np.float64]
 LOOK = 0.5  # between two looks whether the loop is still there [s]
@@ -40,7 +40,7 @@ class PredictingBeside:
         self.law, self.pursuit, self.age = law, pursuit, 0.0
         reference = law.reference
         self._policy = law.predict(reference.origin, reference.states[0])
-        self._apart = FastFunction(compiled(law.difference)[0])
+        self._apart = FastFunction(law.difference)
         self._newest: tuple[float, Array] | None = None
         self._came = threading.Condition()
         threading.Thread(

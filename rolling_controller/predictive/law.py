@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 import time
+import warnings
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import moving_directions, step_functions
-from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
     Costs,
@@ -114,6 +115,8 @@ class PredictiveLaw:
         ``(x, y) -> d`` with dense output, as policies take it.
     safe
         ``x -> u``: what is commanded when predictions go on failing.
+    warning
+        Why there is no feedback; else empty.
 
     """
 
@@ -181,6 +184,9 @@ class PredictiveLaw:
         self._program = Program(self._stage.stages)
         functions = _moves(system, count)
         self.difference = functions[1]
+        self._turns = [
+            system.state.slice(e.name) for e in system.state.entries if e.kind == 'quaternion'
+        ]
         self._move, self._apart = (FastFunction(f) for f in functions)
         self._step = FastFunction(step_functions(system)[0])
         self._range = [np.tile(limit[active], (count, 1)) for limit in self.limits]
@@ -188,17 +194,26 @@ class PredictiveLaw:
         self.record = Record()
         self._given: tuple[float, Array] | None = None  # the last command and when
         self.follow(self.reference_of(plan, interrupted=interrupted))
+        self.warning = ''
+        if not np.any(self.reference.gains):
+            self.warning = no_feedback(system, self.weights, active)
+            warnings.warn(self.warning, stacklevel=2)
 
     def reference_of(
         self,
         plan: Plan,
         origin: float = 0.0,
+        p: Array | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Reference:
-        """Return a plan as a reference that begins at a time [s]; it may take some 0.1 s."""
+        """
+        Return a plan as a reference that begins at a time [s]; it may take some 0.1 s.
+
+        Another thread gives the parameters p, as those that are known may change meanwhile.
+        """
         return Reference(
             self.system,
-            self.p,
+            self.p if p is None else p,
             plan,
             self.used,
             self.weights,
@@ -219,6 +234,10 @@ class PredictiveLaw:
         """Predict and plan with these parameters from now on; the motion to follow stays."""
         self.p = np.array(p, dtype=float)
 
+    def due(self, t: float) -> bool:
+        """Tell whether a command at a time [s] predicts anew."""
+        return t >= self._due - 1e-9
+
     def command(self, t: float, x: ArrayLike) -> Array:
         """
         Return the control at a time, predicting anew where that is due.
@@ -232,7 +251,7 @@ class PredictiveLaw:
 
         """
         x = np.asarray(x, dtype=float)
-        if t >= self._due - 1e-9:
+        if self.due(t):
             self._due = t + self.horizon.period
             self.predict(t, x)
         if self.policy is None or self.record.failed_in_turn >= self.horizon.patience:
@@ -349,6 +368,8 @@ class PredictiveLaw:
             controls[0] = old.control_at(t)
             for k in range(kept, count):  # a new node: the old motion goes on by the reference
                 states[k + 1] = self._after(times[k : k + 2], states[k], controls[k : k + 2])
+        for q in self._turns:  # q and -q are one attitude, but no cubic goes from one to the other
+            states[0, q] *= np.copysign(1.0, states[0, q] @ states[1, q])
         self._first = first
         return times, states, controls, nodes
 
@@ -371,8 +392,7 @@ class PredictiveLaw:
         stage.states[:], stage.after[:-1], stage.after[-1] = states, states[1:], states[-1]
         stage.controls[:] = controls
         stage.after_controls[:-1], stage.after_controls[-1] = controls[1:], controls[-1]
-        roots = self.reference.roots(nodes)
-        np.multiply(roots, np.sqrt(counts)[:, None, None], out=stage.roots)
+        stage.roots[:] = self.reference.roots(nodes, counts)
         stage.roots[-1] = self.reference.cost_to_go(int(nodes[-1]))
         stage.evaluate()
         low, high = (limit - controls[:, active] for limit in self._range)

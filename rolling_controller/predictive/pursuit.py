@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,14 +25,14 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers, RestGo
 from rolling_dynamics.errors import RollingError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
-from rolling_planner.problem.goal import goal_error
+from rolling_planner.problem.goal import goal_error, nearest_turn
 from rolling_planner.problem.object_motion import object_entry
 from transforms3d.quaternions import mat2quat
 
 Array = NDArray[np.float64]
-Answer = Callable[[], Plan | None]  # raises RollingError where there is no plan
+Answer = Callable[[float], Plan | None]  # raises RollingError where there is no plan
 Ask = Callable[[PlanProblem], Answer]
-LOOKED_AHEAD = 0.9  # share of the horizon that a plan may wait for
+LONGEST_LEAD = 4.0  # s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,16 +43,30 @@ class Replanning:
     Attributes
     ----------
     lead
-        Time from the wish for a plan until it takes over [s]; shorter than the horizon. One that
-        came late lengthens it for the next.
+        Time from the wish for a plan until it takes over [s]. One that came late doubles it for
+        the next.
+    patience
+        Wall-clock time for which a plan that has to take over is waited for [s]: in simulated
+        time, which stands still meanwhile, it then takes the lead, however busy the machine is.
     tolerance
         Goal error at rest up to which nothing is done about it (m, rad).
+    within
+        The same for single entries of the state, or numbers, by name, in units of the layout.
+    slow
+        Time at rest after which what feedback was expected to correct counts as missed [s]; where
+        a bias that is not modelled keeps the goal from being met, a loop would follow the other.
     deviation
         Expected goal error at the end of a plan, from which on a new one is made on the way.
     learned
         Relative change of a parameter from which on a plan is made anew on the way.
     settle
         Time after a new plan, a failure, or the end of a plan, before small errors matter [s].
+    certain
+        For how long a plan to the same goal has to be worth it before it is asked for [s]: right
+        after a push the estimate, and where the plan is to begin, are still wrong.
+    rest
+        Longest time after a plan for which its end is put off, where feedback still brings to rest
+        what a push left [s].
     shortest
         Time left of a plan below which it is not made anew before its end [s].
     least, most
@@ -66,10 +80,15 @@ class Replanning:
     """
 
     lead: float = 0.25
+    patience: float = 0.0
     tolerance: float = 7e-3
+    within: Mapping[str, float] = field(default_factory=dict)
+    slow: float = np.inf
     deviation: float = 0.01
     learned: float = 0.01
     settle: float = 0.2
+    certain: float = 0.1
+    rest: float = 2.0
     shortest: float = 0.6
     least: float = 0.5
     most: float = 1.5
@@ -124,21 +143,31 @@ class Pursuit:
         problem
             What that plan was made for.
         ask
-            Has a plan made, and returns what gives it: None as long as it is not there. It may do
-            all of it in the call, or elsewhere.
+            Has a plan made, and returns what gives it within a wall-clock time [s]: None as long
+            as it is not there. It may do all of it in the call, or elsewhere.
         replanning
             When plans are made anew.
+
+        Raises
+        ------
+        ParameterError
+            An entry of ``within`` does not exist.
 
         """
         self.law, self._ask, self._options = law, ask, replanning or Replanning()
         self.problem = replace(problem, goal=_whole_goal(problem))
+        index = law.system.state.index
+        within = self._options.within.items()
+        self._within = [(index(name, 'within: no entry'), most) for name, most in within]
         self._unit = max(goal_error(problem, problem.x_start), self._options.tolerance)
         self.replans, self.failures, self.trouble, self.shortfall = 0, 0, '', ''
         self._awaited: _Awaited | None = None
         self._designer = ThreadPoolExecutor(1, 'reference')
         self._quiet_until, self._stretch, self._moved = 0.0, 1.0, False
-        self._lead, self._in_turn, self._halved, self._failed_at = self._options.lead, 0, 0, 0.0
-        self._known, self._horizon = law.p, problem.horizon
+        self._lead, self._in_turn, self._halved = self._options.lead, 0, 0
+        self._worth_since = self._off_since = np.inf
+        self._failed_at = self._active_at = 0.0
+        self._known, self._horizon, self._led = law.p, problem.horizon, self.problem.goal
 
     def pursue(self, goal: Mapping[str, ArrayLike | None], *, alone: bool = False) -> None:
         """
@@ -171,19 +200,21 @@ class Pursuit:
     def course(self) -> Course:
         """The motion that is kept; its end is open as long as a plan is awaited."""
         reference = self.law.reference
-        end = max(reference.end, self._failed_at) + 2 * self._options.settle
+        end = max(reference.end, self._failed_at, self._active_at) + 2 * self._options.settle
         return Course(
             reference.times,
             reference.states,
             np.inf if self._moved or self._awaited is not None else end,
             reference.plan.states[-1],
             self.shortfall,
+            self.error,
         )
 
     def command(self, t: float, x: ArrayLike) -> Array:
         """Return the control at a time [s] in a state; see :class:`PredictiveLaw`."""
         x = np.asarray(x, dtype=float)
-        self._attend(t, x)
+        if self.law.due(t):
+            self._attend(t, x)
         return self.law.command(t, x)
 
     def predict(self, t: float, x: Array) -> Policy | None:
@@ -197,28 +228,56 @@ class Pursuit:
             self._take_over(t, self._awaited)
         elif self._wanted(t, x):
             self._request(t)
+        elif self._comes_to_rest(t, x):
+            self._active_at = t
+
+    def _comes_to_rest(self, t: float, x: Array) -> bool:
+        """Tell whether the plan is over and feedback is expected to correct more."""
+        if not 0.0 <= t - self.law.reference.end < self._options.rest:
+            return False
+        better = self.error(x) - self.error(self.law.expected_end(t, x))
+        return better > self._options.deviation
 
     def error(self, x: Array) -> float:
         """Return the goal error of a state."""
         return goal_error(self.problem, x)
 
     def _wanted(self, t: float, x: Array) -> bool:
-        """Tell whether a new plan is worth it."""
-        options, end = self._options, self.law.reference.end
-        if t < self._quiet_until:
-            return False
+        """Tell whether a new plan is worth it, and has been for long enough."""
+        quiet = t < self._quiet_until
         if self._moved:
-            return True
+            return not quiet
+        if quiet or not self._worth_it(t, x):
+            self._worth_since = np.inf
+            return False
+        self._worth_since = min(self._worth_since, t)
+        return t >= self._worth_since + self._options.certain - 1e-9
+
+    def _worth_it(self, t: float, x: Array) -> bool:
+        """Tell whether a new plan to the same goal would end better."""
+        options, end = self._options, self.law.reference.end
         if t >= end:
-            expected = self._missed(self.law.expected_end(t, x))
+            expected = self.law.expected_end(t, x)
             if t < end + options.settle:
-                return expected > options.deviation
-            hopeful = self._in_turn < options.tries
-            return hopeful and min(self._missed(x), expected) > options.tolerance
+                return self._missed(expected) > options.deviation
+            off = self._is_off(x)
+            self._off_since = min(self._off_since, t) if off else np.inf
+            lasts = t >= self._off_since + options.slow
+            return off and (lasts or self._is_off(expected)) and self._in_turn < options.tries
+        self._off_since = np.inf
         if end - t - self._lead < options.shortest:
             return False
         learned = np.abs(self.law.p - self._known) > options.learned * np.abs(self._known)
         return bool(learned.any()) or self.law.expected_miss(t, x) > options.deviation
+
+    def _is_off(self, x: Array) -> bool:
+        """Tell whether a state at rest misses the goal by more than nothing is done about."""
+        off = self._missed(x) > self._options.tolerance
+        if off or not self._within:
+            return off
+        goal, matters = self.problem.goal_state
+        missed = np.where(matters, nearest_turn(self.law.system, x, goal) - goal, 0.0)
+        return any(np.linalg.norm(missed[where]) > most for where, most in self._within)
 
     def _missed(self, x: Array) -> float:
         """Return the goal error without what comes to rest by itself."""
@@ -234,41 +293,60 @@ class Pursuit:
         at, policy = t + self._lead, self.law.policy
         if policy is None:
             return
-        start = self.law.moved_to(policy.state_at(at))
+        x, u = self._predicted(policy, at)
+        start = self.law.moved_to(x)
         left = self.law.reference.end - at
-        on_the_way = left >= self._options.shortest and not self._moved
-        horizon = left if on_the_way else max(left, self._duration(start))
+        under_way = left >= self._options.shortest
+        kept = under_way and not self._moved
+        missed = self.law.expected_end(at, start) if kept else start
+        horizon = max(left, self._duration(missed))
         try:
             problem = replace(
                 self.problem,
                 p=self.law.p,
                 x_start=start,
                 horizon=float(self._stretch * horizon),
-                start_controls=self._going_on(policy, at),
-                warm_start=self.law.reference.rest_of_plan(at) if on_the_way else None,
+                state_limits=_around(self.problem, start),
+                start_controls=self._going_on(u),
+                warm_start=self.law.reference.rest_of_plan(at) if under_way else None,
             )
             self._awaited = _Awaited(self._ask(problem), at, problem)
         except RollingError as e:
             self._fail(t, str(e))
 
-    def _going_on(self, policy: Policy, at: float) -> dict[str, float]:
-        """Return the predicted controls at a time [s], for a plan that takes over then."""
-        u = np.clip(policy.control_at(at), *self.law.limits)
+    def _predicted(self, policy: Policy, at: float) -> tuple[Array, Array]:
+        """Return state and control that are predicted for a time [s]; later on, those planned."""
+        seen, reference = float(policy.times[-1]), self.law.reference
+        if at > seen and reference.end > seen:
+            return reference.at(at)
+        return policy.state_at(at), policy.control_at(at)
+
+    def _going_on(self, u: Array) -> dict[str, float]:
+        """Return controls by name, within limits, for a plan that takes over from them."""
+        u = np.clip(u, *self.law.limits)
         names = self.law.system.control.names
         return {n: float(u[names.index(n)]) for n in self.problem.active_controls}
 
     def _duration(self, start: Array) -> float:
-        """Return how long a plan from a state is to last [s]: a loop grows as the root of it."""
-        share = np.sqrt(self._missed(start) / self._unit)
+        """
+        Return how long a plan from a state is to last [s].
+
+        A loop that turns by an angle is as long as the root of it, and with the same friction it
+        takes the root of its length.
+        """
+        share = (self._missed(start) / self._unit) ** 0.25
         return float(np.clip(share, self._options.least, self._options.most) * self._horizon)
 
     def _take_over(self, t: float, awaited: _Awaited) -> None:
         """Have the plan that was asked for made a reference, and follow it in its time."""
+        due = t >= awaited.at - 1e-9
+        patience = self._options.patience if due else 0.0
         try:
-            if awaited.reference is None and (plan := awaited.answer()) is not None:
-                coming = self._designer.submit(self.law.reference_of, plan, awaited.at)
+            if awaited.reference is None and (plan := awaited.answer(patience)) is not None:
+                law = self.law
+                coming = self._designer.submit(law.reference_of, plan, awaited.at, law.p)
                 self._awaited = awaited = awaited._replace(reference=coming)
-            if t < awaited.at - 1e-9:
+            if not due:
                 return
             if awaited.reference is None:
                 self._come_late(t)
@@ -282,12 +360,13 @@ class Pursuit:
         self._awaited, self.trouble = None, ''
         self.replans += 1
         self._stretch, self._known, self._in_turn = 1.0, awaited.problem.p, 0
+        self._led = awaited.problem.goal
         self._quiet_until = t + self._options.settle
 
     def _come_late(self, t: float) -> None:
         """Note that a plan is not there in time; the next one gets a longer lead."""
-        horizon, lead = self.law.horizon, self._lead
-        self._lead = min(1.5 * lead, LOOKED_AHEAD * horizon.stages * horizon.step)
+        lead = self._lead
+        self._lead = min(2 * lead, LONGEST_LEAD)
         self._fail(t, f'no plan came within {lead:.3g} s', late=self._lead > lead)
 
     def _fail(self, t: float, why: str, *, late: bool = False) -> None:
@@ -310,7 +389,7 @@ class Pursuit:
             self._halved, self._in_turn = self._halved + 1, 0
             told = f'goes to {0.5**self._halved:.3g} of the way'
         else:
-            self._moved = False
+            self._moved, self.problem = False, replace(self.problem, goal=self._led)
         self.shortfall = f'the goal is out of reach ({why}); it {told}'
 
 
@@ -338,6 +417,16 @@ def problem_of(law: PredictiveLaw) -> PlanProblem:
         active_controls=list(active),
         control_limits={n: pair for n, pair in limits.items() if np.isfinite(pair).all()},
     )
+
+
+def _around(problem: PlanProblem, x: Array) -> dict[str, tuple[float, float]]:
+    """Return the limits of states; twice as wide as a start needs that is beyond, and moves."""
+    names = problem.system.state.names
+    given = {name: float(x[names.index(name)]) for name in problem.state_limits}
+    return {
+        name: (min(low, 2 * given[name] - low), max(high, 2 * given[name] - high))
+        for name, (low, high) in problem.state_limits.items()
+    }
 
 
 def _halfway(problem: PlanProblem, x: Array) -> dict[str, ArrayLike | None]:

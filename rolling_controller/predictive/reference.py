@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 import math
 from typing import NamedTuple
 
@@ -124,6 +123,7 @@ class Reference:
         gains, factors, rest_root, self._transitions = _regulated(
             system, p, times, states, controls, used, weights, last
         )
+        self._end_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[used.moving]))
         Q = weights.tracking_diagonal(system.tangent)[used.moving]
         self._roots = np.diag(np.sqrt(Q)), rest_root
         moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.sqrt(Q)
@@ -136,7 +136,7 @@ class Reference:
             controls[nodes],
         )
         self.factors, self.step = factors[nodes], self._knot * substeps
-        self._last = max(self.node_after(self.end), 0)
+        self._last = max(self.node_after(self.end) - 1, 0)
         self._fine = states, controls
 
     def node_after(self, t: float) -> int:
@@ -145,15 +145,28 @@ class Reference:
 
     def cost_to_go(self, node: int) -> Array:
         """
-        Return the matrix L of the cost to go |L d|^2 from a node; after the plan, that of its end.
+        Return the matrix L of the cost to go |L d|^2 from a node; after the plan, that of rest.
 
         A deviation d has the units of the tangent space; the cost is a pure number [1].
         """
-        return np.array(self.factors[min(max(node, 0), self._last)])
+        return np.array(self.factors[min(max(node, 0), self._last + 1)])
 
-    def roots(self, nodes: NDArray[np.int_]) -> Array:
-        """Return the root of Q [1/s] at nodes, shape (k, moving, moving)."""
-        return np.where((nodes < self._last)[:, None, None], *self._roots)
+    def roots(self, nodes: NDArray[np.int_], counts: Array) -> Array:
+        """
+        Return the roots of what deviations cost at nodes, shape (k, moving, moving).
+
+        Parameters
+        ----------
+        nodes
+            Numbers of the nodes.
+        counts
+            For how long each counts [s]; the end of the plan has its own weight, at once.
+
+        """
+        out = np.where((nodes <= self._last)[:, None, None], *self._roots)
+        out *= np.sqrt(counts)[:, None, None]
+        out[nodes == self._last] = self._end_root
+        return out
 
     def node_times(self, nodes: NDArray[np.int_]) -> Array:
         """
@@ -173,18 +186,7 @@ class Reference:
 
     def rest_of_plan(self, t: float) -> Plan:
         """Return what the plan still has to do after a time [s] before its end."""
-        plan = self.plan
-        since = plan.times[0] + t - self.origin
-        later = plan.times[plan.times > since + 1e-6]
-        times = np.append(since, later)
-        states = np.array([plan.state_at(s) for s in times])
-        return replace(
-            plan,
-            times=times - since,
-            states=states,
-            controls=plan.controls_at(times),
-            contact_wrenches=np.zeros((0, 6)),
-        )
+        return self.plan.after(self.plan.times[0] + t - self.origin)
 
     def transition(self, t: float) -> Array:
         """Return the matrix of a deviation's way under feedback from a time [s] to the end."""
@@ -245,7 +247,7 @@ def _regulated(
     transitions[-1] = np.eye(len(kept))
     for k in range(len(gains) - 1, -1, -1):
         transitions[k] = transitions[k + 1] @ (steps.A[k] - steps.B[k] @ gains[k])
-    factors = np.concatenate([moving.factors[:-1], resting.factors])
+    factors = np.concatenate([moving.factors, resting.factors[1:]])
     return gains, factors, rest_root, transitions
 
 

@@ -33,12 +33,14 @@ from rolling_planner.nodes.plan_result import failure, feedback_message, result_
 from rolling_planner.nodes.plan_topics import PlanTopics
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
+from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_plan_fits
 from rolling_planner.planners.body_motion import bodies_named
 from rolling_planner.planners.job import planning_model, PlanningModel
 from rolling_planner.workers.worker import FAULT, Outcome
 from rolling_planner.workers.worker_pool import WorkerPool
 
+NEAR = 0.5  # of the newest plan: a motion that takes over from it begins there
 GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]
 
 __all__ = ['TABLE', 'PlannerNode', 'main']
@@ -57,6 +59,7 @@ class PlannerNode(SuiteNode):
         self._turn: Future | None = None
         self._plans = 0
         self._last = ''
+        self._newest: Plan | None = None
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -88,7 +91,7 @@ class PlannerNode(SuiteNode):
 
     def cleanup(self) -> None:
         """End the workers and forget the scenario."""
-        self._server = None
+        self._server = self._newest = None
 
     # -- planning ---------------------------------------------------------------------------
 
@@ -118,6 +121,9 @@ class PlannerNode(SuiteNode):
         if start is None:
             return failure(codes.STALE_STATE, reason), None
 
+        if job['start_controls'] and self._newest is not None:
+            job['warm_start'] = self._newest.rest_from(start, NEAR)
+
         def feedback(progress: dict[str, Any]) -> None:
             goal.handle.publish_feedback(feedback_message(progress))
 
@@ -126,7 +132,9 @@ class PlannerNode(SuiteNode):
         if outcome.kind == FAULT:
             self.get_logger().error(f'the planner failed: {outcome.error} {outcome.text}')
             self.get_logger().debug(outcome.trace)
-        return result_message(outcome, frame), (outcome.value or {}).get('bodies')
+        found = outcome.value or {}
+        self._newest = found.get('plan', self._newest)
+        return result_message(outcome, frame), found.get('bodies')
 
     def _job(self, kind: str) -> dict[str, Any]:
         return {'kind': kind, 'scenario_file': self.values['scenario_file']}

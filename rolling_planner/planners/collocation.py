@@ -100,6 +100,8 @@ class CollocationPlanner(SystemPlanner):
         options = {name: request.options[name] for name in OPTIONS}
         if request.method:
             options['method'] = request.method
+        if request.warm_start is not None:
+            options['warm_start'] = request.warm_start
         return replace(
             read_problem(scenario) if 'plan' in scenario.raw else _unlimited(scenario),
             x_start=np.asarray(request.start, dtype=float),

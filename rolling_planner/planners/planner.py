@@ -44,6 +44,8 @@ class Request:
         Circles to keep out of: x, y and radius, shape (k, 3) [m].
     start_controls
         Controls that are in force at the start, by scalar name.
+    warm_start
+        A plan to start from; None for the planner's own first guess.
 
     """
 
@@ -55,6 +57,7 @@ class Request:
     waypoints: ArrayLike = ()
     keep_out: ArrayLike = ()
     start_controls: Mapping[str, float] = field(default_factory=dict)
+    warm_start: Plan | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

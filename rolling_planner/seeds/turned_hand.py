@@ -43,11 +43,11 @@ def with_turning_hand(
     weight = float(np.linalg.norm(gravity))
     if not (weight > 0 and axes.size):
         return seed
-    up, normal = -gravity / weight, _normal(system)
-    on_top = np.array(normal.map(len(seed.times))(seed.states.T, p)[0]).T @ up
-    if on_top.min() > 0:
+    up, frame = -gravity / weight, system.contact_frame
+    frames = np.array(frame.map(len(seed.times))(seed.states.T, p))
+    if np.min(up @ frames[:3, 2 :: frame.size2_out(0)]) > 0:
         return seed
-    states, attitude = seed.states.copy(), system.state.slice('q_WH')
+    normal, states, attitude = _normal(system), seed.states.copy(), system.state.slice('q_WH')
     for k, x in enumerate(states):
         x[attitude] = states[max(k - 1, 0), attitude]
         for _ in range(STEPS if k else 0):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
-from rolling_controller import LqrWeights, TimeVaryingLqr
+from rolling_controller import LqrWeights, PredictiveLaw, TimeVaryingLqr
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.lqr_options import read_weights, weight_options
 from rolling_controller.lqr_weights import limit_arrays
@@ -132,6 +132,10 @@ def test_a_regulator_without_gain_says_that_nothing_is_weighed(wheel, wheel_plan
     assert seen[0].filename == __file__
     assert law.warning.endswith('there is no feedback')
     assert_array_equal(law.gains, 0.0)
+    with pytest.warns(UserWarning, match=r'no weight is positive') as seen:
+        predictive = PredictiveLaw(wheel['wheel'], wheel['params'], wheel_plan, nothing)
+    assert seen[0].filename == __file__
+    assert predictive.warning == law.warning
 
 
 def test_a_regulator_without_gain_says_what_its_controls_do_not_move(straight):

@@ -18,7 +18,6 @@ from rolling_controller.predictive.program import Costs, Program, UnsolvedError
 from rolling_controller.predictive.reference import moved_root, Used
 from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan
 from rolling_planner.problem.goal import goal_error
@@ -191,7 +190,7 @@ def test_stage_of_many_blocks_is_that_of_as_many_short_steps(hard):
 def test_fast_modes_divide_stages():
     """A mode of 400/s over 50 ms: 13.3 blocks of 1.5; a kinematic system has none."""
     for name, blocks in (('scenarios/ball_balancer.yaml', 14), ('spin_rolling_ball.yaml', 1)):
-        scenario = load_scenario(find_config(name))
+        scenario = load_scenario(name)
         system = scenario.system
         resting = np.zeros(system.control.size)
         assert blocks_of(system, scenario.p, np.array(scenario.x0), resting, 0.05) == blocks
@@ -233,6 +232,39 @@ def test_pushed_ball_ends_nearer_to_its_goal_than_without_feedback(hard):
     assert np.abs(controls).max() <= LIMIT
     assert law.record.failed == 0
     assert law.record.solved == pytest.approx(200, abs=2)
+
+
+def test_end_of_a_plan_has_its_weight_while_predictions_see_it(hard):
+    """What no control moves at rest must be right at the end: afterwards it costs nothing."""
+    problem, plan = hard
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    reference, tangent = law.reference, problem.system.tangent
+    nodes = np.arange(len(reference.times))
+    last = int(np.argmin(np.abs(reference.times - reference.end)))
+    roots = reference.roots(nodes, np.full(len(nodes), 0.05))
+    weights = law.weights.terminal_diagonal(tangent)[law.used.moving]
+    assert_allclose(np.square(np.diag(roots[last])), weights)
+    least = np.linalg.eigvalsh(reference.cost_to_go(last).T @ reference.cost_to_go(last))[0]
+    assert least > 0.9 * weights.min()
+    after = reference.cost_to_go(last + 1)
+    assert np.linalg.eigvalsh(after.T @ after)[0] < 1e-6 * weights.min()
+
+
+def test_both_quaternions_of_an_attitude_are_one_state(hard):
+    """Estimates and plans may take either; between two programs that must not matter."""
+    problem, plan = hard
+    system, t = problem.system, 0.53
+    law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    difference = FastFunction(law.difference)
+    x, seen = (law.reference.at(when)[0] for when in (t, t + 0.009))
+    y = x.copy()
+    y[system.state.slice('q_HO')] *= -1.0
+    commands = []
+    for start in (x, y):
+        law.follow(law.reference)
+        policy = law.predict(t, start)
+        commands.append(policy.command(t + 0.009, seen, difference))
+    assert_allclose(*commands, atol=1e-6)
 
 
 def test_end_of_a_plan_is_held(hard):
@@ -380,7 +412,7 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
 
 def test_kinematic_system_without_envelope_is_held():
     """No contact force, no envelope, and a plan that moves nothing."""
-    scenario = load_scenario(find_config('spin_rolling_ball.yaml'))
+    scenario = load_scenario('spin_rolling_ball.yaml')
     system, p, x = scenario.system, scenario.p, np.array(scenario.x0)
     plan = Plan(
         system=system.name,

@@ -1,8 +1,12 @@
 """Pursuit of a goal: when plans are made anew, and how they take over."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
+from rolling_controller.predictive import pursuit as pursuit_module
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import problem_of, Pursuit, Replanning
 from rolling_dynamics.errors import ParameterError
@@ -10,7 +14,7 @@ from rolling_planner.errors import InfeasibleError
 from transforms3d.quaternions import qmult
 
 COARSE = Horizon(period=0.01, slew=10.0)
-OPTIONS = Replanning(lead=0.2, settle=0.1, tolerance=0.05, deviation=0.2)
+OPTIONS = Replanning(lead=0.2, settle=0.1, certain=0.0, tolerance=0.05, deviation=0.2)
 
 
 class Planners:
@@ -24,7 +28,7 @@ class Planners:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return lambda: answer
+        return lambda patience: answer(patience) if callable(answer) else answer
 
 
 @pytest.fixture
@@ -32,10 +36,10 @@ def started(hard):
     """Return what makes a pursuit of the plan, a few steps into it."""
     problem, plan = hard
 
-    def start(*answers):
+    def start(*answers, options=OPTIONS):
         law = PredictiveLaw(problem.system, problem.p, plan, control_limits=50.0, horizon=COARSE)
         planners = Planners(*answers)
-        pursuit = Pursuit(law, problem, planners, OPTIONS)
+        pursuit = Pursuit(law, problem, planners, options)
         for t in (0.48, 0.49, 0.5):
             pursuit.command(t, plan.state_at(t))
         return pursuit, planners, plan
@@ -58,6 +62,7 @@ def test_moved_goal_is_planned_from_the_predicted_state_and_taken_over_in_time(s
     assert_allclose(asked.goal['q_HO'], problem.goal['q_HO'])
     assert_allclose(asked.goal['q_WH'], [1, 0, 0, 0])  # not the tilt of its start
     assert_allclose(asked.x_start, plan.state_at(0.71), atol=0.1)
+    assert_allclose(asked.warm_start.states[0], plan.state_at(0.71), atol=1e-6)
     before = pursuit.law.reference
     pursuit.command(0.70, plan.state_at(0.70))
     assert pursuit.law.reference is before
@@ -116,6 +121,43 @@ def test_what_is_learned_of_the_model_is_planned_with_and_ends_when_the_plan_did
         assert value == pytest.approx(wanted[problem.system.control.names.index(name)], abs=2.0)
 
 
+class Done:
+    """Does a job when it is asked for, or when its result is."""
+
+    def __init__(self, job, *, late):
+        self.result = job if late else partial(lambda made: made, job())
+
+
+class Executor:
+    """Does jobs at once or as late as it may, as a thread does on an idle or a busy machine."""
+
+    def __init__(self, *, late):
+        self.late = late
+
+    def submit(self, job, *given):
+        return Done(partial(job, *given), late=self.late)
+
+
+def test_commands_do_not_depend_on_when_the_reference_was_made(started, hard, monkeypatch):
+    problem, plan = hard
+    where = problem.system.parameters.slice('inertia')
+    commands = []
+    for late in (False, True):
+        executor = partial(Executor, late=late)
+        monkeypatch.setattr(pursuit_module, 'ThreadPoolExecutor', lambda *_, e=executor: e())
+        pursuit, _, _ = started(plan)
+        pursuit.pursue({'contact_h': [0.1, 0.0]})
+        p = problem.p.copy()
+        for k in range(30):
+            p[where] *= 1.0002  # learned on the way
+            pursuit.law.know(p)
+            t = 0.51 + 0.01 * k
+            commands.append(pursuit.command(t, plan.state_at(t)))
+        assert pursuit.replans == 1
+    at_once, as_late_as_may_be = np.split(np.array(commands), 2)
+    assert np.array_equal(at_once, as_late_as_may_be)
+
+
 def test_goal_that_is_none_is_refused_and_the_old_one_stays(started):
     pursuit, planners, plan = started()
     with pytest.raises(ParameterError, match='contact_h'):
@@ -158,6 +200,62 @@ def test_push_at_rest_is_answered_at_once(started, hard):
     assert len(planners.asked) == 1
 
 
+def resting_off(pursuit, x, size):
+    """Return a state at rest so far off [m, rad] that feedback is expected to correct all."""
+    law = pursuit.law
+    system, reference = law.system, law.reference
+    where = np.r_[system.tangent.slice('contact_h'), system.tangent.slice('d_HO')]
+    free = np.isin(law.used.moving, where)
+    least = np.linalg.svd(reference.transition(reference.end)[:, free])[2][-1]
+    d = np.zeros(system.tangent.size)
+    d[law.used.moving[free]] = size * least
+    return np.array(system.retract(x, d)).ravel()
+
+
+def test_what_feedback_does_not_correct_as_expected_is_planned_for(started):
+    plan = started()[2]
+    pursuit, planners, _ = started(plan, options=replace(OPTIONS, slow=0.5))
+    x, t = resting_off(pursuit, plan.states[-1], 0.1), pursuit.law.reference.end + 0.11
+    for k in range(50):
+        pursuit.command(t + 0.01 * k, x)
+    assert planners.asked == []
+    pursuit.command(t + 0.5, x)
+    assert len(planners.asked) == 1
+
+
+@pytest.mark.parametrize(('within', 'count'), [(2e-3, 0), (0.5e-3, 1)])
+def test_single_entries_have_a_tolerance_of_their_own(started, within, count):
+    plan = started()[2]
+    options = replace(OPTIONS, within={'contact_h': within}, slow=0.0)
+    pursuit, planners, _ = started(plan, options=options)
+    x = plan.states[-1].copy()
+    x[pursuit.law.system.state.slice('contact_h')] += [0.6e-3, 0.8e-3]
+    pursuit.command(pursuit.law.reference.end + 0.11, x)
+    assert len(planners.asked) == count
+
+
+def test_tolerance_of_an_entry_that_does_not_exist_is_refused(started):
+    with pytest.raises(ParameterError, match="within: no entry 'contact_hh'; did you mean 'cont"):
+        started(options=replace(OPTIONS, within={'contact_hh': 1e-3}))
+
+
+def test_what_is_missed_for_a_moment_is_not_planned_for(started):
+    """An estimate right after a push is no start of a plan, and a plan takes its time."""
+    plan = started()[2]
+    pursuit, planners, _ = started(plan, options=replace(OPTIONS, certain=0.05))
+    begin, system = pursuit.law.reference.end + 1.1 * OPTIONS.settle, pursuit.law.system
+    d = np.zeros(system.tangent.size)
+    d[system.tangent.slice('d_HO')] = [0.0, 0.0, 0.1]
+    x = np.array(system.retract(plan.states[-1], d)).ravel()
+    pursuit.command(begin, x)
+    pursuit.command(begin + 0.04, plan.states[-1])
+    for k in range(5):
+        pursuit.command(begin + 0.05 + 0.01 * k, x)
+    assert planners.asked == []
+    pursuit.command(begin + 0.1, x)
+    assert len(planners.asked) == 1
+
+
 def test_end_is_open_until_the_plan_for_a_moved_goal_is_followed(started):
     pursuit, _, plan = started()
     assert pursuit.course.end == pytest.approx(plan.duration + 2 * OPTIONS.settle)
@@ -173,6 +271,21 @@ def test_end_is_open_until_the_plan_for_a_moved_goal_is_followed(started):
     assert_allclose(course.goal, plan.states[-1])
 
 
+def test_end_is_put_off_while_feedback_brings_a_push_to_rest(started):
+    pursuit, planners, plan = started()
+    end, settle = pursuit.law.reference.end, OPTIONS.settle
+    rolling = plan.states[-1].copy()
+    rolling[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 0.25, 0.0]
+    later = end + 2 * settle
+    pursuit.command(later, plan.states[-1])
+    assert pursuit.course.end == pytest.approx(end + 2 * settle)  # at rest
+    pursuit.command(later + 0.1, rolling)
+    assert planners.asked == []
+    assert pursuit.course.end == pytest.approx(later + 0.1 + 2 * settle)
+    pursuit.command(end + OPTIONS.rest + 0.1, rolling)  # for how long at most
+    assert pursuit.course.end == pytest.approx(later + 0.1 + 2 * settle)
+
+
 def test_goal_alone_frees_what_does_not_come_to_rest(started):
     pursuit, _, _ = started()
     pursuit.pursue({'p_WO_x': 0.1}, alone=True)
@@ -181,7 +294,19 @@ def test_goal_alone_frees_what_does_not_come_to_rest(started):
     assert {'q_WH', 'w_HO_H', 'p_WO_x'} <= set(goal)
 
 
-def test_late_plan_is_asked_for_earlier_and_no_longer_the_next_time(started, hard):
+def test_what_is_free_is_no_error_at_the_end(started):
+    pursuit, _, plan = started()
+    system = pursuit.law.system
+    d = np.zeros(system.tangent.size)
+    d[system.tangent.slice('d_HO')] = [0.0, 0.0, 0.3]
+    turned = np.array(system.retract(plan.states[-1], d)).ravel()
+    assert pursuit.course.missed(turned) == pytest.approx(0.3, abs=0.01)
+    end = np.array(system.object_motion('p_WO')(plan.states[-1], pursuit.law.p)).ravel()
+    pursuit.pursue({'p_WO_x': end[0] + 0.05}, alone=True)
+    assert pursuit.course.missed(turned) == pytest.approx(0.05, abs=5e-3)
+
+
+def test_late_plan_is_asked_for_earlier_but_made_no_longer_the_next_time(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(None, plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
@@ -190,10 +315,49 @@ def test_late_plan_is_asked_for_earlier_and_no_longer_the_next_time(started, har
     assert pursuit.trouble == 'no plan came within 0.2 s'
     first, second = planners.asked
     assert second.horizon < 1.2 * first.horizon
-    pursuit.command(0.83 + 0.29, plan.state_at(1.12))
+    pursuit.command(0.83 + 0.39, plan.state_at(1.22))
     assert pursuit.replans == 0
-    pursuit.command(0.83 + 0.3, plan.state_at(1.13))
+    pursuit.command(0.83 + 0.4, plan.state_at(1.23))
     assert pursuit.replans == 1
+
+
+def test_plan_that_has_to_take_over_is_waited_for_with_patience_alone(started, hard):
+    _, plan = hard
+    waited = []
+
+    def answer(patience):
+        waited.append(patience)
+        return plan if patience else None
+
+    pursuit, _, _ = started(answer, options=replace(OPTIONS, patience=3.0))
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    for t in (0.51, 0.7, 0.71):
+        pursuit.command(t, plan.state_at(t))
+    assert waited == [0.0, 3.0]
+    assert (pursuit.replans, pursuit.failures) == (1, 0)
+
+
+def test_start_beyond_what_is_predicted_is_where_the_plan_will_be(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan, options=replace(OPTIONS, lead=1.0))
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.command(0.51, plan.state_at(0.51))
+    assert pursuit.law.policy.times[-1] < 1.4
+    (asked,) = planners.asked
+    assert_allclose(asked.x_start, plan.state_at(1.51), atol=0.06)
+
+
+def test_start_beyond_the_limits_of_a_plan_widens_them(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan)
+    there = plan.state_at(0.71)[pursuit.law.system.state.names.index('u_h')]
+    limits = {'u_h': (-0.4, there - 0.01), 'v_h': (-0.4, 0.4)}
+    pursuit.problem = replace(pursuit.problem, x_start=plan.states[-1], state_limits=limits)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.command(0.51, plan.state_at(0.51))
+    (asked,) = planners.asked
+    assert asked.state_limits['u_h'] == pytest.approx((-0.4, there + 0.01), abs=2e-3)
+    assert asked.state_limits['v_h'] == (-0.4, 0.4)
 
 
 def test_goal_out_of_reach_is_come_nearer_to_by_halves_and_then_given_up(started, hard):
@@ -212,6 +376,7 @@ def test_goal_out_of_reach_is_come_nearer_to_by_halves_and_then_given_up(started
     assert 'too far' in pursuit.shortfall
     assert 'stays' in pursuit.shortfall
     assert np.isfinite(pursuit.course.end)
+    assert pursuit.course.missed(plan.states[-1]) < OPTIONS.tolerance
     pursuit.pursue({'p_WO_x': 0.1})
     assert pursuit.shortfall == ''
 

@@ -169,3 +169,5 @@ def test_motion_that_changes_on_the_way_counts_from_then_on():
     assert step.error == pytest.approx(0.0)
     assert not made.step(7.9, at(0.5)).ended
     assert made.step(8.0, at(0.5)).ended
+    courses.append(courses[-1]._replace(missed=lambda x: float(x[0]) + 3.0))
+    assert made.goal_error(at(0.5)) == pytest.approx(3.5)

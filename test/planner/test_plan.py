@@ -175,3 +175,20 @@ def test_file_with_anything_in_an_entry_is_a_plan_or_refused(examples):
             assert plan.duration > 0
 
     check()
+
+
+def test_rest_of_a_plan_begins_on_it_and_ends_as_it_does():
+    plan = small(contact_wrenches=np.zeros((3, 6)))
+    rest = plan.after(0.25)
+    np.testing.assert_allclose(rest.times, [0.0, 0.25, 1.25])
+    np.testing.assert_allclose(rest.states, [[1.0, 2.0], [2.0, 3.0], [4.0, 5.0]])
+    np.testing.assert_allclose(rest.controls, [[2.0], [3.0], [-2.0]])
+
+
+def test_rest_of_a_plan_from_a_state_begins_at_the_nearest_node():
+    plan = small()
+    rest = plan.rest_from(np.array([2.2, 3.1]), 0.5)
+    np.testing.assert_allclose(rest.states, plan.states[1:])
+    np.testing.assert_allclose(rest.times, [0.0, 1.0])
+    assert plan.rest_from(np.array([2.2, 3.1]), 0.2) is None  # too far
+    assert plan.rest_from(plan.states[-1], 0.5) is None  # nothing is left

@@ -9,6 +9,7 @@ from rolling_controller.nodes.replanner import plan_goal
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.nodes.goal_request import goal_job, split_start
 from rolling_planner.nodes.planner_parameters import TABLE
+from rolling_planner.plan import Plan
 from rolling_planner.planners.job import planning_model
 from rolling_planner.planners.planner import Request
 
@@ -43,6 +44,17 @@ def test_start_controls_goal_and_duration_arrive():
     assert found.horizon == wanted.horizon
     assert set(found.goal) == {'q_WH', 'p_WO_x'}
     assert_allclose(found.object_goal['p_WO'][0], [0.05, 0.0, 0.0])
+
+
+def test_plan_to_start_from_goes_over_none():
+    model = planning_model('ball_on_plate_hard.yaml')
+    own = model.planner.problem(model.scenario)
+    at_rest = np.tile(own.x_start, (2, 1))
+    plan = Plan.of(
+        own.system, times=np.array([0.0, 1.0]), states=at_rest, controls=np.zeros((2, 6))
+    )
+    request = Request(start=own.x_start, goal={}, horizon=1.0, options=OPTIONS, warm_start=plan)
+    assert model.planner.problem(model.scenario, request).warm_start is plan
 
 
 def test_planner_without_use_for_them_takes_no_controls_at_the_start():

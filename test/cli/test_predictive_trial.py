@@ -1,0 +1,70 @@
+"""A trial of many seeds is resumed from its file, and counts what was in time."""
+
+import json
+
+from benchmarks import predictive_trial
+from benchmarks.predictive_trial import main
+from benchmarks.pushed_ball import End
+import pytest
+from rolling_planner.errors import InfeasibleError
+
+REACHED = End(4.5, 0.1, 0.2, 1e-3, lost=False, slid=0.0)
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """Have seeds end as told, and return which were run."""
+    ran, ends = [], {}
+
+    def trial(seed, law):
+        ran.append((seed, law))
+        end = ends.get(seed, REACHED)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    monkeypatch.setattr(predictive_trial, 'trial', trial)
+    monkeypatch.setenv('ROLLING_COMPILE', 'now')  # put back afterwards
+    return ran, ends
+
+
+def test_a_run_goes_on_where_it_was_ended(trials, tmp_path, capsys):
+    ran, _ = trials
+    out = tmp_path / 'trials.jsonl'
+    assert main(['3..5', '--out', str(out)]) == 0
+    cut = out.read_text()[:-20]  # ended in the midst of a line
+    out.write_text(cut)
+    ran.clear()
+    assert main(['2..6', '--out', str(out)]) == 0
+    assert ran == [(2, 'pursuit'), (5, 'pursuit'), (6, 'pursuit')]
+    kept = [json.loads(line)['seed'] for line in out.read_text().splitlines()]
+    assert kept == [3, 4, 2, 5, 6]
+    assert '5 of 5 in time' in capsys.readouterr().out
+    ran.clear()
+    main(['3', '--law', 'open', '--out', str(out)])  # another law is another trial
+    assert ran == [(3, 'open')]
+
+
+def test_what_was_not_in_time_is_told(trials, tmp_path, capsys):
+    _, ends = trials
+    ends[0] = InfeasibleError('no plan: too short')
+    ends[1] = REACHED._replace(begun=None, lost=True)
+    ends[2] = REACHED._replace(begun=None, position=3.0)
+    ends[3] = REACHED._replace(begun=6.01)
+    assert main(['0..4', '--out', str(tmp_path / 'trials.jsonl')]) == 1
+    told = capsys.readouterr().out
+    assert '1 of 5 in time' in told
+    for text in (
+        'seed 0: no plan: too short',
+        'seed 1: contact lost',
+        'seed 2: not there after 7 s, 3 mm and 0.2 degrees off',
+        'seed 3: there from 6.01 s on, wanted by 6 s',
+    ):
+        assert text in told
+
+
+@pytest.mark.parametrize('text', ['5..3', '-1', 'x'])
+def test_seeds_that_are_none_are_refused(text, capsys):
+    with pytest.raises(SystemExit):
+        main(['--', text])
+    assert 'seed' in capsys.readouterr().err.lower()
