@@ -22,6 +22,7 @@ GROUPS = {
     'internal_masses': 'benchmarks.internal_masses:rows',
     'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',
     'ball_balancer': 'benchmarks.ball_balancer:rows',
+    'labyrinth': 'benchmarks.labyrinth:rows',
     'path_length': 'benchmarks.path_length:rows',
     'spin_rolling': 'benchmarks.spin_rolling:rows',
     'viewer': 'benchmarks.viewer:rows',

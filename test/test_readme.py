@@ -16,11 +16,11 @@ import subprocess
 import sys
 
 import pytest
-from rolling_controller.ball_balancer.identification import command
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.cli import build_parser, main
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.plugins.ball_balancer import identification
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -192,7 +192,7 @@ def paced(path):
 
 @pytest.mark.parametrize('path', [paced(p) for p in WITH_ROLLING])
 def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, shooting_compiled):
-    monkeypatch.setattr(command, 'DURATION', SHORT_LOG)
+    monkeypatch.setattr(identification, 'DURATION', SHORT_LOG)
     if path.name == 'first_hour.md':
         pytest.skip('test_first_hour.py walks it, in an empty home')
     if path in WALKED:
@@ -299,11 +299,13 @@ def test_readme_shows_every_system_and_a_moving_picture():
     assert text.index('.gif') < text.index('```')
 
 
-def test_every_picture_of_the_docs_is_made_by_a_tool_or_the_demonstration():
+def test_every_picture_of_the_docs_is_made_by_a_tool_a_benchmark_or_the_demonstration():
     source = (ROOT / 'tools' / 'pictures.py').read_text()
     frames = re.findall(
         r"^    '(\w+)': \(", (ROOT / 'tools' / 'frames.py').read_text(), re.MULTILINE
     )
     made = {*EXPERIMENTS, *(p.stem for p in WALKED), *(f'frames_{name}' for name in frames)}
+    for benchmark in (ROOT / 'benchmarks').glob('*.py'):
+        made.update(re.findall(r"Path\('build/(\w+)\.png'\)", benchmark.read_text()))
     for path in (ROOT / 'docs' / 'images').iterdir():
         assert f"'{path.name}'" in source or path.stem in made

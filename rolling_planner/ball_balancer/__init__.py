@@ -1,0 +1,1 @@
+"""Plans for a ball on a board with walls and holes."""
