@@ -22,11 +22,19 @@ class AxisProgram:
 
     A state is the place of the ball once the plate is level [m], its rate [m/s], tilt [counts] and
     tilt rate [counts/s]. Speed, acceleration and reach of the servo are hard limits.
+
+    Attributes
+    ----------
+    H
+        Hessian, shape (frames, frames).
+    limited
+        Tilt rates, then tilts, that controls give, shape (2 frames, frames).
+
     """
 
     def __init__(self, rig: RigModel) -> None:
         """Condense the model of a rig."""
-        self._rig, self._solve = rig, solver()
+        self._rig = rig
         n, T, g = FRAMES, rig.period, rig.gain
         A = np.array(
             [
@@ -56,9 +64,9 @@ class AxisProgram:
             for rows, scale in zip(outputs, (PLACE, RATE, TILT), strict=True)
         ]
         curvature = sum(G @ rows for G, rows in zip(self._gradients, outputs, strict=True))
-        self._H = np.ascontiguousarray(curvature + np.eye(n) / EFFORT**2)
+        self.H = np.ascontiguousarray(curvature + np.eye(n) / EFFORT**2)
         limited = np.vstack([self._forced[:, TILT_RATE], self._forced[:, TILTED]])
-        self._limited = np.ascontiguousarray(limited)
+        self.limited = np.ascontiguousarray(limited)
 
     def plan(self, start: Array, goal: float, level: float, force: float) -> Array:
         """
@@ -76,16 +84,32 @@ class AxisProgram:
             What acts besides, such as rolling resistance [counts].
 
         """
+        base, f, low, high = self.problem(start, goal, level, force)
+        found, _, flag, _ = solver()(self.H, f, self.limited, high, low)
+        return base + self._forced @ found if flag > 0 else base  # unsolved: go on as it is
+
+    def problem(
+        self, start: Array, goal: float, level: float, force: float
+    ) -> tuple[Array, Array, Array, Array]:
+        """
+        Return states without control, gradient, and limits; see :meth:`plan`.
+
+        The limits are of the controls, then of what ``limited`` gives.
+        """
         rig, start = self._rig, start.copy()
         start[TILT_RATE] = speed = float(np.clip(start[TILT_RATE], -rig.speed, rig.speed))
-        base = self._free @ start + (force - level) * self._pushed
-        off = (base @ self._seen - goal, base[:, BALL_RATE], base[:, TILTED] - level)
-        f = sum(G @ miss for G, miss in zip(self._gradients, off, strict=True))
+        base, f, drift = self.without_control(np.array([*start, goal, level, force]))
         # a servo that is on its way to the end of its reach cannot stop before it
         stops = abs(start[TILTED] + speed * (abs(speed) / (2 * rig.acceleration) + rig.period))
         most = np.repeat([rig.speed, max(rig.reach, stops)], FRAMES) + SLACK
-        drift = np.concatenate([base[:, TILT_RATE], base[:, TILTED]])
         ones = np.ones(FRAMES)
         high, low = np.concatenate([ones, most - drift]), np.concatenate([-ones, -most - drift])
-        found, _, flag, _ = self._solve(self._H, f, self._limited, high, low)
-        return base + self._forced @ found if flag > 0 else base  # unsolved: go on as it is
+        return base, f, low, high
+
+    def without_control(self, asked: Array) -> tuple[Array, Array, Array]:
+        """Return states, gradient, and tilt rates and tilts, all linear in what is asked (7)."""
+        start, (goal, level, force) = asked[:4], asked[4:]
+        base = self._free @ start + (force - level) * self._pushed
+        off = (base @ self._seen - goal, base[:, BALL_RATE], base[:, TILTED] - level)
+        f = sum(G @ miss for G, miss in zip(self._gradients, off, strict=True))
+        return base, np.asarray(f), np.concatenate([base[:, TILT_RATE], base[:, TILTED]])

@@ -49,6 +49,11 @@ def layout(rig: RigModel) -> Layout:
     return Layout((*entries, Entry('followed', ('followed',), '', text='1 while it is')))
 
 
+def pair(name: str, unit: str) -> Layout:
+    """Return the layout of one number an axis."""
+    return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))
+
+
 def kalman_gain(rig: RigModel) -> NDArray[np.float64]:
     """Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,)."""
     T, g = rig.period, rig.gain

@@ -10,9 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
-from rolling_controller.ball_balancer.estimator import estimate
+from rolling_controller.ball_balancer.estimator import AXES, estimate, pair
 from rolling_controller.ball_balancer.predictive import predictive_law
+from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.export.c import as_c, CSource
+from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.step_law import Law, StepLaw
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.ball_balancer.servo import limited
@@ -29,7 +32,6 @@ NEAR = 0.08  # m from its goal within which a PID integrates
 CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
 FASTEST = 0.25  # m/s that the outer loop of a PID asks for
 FARTHEST = 10.0  # m: what is measured beyond is no ball
-AXES = ('x', 'y')
 TEXTS = {
     'pid': 'cascaded PID: place to rate, rate to tilt',
     'lqr': 'linear quadratic regulator on a Kalman filter with delay',
@@ -113,7 +115,7 @@ def estimator_alone(rig: RigModel) -> StepLaw:
     after = estimator.next_state(e, z, command)
     law = _law('estimator', rig, layout, z, (measurement, seen, command), after, e.offset)
     parts = (('ball', 'm'), ('ball_rate', 'm/s'), ('offset', 'counts'))
-    entries = tuple(entry for n, unit in parts for entry in _pair(n, unit).entries)
+    entries = tuple(entry for n, unit in parts for entry in pair(n, unit).entries)
     known = ca.vertcat(e.then.ball, e.then.ball_rate, e.offset)
     state = ca.vertcat(*z.values())
     function = ca.Function(
@@ -123,7 +125,7 @@ def estimator_alone(rig: RigModel) -> StepLaw:
     )
     return replace(
         law,
-        set_point=_pair('command', 'counts'),
+        set_point=pair('command', 'counts'),
         output=Layout(entries),
         function=function,
         limits=(FARTHEST, 4 * rig.reach),
@@ -142,10 +144,24 @@ LAWS: Mapping[str, Callable[[RigModel], Law]] = {
 }
 
 
-def laws_of(scenario: Scenario) -> dict[str, Callable[[], StepLaw]]:
-    """Return what can be exported for the rig of a scenario, by name."""
+def exported_law(rig: RigModel) -> CompiledLaw:
+    """Return the predictive law as its exported C, compiled for this machine."""
+    law = predictive_law(rig)
+    return CompiledLaw(source=predictive_as_c(law), period=law.period, outputs=law.output.size)
+
+
+ON_NODES: Mapping[str, Callable[[RigModel], Law]] = {**LAWS, 'exported': exported_law}
+
+
+def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
+    """Return what writes the laws for the rig of a scenario as C, by name."""
     rig = RigModel.of(rig_of(scenario))
-    return {name: partial(make, rig) for name, make in EXPORTED.items()}
+    out = {name: partial(_source_of, make, rig) for name, make in EXPORTED.items()}
+    return {**out, 'predictive': lambda: predictive_as_c(predictive_law(rig))}
+
+
+def _source_of(make: Callable[[RigModel], StepLaw], rig: RigModel) -> CSource:
+    return as_c(make(rig))
 
 
 def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:
@@ -191,13 +207,9 @@ def _law(
         text=TEXTS[name],
         period=rig.period,
         state=layout,
-        measurement=_pair('place', 'm'),
-        set_point=_pair('goal', 'm'),
-        output=_pair('tilt', 'counts'),
+        measurement=pair('place', 'm'),
+        set_point=pair('goal', 'm'),
+        output=pair('tilt', 'counts'),
         function=ca.Function(name, [state, *inputs], [moved, command]),
         limits=(FARTHEST, FARTHEST),
     )
-
-
-def _pair(name: str, unit: str) -> Layout:
-    return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))

@@ -8,9 +8,13 @@ resistance shows as) by recursive least squares: a Kalman filter of numbers that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.contract.layout import Entry
 
 Array = NDArray[np.float64]
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
@@ -22,68 +26,74 @@ RANGE = (1.0, 1.6)
 WORTH = 0.06  # change of the share below which a law goes on as it is
 SURE = 2.0  # standard deviations that a change must have
 
+ENTRIES = (
+    Entry('share', ('share',), '', text='gain to go by over the one that was told'),
+    Entry('learned', ('learned_share', 'learned_delay', 'learned_resistance'), ''),
+    Entry('covariance', tuple(f'covariance_{i}{j}' for i in range(3) for j in range(3)), ''),
+    Entry('frames', ('frames',), '', text='frames in a row with a ball, at most 2'),
+    *(
+        Entry(f'{name}_{k}', (f'{name}_{k}_x', f'{name}_{k}_y'), unit)
+        for k in (1, 2)
+        for name, unit in (('seen', 'm'), ('tilted', 'counts'))
+    ),
+    Entry('tilted_rate', ('tilted_rate_x', 'tilted_rate_y'), 'counts/s'),
+)
 
-class LearnedGain:
+
+def start(rig: RigModel) -> dict[str, Array]:
+    """Return what is not zero at the start, vectors in the units of :data:`ENTRIES`."""
+    return {
+        'share': np.ones(1),
+        'learned': np.array([1.0, 0.0, rig.breakaway / 2]),
+        'covariance': np.diag(np.square(SPREAD)).ravel(),
+    }
+
+
+def learn(
+    rig: RigModel, z: Mapping[str, ca.SX], frame: tuple[ca.SX, ca.SX, ca.SX], seen: ca.SX
+) -> dict[str, ca.SX]:
     """
-    The gain of a rig over the one that was told.
+    Return the entries after a frame; the share changes when that is certain, and worth it.
 
-    Attributes
+    Parameters
     ----------
-    share
-        To go by; it changes when a change is certain, and is worth it.
+    rig
+        The rig as it was told.
+    z
+        State by entry.
+    frame
+        Place of the ball [m], and estimates of tilt [counts] and tilt rate [counts/s], 2 each.
+    seen
+        1 if there is a ball; differences are of frames in a row.
 
     """
-
-    def __init__(self, rig: RigModel) -> None:
-        """Expect the gain that was told."""
-        self._rig = rig
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget all that was learned."""
-        self.share = 1.0
-        self._values = np.array([1.0, 0.0, self._rig.breakaway / 2])
-        self._covariance = np.diag(np.square(SPREAD))
-        self._frames: list[tuple[Array, Array, Array]] = []
-
-    def missed(self) -> None:
-        """Take a frame without a ball: differences are of frames in a row."""
-        self._frames = []
-
-    def saw(self, place: Array, tilt: Array, tilt_rate: Array) -> None:
-        """
-        Learn from a frame.
-
-        Parameters
-        ----------
-        place
-            Of the ball (2) [m].
-        tilt, tilt_rate
-            Estimates at the frame (2) [counts], [counts/s].
-
-        """
-        self._frames = [*self._frames, (place, tilt, tilt_rate)][-3:]
-        if len(self._frames) < 3:
-            return
-        (y0, a0, _), (y1, a1, rate), (y2, a2, _) = self._frames
-        T = self._rig.period
-        speed = (y2 - y0) / (2 * T)
-        if np.hypot(*speed) < SLOWEST:
-            return
-        carried = self._rig.lever * (a2 - 2 * a1 + a0)
-        found = (y2 - 2 * y1 + y0 + carried) / (self._rig.gain * T**2)
-        mean = (a0 + 10 * a1 + a2) / 12  # what a second difference integrates, to fourth order
-        direction = speed / np.hypot(*speed)
-        for k in range(2):
-            self._learn(np.array([mean[k], -rate[k], -direction[k]]), float(found[k]))
-        spread = float(np.sqrt(self._covariance[0, 0]))
-        value = float(np.clip(self._values[0], *RANGE))
-        if abs(value - self.share) > max(WORTH * self.share, SURE * spread):
-            self.share = value
-
-    def _learn(self, row: Array, found: float) -> None:
-        """Update by an acceleration that was found [counts]."""
-        told = self._covariance @ row
-        gain = told / (row @ told + UNKNOWN**2)
-        self._values = self._values + gain * (found - row @ self._values)
-        self._covariance = self._covariance - np.outer(gain, told)
+    place, tilt, tilt_rate = frame
+    T, a0, a1 = rig.period, z['tilted_2'], z['tilted_1']
+    rate = (place - z['seen_2']) / (2 * T)
+    speed = ca.sqrt(ca.sumsqr(rate))
+    found = place - 2 * z['seen_1'] + z['seen_2'] + rig.lever * (tilt - 2 * a1 + a0)
+    found = found / (rig.gain * T**2)
+    mean = (a0 + 10 * a1 + tilt) / 12  # what a second difference integrates, to fourth order
+    direction = rate / ca.fmax(speed, SLOWEST)
+    values, P = z['learned'], ca.reshape(z['covariance'], 3, 3)
+    for k in range(2):
+        row = ca.vertcat(mean[k], -z['tilted_rate'][k], -direction[k])
+        told = ca.mtimes(P, row)
+        gain = told / (ca.fmax(ca.dot(row, told), 0.0) + UNKNOWN**2)
+        values = values + gain * (found[k] - ca.dot(row, values))
+        P = P - ca.mtimes(gain, told.T)
+    use = seen * (z['frames'] > 1.5) * (speed >= SLOWEST)
+    share = ca.fmin(ca.fmax(values[0], RANGE[0]), RANGE[1])
+    spread = ca.sqrt(ca.fmax(P[0, 0], 0.0))
+    worth = ca.fabs(share - z['share']) > ca.fmax(WORTH * z['share'], SURE * spread)
+    return {
+        'share': ca.if_else(use * worth, share, z['share']),
+        'learned': ca.if_else(use, values, z['learned']),
+        'covariance': ca.if_else(use, ca.vec(P), z['covariance']),
+        'frames': ca.if_else(seen, ca.fmin(z['frames'] + 1, 2.0), 0.0),
+        'seen_1': place,
+        'tilted_1': tilt,
+        'seen_2': z['seen_1'],
+        'tilted_2': a1,
+        'tilted_rate': tilt_rate,
+    }

@@ -10,52 +10,157 @@ For a rig that is found to be stronger than was told, places are divided by how 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.ball_balancer import estimator
+from rolling_controller.ball_balancer import estimator, learned_gain
 from rolling_controller.ball_balancer.axis_program import AxisProgram, TILTED
-from rolling_controller.ball_balancer.estimator import estimate, Motion
-from rolling_controller.ball_balancer.learned_gain import LearnedGain
+from rolling_controller.ball_balancer.estimator import Estimate, estimate, Motion, pair
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.layout import Entry, Layout
 
 Array = NDArray[np.float64]
-KINETIC = 0.5  # share of the breakaway that slows a rolling ball, as `rolling identify` finds it
+KINETIC = 0.7  # share of the breakaway that slows a rolling ball: a guess, as it is rarely known
 SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that tell it
 NEAR = 7e-4  # m from the set point at which a ball at rest may stay
 GROWTH = 60.0  # counts/s, of the force on a ball that rests elsewhere
 MOST = 1.5  # of the middle breakaway, that force at most
+LONG = 1e3  # frames, at which the count of a ball at rest stops
 FASTER = 0.01  # m/s at which a motion has a direction
+SMALL = 1e-9  # m, below which a way has no direction
 FARTHEST = 10.0  # m: what is measured beyond is no ball
 HALVINGS = 12  # of the range in which a command is looked for
+LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
+ASKED = 7  # numbers that ask for the plan of an axis: state, set point, level tilt, force
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PredictiveRigLaw:
     """
-    The law; it runs here, and is not exported.
+    The law: programs between two functions without branches, as they are exported too.
 
     Attributes
     ----------
     rig
         The rig, with the kinetic resistance that counts.
+    name, text, limits
+        See :class:`rolling_controller.step_law.StepLaw`.
 
     """
 
     rig: RigModel
+    name: str = 'predictive'
+    text: str = 'predictive law: a quadratic program an axis on a Kalman filter with delay'
+    limits: tuple[float, float] = (FARTHEST, FARTHEST)
 
     @property
     def period(self) -> float:
         """Time between two steps [s]."""
         return self.rig.period
 
+    @property
+    def measurement(self) -> Layout:
+        """Layout of what is measured."""
+        return pair('place', 'm')
+
+    @property
+    def set_point(self) -> Layout:
+        """Layout of the set point."""
+        return pair('goal', 'm')
+
+    @property
+    def output(self) -> Layout:
+        """Layout of the output."""
+        return pair('tilt', 'counts')
+
+    @cached_property
+    def state(self) -> Layout:
+        """Layout of the state z."""
+        places = [pair(f'place_{k + 1}', 'm').entries[0] for k in range(MEMORY)]
+        counts = [
+            Entry('places', ('places',), '', text='frames in a row with a ball, at most 4'),
+            Entry('rested', ('rested',), '', text='frames since it came to rest; 0 if it rolls'),
+        ]
+        entries = estimator.layout(self.rig).entries
+        return Layout((*entries, *places, *counts, *learned_gain.ENTRIES))
+
+    @cached_property
+    def begin(self) -> Array:
+        """The state at the start."""
+        z = np.zeros(self.state.size)
+        for name, value in learned_gain.start(self.rig).items():
+            z[self.state.slice(name)] = value
+        return z
+
+    @cached_property
+    def before(self) -> ca.Function:
+        """``(z, place, seen, goal) -> z, answer, what is asked of the programs, one a row``."""
+        rig, z = self.rig, self._symbols()
+        place, seen, goal = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('goal', 2)
+        inputs = [ca.vertcat(*z.values()), place, seen, goal]
+        share = ca.fmax(z['share'], learned_gain.RANGE[0])
+        place, goal = place / share, goal / share
+        e = estimate(rig, z, place, seen)
+        after = {**z, **estimator.next_state(e, z, ca.SX.zeros(2)), **_rest(z, place, seen)}
+        e, after = _settled(e, z, after)
+        rested, then, off = after['rested'] > 0, e.then, goal - e.then.ball
+        near = ca.sqrt(ca.sumsqr(off)) < NEAR
+        answer = ca.if_else(rested * near, STAY, PLAN)
+        answer = ca.if_else(e.followed > 0, answer, LEVEL)
+        force = _resistance(rig, after['rested'], then.ball_rate, off)
+        level_ball = then.ball + rig.lever * then.tilt
+        asked = ca.horzcat(
+            level_ball, then.ball_rate, then.tilt, then.tilt_rate, goal, -e.offset, force
+        )
+        return ca.Function(
+            'before', inputs, [ca.vertcat(*after.values()), answer, ca.vec(asked.T)]
+        )
+
+    @cached_property
+    def after(self) -> ca.Function:
+        """``(z, place, seen, answer, wanted) -> z, command``: it sends, and learns the gain."""
+        rig, z = self.rig, self._symbols()
+        place, seen, answer = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('answer')
+        wanted = ca.SX.sym('wanted', 2)
+        inputs = [ca.vertcat(*z.values()), place, seen, answer, wanted]
+        counts = ca.fmax(ca.fmin(ca.floor(wanted + 0.5), rig.reach), -rig.reach)
+        command = ca.if_else(answer > STAY, counts, z['sent_2'])
+        command = ca.if_else(answer > LEVEL, command, 0.0)
+        learned = learned_gain.learn(rig, z, (place, z['tilt'], z['tilt_rate']), seen)
+        # the estimate stays where the ball is
+        less = z['share'] / ca.fmax(learned['share'], learned_gain.RANGE[0])
+        moved = {**z, 'sent_1': command, 'ball': z['ball'] * less}
+        moved['ball_rate'] = z['ball_rate'] * less
+        moved['places'] = ca.if_else(learned['share'] == z['share'], z['places'], 0.0)
+        return ca.Function('after', inputs, [ca.vertcat(*{**moved, **learned}.values()), command])
+
+    @cached_property
+    def halved(self) -> ca.Function:
+        """
+        ``(tilt, its rate, wanted, low, high) -> low, high`` about half as far apart.
+
+        Between them is the command that takes a servo to the wanted tilt in a frame.
+        """
+        rig, still = replace(self.rig, kinetic=0.0), ca.SX.zeros(1)
+        inputs = [ca.SX.sym(name) for name in ('tilt', 'tilt_rate', 'wanted', 'low', 'high')]
+        tilt, rate, wanted, low, high = inputs
+        middle = (low + high) / 2
+        motion = Motion(tilt, rate, still, still)
+        more = estimator.advanced(rig, motion, still, middle, rig.period).tilt < wanted
+        ends = [ca.if_else(more, middle, low), ca.if_else(more, high, middle)]
+        return ca.Function('halved', inputs, ends)
+
+    def _symbols(self) -> dict[str, ca.SX]:
+        return {entry.name: ca.SX.sym(entry.name, entry.size) for entry in self.state.entries}
+
     def start(self) -> RunningPredictive:
         """Return the law at its start."""
-        return RunningPredictive(self.rig)
+        return RunningPredictive(self)
 
 
 def predictive_law(rig: RigModel) -> PredictiveRigLaw:
@@ -63,129 +168,84 @@ def predictive_law(rig: RigModel) -> PredictiveRigLaw:
     return PredictiveRigLaw(replace(rig, kinetic=KINETIC * rig.breakaway))
 
 
-class Expected(NamedTuple):
-    """Tilt, its rate [counts], ball, its rate [m], offset [counts], 2 each; 1 while followed."""
-
-    tilt: Array
-    tilt_rate: Array
-    ball: Array
-    ball_rate: Array
-    offset: Array
-    followed: float
-
-
 class RunningPredictive:
     """The law with its state."""
 
-    def __init__(self, rig: RigModel) -> None:
-        """Make the program and the estimator."""
-        self._rig, self._layout = rig, estimator.layout(rig)
-        self._program = AxisProgram(rig)
-        self._estimate = FastFunction(_estimate(rig))
-        self._command = FastFunction(_command(rig))
-        self._learned = LearnedGain(rig)
+    def __init__(self, law: PredictiveRigLaw) -> None:
+        """Make the program and the functions about it."""
+        self._law, self._program = law, AxisProgram(law.rig)
+        self._before, self._after = (FastFunction(joined(f)) for f in (law.before, law.after))
+        self._command = FastFunction(_command(law))
         self.begin()
 
     def begin(self) -> None:
         """Go back to the start."""
-        self._learned.begin()
-        self._z = np.zeros(self._layout.size)
-        self._places: list[Array] = []
-        self._rested = 0  # frames since the ball came to rest; 0 while it rolls
+        self.z = self._law.begin.copy()
 
     def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
         """Return the tilt [counts] after a frame; see :meth:`RunningLaw.step`."""
         place, goal = np.asarray(measurement, dtype=float), np.asarray(set_point, dtype=float)
-        if not np.all(np.abs(goal) < FARTHEST):
-            goal = np.zeros(2)
-        share = self._learned.share
-        e, goal = self._expected(place / share), goal / share
-        sent = self._z[self._layout.slice('sent_2')]
-        if not e.followed:
-            command = np.zeros(2)
-        elif self._rested and np.hypot(*(goal - e.ball)) < NEAR:
-            command = sent
-        else:
-            command = self._planned(e, goal, self._resistance(e, goal - e.ball))
-        self._z[self._layout.slice('sent_1')] = command
-        self._learn(place)
-        return command.copy()
-
-    def _learn(self, place: Array) -> None:
-        """Learn the gain from a frame, and keep the estimate where the ball is if it changes."""
-        z, at, learned = self._z, self._layout.slice, self._learned
-        if not np.all(np.abs(place) < FARTHEST):
-            learned.missed()
-            return
-        before = learned.share
-        learned.saw(place, z[at('tilt')].copy(), z[at('tilt_rate')].copy())
-        if learned.share != before:
-            z[at('ball')] *= before / learned.share
-            z[at('ball_rate')] *= before / learned.share
-            self._places = []
-
-    def _expected(self, place: Array) -> Expected:
-        """Return the estimate after a frame; of a ball at rest the offset is not learned."""
-        z, n, at = self._z, self._layout.size, self._layout.slice
         seen = bool(np.all(np.abs(place) < FARTHEST))  # false for what is not a number
-        offset = z[at('offset')].copy()
-        out = self._estimate(z, place if seen else np.zeros(2), float(seen)).copy()
-        self._z = z = out[:n]
-        told = out[n:]
-        e = Expected(told[:2], told[2:4], told[4:6], told[6:8], told[8:10], float(told[10]))
-        self._places = [*self._places, place][-MEMORY:] if seen else []
-        stays = np.ptp(self._places, axis=0).max() < SAME_PLACE if seen else False
-        self._rested = self._rested + 1 if stays and len(self._places) == MEMORY else 0
-        if not self._rested:
-            return e
-        ball = np.mean(self._places, axis=0)
-        z[at('ball')], z[at('ball_rate')], z[at('offset')] = ball, 0.0, offset
-        return e._replace(ball=ball, ball_rate=np.zeros(2), offset=offset)
-
-    def _resistance(self, e: Expected, off: Array) -> Array:
-        """Return the force against the motion, or against the way to the set point [counts]."""
-        rig, rate = self._rig, e.ball_rate
-        if not self._rested:
-            return np.asarray(-rig.kinetic * rate / np.hypot(np.hypot(*rate), FASTER))
-        grown = rig.kinetic + GROWTH * rig.period * self._rested
-        return np.asarray(-min(grown, MOST * rig.breakaway) * off / np.hypot(*off))
-
-    def _planned(self, e: Expected, goal: Array, force: Array) -> Array:
-        """Return the command that takes the servos to the tilt planned for a frame later."""
-        rig, out = self._rig, np.zeros(2)
-        for k in range(2):
-            level_ball = e.ball[k] + rig.lever * e.tilt[k]
-            start = np.array([level_ball, e.ball_rate[k], e.tilt[k], e.tilt_rate[k]])
-            plan = self._program.plan(start, goal[k], -e.offset[k], force[k])
-            out[k] = self._command(e.tilt[k], e.tilt_rate[k], plan[0, TILTED])[0]
-        return np.asarray(np.clip(np.round(out), -rig.reach, rig.reach))
+        place = place if seen else np.zeros(2)
+        goal = goal if np.all(np.abs(goal) < FARTHEST) else np.zeros(2)
+        n, wanted = self.z.size, np.zeros(2)
+        out = self._before(self.z, place, float(seen), goal).copy()
+        if out[n] == PLAN:
+            for k, asked in enumerate(out[n + 1 :].reshape(2, ASKED)):
+                plan = self._program.plan(asked[:4], *asked[4:].tolist())
+                wanted[k] = self._command(asked[2], asked[3], plan[0, TILTED])[0]
+        out = self._after(out[:n].copy(), place, float(seen), out[n], wanted)
+        self.z = out[:n].copy()
+        return out[n:].copy()
 
 
-def _estimate(rig: RigModel) -> ca.Function:
-    """Return ``(z, place, seen) -> z with a free first command, Expected`` as one vector."""
-    layout = estimator.layout(rig)
-    z = {entry.name: ca.SX.sym(entry.name, entry.size) for entry in layout.entries}
-    place, seen = ca.SX.sym('place', 2), ca.SX.sym('seen')
-    e = estimate(rig, z, place, seen)
-    after, m = estimator.next_state(e, z, ca.SX.zeros(2)), e.then
-    moved = [after[entry.name] for entry in layout.entries]
-    told = [m.tilt, m.tilt_rate, m.ball, m.ball_rate, e.offset, e.followed]
-    inputs = [ca.vertcat(*z.values()), place, seen]
-    return ca.Function('rig_estimate', inputs, [ca.densify(ca.vertcat(*moved, *told))])
+def _rest(z: Mapping[str, ca.SX], place: ca.SX, seen: ca.SX) -> dict[str, ca.SX]:
+    """Return the newest places, and for how many frames the ball has been at rest."""
+    names = [f'place_{k + 1}' for k in range(MEMORY)]
+    newest = dict(zip(names, [place, *(z[name] for name in names[:-1])], strict=True))
+    many = ca.if_else(seen, ca.fmin(z['places'] + 1, MEMORY), 0.0)
+    both = ca.horzcat(*newest.values())
+    stays = many > MEMORY - 0.5
+    for k in range(2):
+        stays *= ca.mmax(both[k, :]) - ca.mmin(both[k, :]) < SAME_PLACE
+    rested = ca.if_else(stays, ca.fmin(z['rested'] + 1, LONG), 0.0)
+    return {**newest, 'places': many, 'rested': rested}
 
 
-def _command(rig: RigModel) -> ca.Function:
+def _settled(
+    e: Estimate, z: Mapping[str, ca.SX], after: dict[str, ca.SX]
+) -> tuple[Estimate, dict[str, ca.SX]]:
+    """Return estimate and state; a ball at rest is where it was seen, and teaches no offset."""
+    rested = after['rested'] > 0
+    mean = sum((after[f'place_{k + 1}'] for k in range(MEMORY)), ca.SX.zeros(2)) / MEMORY
+    offset = ca.if_else(rested, z['offset'], e.offset)
+
+    def at_rest(m: Motion) -> Motion:
+        ball = ca.if_else(rested, mean, m.ball)
+        return replace(m, ball=ball, ball_rate=ca.if_else(rested, 0.0, m.ball_rate))
+
+    e = replace(e, now=at_rest(e.now), then=at_rest(e.then), offset=offset)
+    return e, {**after, 'ball': e.now.ball, 'ball_rate': e.now.ball_rate, 'offset': offset}
+
+
+def _resistance(rig: RigModel, rested: ca.SX, rate: ca.SX, off: ca.SX) -> ca.SX:
+    """Return the force against the motion, or against the way to the set point [counts]."""
+    rolling = rig.kinetic * rate / ca.sqrt(ca.sumsqr(rate) + FASTER**2)
+    grown = ca.fmin(rig.kinetic + GROWTH * rig.period * rested, MOST * rig.breakaway)
+    resting = grown * off / ca.fmax(ca.sqrt(ca.sumsqr(off)), SMALL)
+    return -ca.if_else(rested > 0, resting, rolling)
+
+
+def joined(f: ca.Function) -> ca.Function:
+    """Return a function with its results as one vector."""
+    symbols = [ca.SX.sym(f'i{k}', f.numel_in(k)) for k in range(f.n_in())]
+    return ca.Function(f'rig_{f.name()}', symbols, [ca.densify(ca.vertcat(*f(*symbols)))])
+
+
+def _command(law: PredictiveRigLaw) -> ca.Function:
     """Return ``(tilt, its rate, wanted) -> command`` that takes a servo there in a frame."""
-    names = ('tilt', 'tilt_rate', 'wanted', 'low', 'high')
-    tilt, rate, wanted, low, high = (ca.SX.sym(name) for name in names)
-    middle, still = (low + high) / 2, ca.SX.zeros(1)
-    servo = replace(rig, kinetic=0.0)
-    end = estimator.advanced(servo, Motion(tilt, rate, still, still), still, middle, rig.period)
-    more = end.tilt < wanted
-    ends = [ca.if_else(more, middle, low), ca.if_else(more, high, middle)]
-    halved = ca.Function('halved', [tilt, rate, wanted, low, high], ends)
-    given = [ca.MX.sym(name) for name in names[:3]]
-    between = [ca.MX(-rig.reach), ca.MX(rig.reach)]
+    given = [ca.MX.sym(name) for name in ('tilt', 'tilt_rate', 'wanted')]
+    between = [ca.MX(-law.rig.reach), ca.MX(law.rig.reach)]
     for _ in range(HALVINGS):
-        between = halved(*given, *between)
+        between = law.halved(*given, *between)
     return ca.Function('servo_command', given, [(between[0] + between[1]) / 2])

@@ -3,17 +3,21 @@ A law in discrete time as C99: one header and one source, without libraries or a
 
 The function of the law is a straight line of scalar operations; each becomes one line of C in the
 same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
-(``-ffp-contract=off`` where the processor can fuse a product and a sum).
+(``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square roots, by
+Newton's method, may differ in the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 import math
+from pathlib import Path
 
 import casadi as ca
-from rolling_controller.step_law import StepLaw
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_controller.step_law import Described, StepLaw
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import quoted
@@ -26,6 +30,7 @@ UNARY = {
     ca.OP_FABS: '{0} < 0 ? -{0} : {0}',
     ca.OP_FLOOR: 'floor_of({0})',
     ca.OP_NOT: '{0} == 0',
+    ca.OP_SQRT: 'root_of({0})',
 }
 BINARY = {
     ca.OP_ADD: '{0} + {1}',
@@ -40,6 +45,42 @@ BINARY = {
     ca.OP_FMIN: '{0} < {1} ? {0} : {1}',
     ca.OP_FMAX: '{0} > {1} ? {0} : {1}',
     ca.OP_IF_ELSE_ZERO: '{0} != 0 ? {1} : 0',
+}
+
+HELPERS = {
+    'floor_of': """
+static REAL floor_of(REAL value) {
+  REAL whole;
+  if (!(value < 1e9 && value > -1e9)) {
+    return value;
+  }
+  whole = (REAL)(long)value;
+  return whole > value ? whole - 1 : whole;
+}
+""",
+    'root_of': """
+/* Square root by Newton's method from above, within 1e-30 and 1e30. */
+static REAL root_of(REAL value) {
+  REAL root = 1, scaled = value;
+  int k;
+  if (!(value > (REAL)1e-30)) {
+    return 0;
+  }
+  for (k = 0; k < 50 && scaled > 4; ++k) {
+    scaled /= 4;
+    root *= 2;
+  }
+  for (k = 0; k < 50 && scaled < 1; ++k) {
+    scaled *= 4;
+    root /= 2;
+  }
+  root *= 2;
+  for (k = 0; k < 6; ++k) {
+    root = (root + value / root) / 2;
+  }
+  return root;
+}
+""",
 }
 
 
@@ -70,6 +111,14 @@ class CSource:
     work: int
     state: int
 
+    def write(self, folder: Path) -> list[Path]:
+        """Write both files; return their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f'{self.name}.{suffix}' for suffix in ('h', 'c')]
+        for path, text in zip(paths, (self.header, self.source), strict=True):
+            path.write_text(text, encoding='utf-8')
+        return paths
+
 
 def as_c(law: StepLaw) -> CSource:
     """
@@ -81,28 +130,46 @@ def as_c(law: StepLaw) -> CSource:
         The law needs a library, or divides by what may vanish.
 
     """
-    function = law.joined
-    lines = list(_lines(law, function))
-    moves = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_ASSIGN)
-    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
-    operations = sum(op not in moves for op in ids)
-    return CSource(
-        law.name,
-        _header(law),
-        _source(law, lines, function.sz_w()),
-        operations,
-        function.sz_w(),
-        law.state.size,
-    )
-
-
-def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
-    """Yield one line for each operation."""
     read = [[f'was.{n}' for n in law.state.names]]
     read += [[f'place[{k}]' for k in range(law.measurement.size)], ['seen']]
     read += [[f'goal[{k}]' for k in range(law.set_point.size)]]
     written = [f'state->{n}' for n in law.state.names]
     written += [f'output[{k}]' for k in range(law.output.size)]
+    body = straight(law.joined, read, written)
+    steps = f'  const {law.name}_state was = *state;\n{body}'
+    return CSource(
+        law.name,
+        header(law),
+        source(law, np.zeros(law.state.size), '', steps),
+        operations(law.joined),
+        law.joined.sz_w(),
+        law.state.size,
+    )
+
+
+def operations(f: ca.Function) -> int:
+    """Return how many arithmetic operations and comparisons a function takes."""
+    moves = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_ASSIGN)
+    return sum(f.instruction_id(k) not in moves for k in range(f.n_instructions()))
+
+
+def straight(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[str]) -> str:
+    """
+    Return the body of a function in C; raise ParameterError as :func:`as_c` does.
+
+    Parameters
+    ----------
+    f
+        Function of scalar operations with one vector of results.
+    read, written
+        What stands in C for each component of each argument, and for each of the results.
+
+    """
+    return '\n'.join([f'  REAL w[{f.sz_w()}];', *_lines(f, read, written)])
+
+
+def _lines(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[str]) -> Iterator[str]:
+    """Yield one line for each operation."""
     least: dict[int, float] = {}  # lower bounds of what is at hand
     for k in range(f.n_instructions()):
         op, into, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
@@ -112,12 +179,12 @@ def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
             yield f'  {written[into[1]]} = w[{of[0]}];'
             continue
         elif op == ca.OP_CONST:
-            yield f'  w[{into[0]}] = {_number(f.instruction_constant(k))};'
+            yield f'  w[{into[0]}] = {number(f.instruction_constant(k))};'
             least[into[0]] = f.instruction_constant(k)
             continue
         elif op == ca.OP_DIV:
             if not least.get(of[1], -math.inf) > 0:
-                raise ParameterError(f'law {quoted(law.name)} divides by what may vanish')
+                raise ParameterError(f'law {quoted(f.name())} divides by what may vanish')
             yield f'  w[{into[0]}] = w[{of[0]}] / w[{of[1]}];'
         elif op in UNARY:
             yield f'  w[{into[0]}] = {UNARY[op].format(f"w[{of[0]}]")};'
@@ -125,7 +192,7 @@ def _lines(law: StepLaw, f: ca.Function) -> Iterator[str]:
             yield f'  w[{into[0]}] = {BINARY[op].format(*(f"w[{j}]" for j in of))};'
         else:
             raise ParameterError(
-                f'law {quoted(law.name)} has an operation that C has only in a library '
+                f'law {quoted(f.name())} has an operation that C has only in a library '
                 f'(number {op} of CasADi)'
             )
         least[into[0]] = _least(op, [least.get(j, -math.inf) for j in of])
@@ -137,17 +204,22 @@ def _least(op: int, of: list[float]) -> float:
         return 0.0
     if op == ca.OP_ADD:
         return sum(of)
+    if op == ca.OP_IF_ELSE_ZERO:
+        return min(of[1], 0.0)
+    if op == ca.OP_SQRT:
+        return math.sqrt(max(of[0], 0.0))
     if op in (ca.OP_MUL, ca.OP_DIV) and min(of) >= 0:
         return of[0] * of[1] if op == ca.OP_MUL else 0.0
     return max(of) if op == ca.OP_FMAX else -math.inf
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a constant exactly."""
     return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
 
 
-def _header(law: StepLaw) -> str:
+def header(law: Described) -> str:
+    """Return the header of a law."""
     name, upper = law.name, law.name.upper()
     fields = '\n'.join(
         f'  {upper}_REAL {component}; /* {entry.unit or "1"} */'
@@ -187,25 +259,31 @@ def _listed(layout: Layout) -> str:
     return ', '.join(f'{c} [{e.unit}]' for e in layout.entries for c in e.components)
 
 
-def _source(law: StepLaw, lines: list[str], work: int) -> str:
+def source(law: Described, begin: ArrayLike, functions: str, steps: str) -> str:
+    """
+    Return the source of a law.
+
+    Parameters
+    ----------
+    law
+        The law.
+    begin
+        State at the start.
+    functions
+        Text of functions that the step needs.
+    steps
+        Body of the step, from ``place``, ``seen`` and ``goal`` to ``output``.
+
+    """
     name, n, m = law.name, law.measurement.size, law.set_point.size
-    reset = '\n'.join(f'  state->{c} = 0;' for c in law.state.names)
-    body = '\n'.join(lines)
-    floor = """
-static REAL floor_of(REAL value) {
-  REAL whole;
-  if (!(value < 1e9 && value > -1e9)) {
-    return value;
-  }
-  whole = (REAL)(long)value;
-  return whole > value ? whole - 1 : whole;
-}
-"""
+    values = zip(law.state.names, np.asarray(begin).tolist(), strict=True)
+    reset = '\n'.join(f'  state->{c} = {number(v)};' for c, v in values)
+    helpers = [text for called, text in HELPERS.items() if called in functions + steps]
     return f"""\
 #include "{name}.h"
 
 #define REAL {name.upper()}_REAL
-{floor if 'floor_of' in body else ''}
+{''.join(helpers)}
 /* Whether all values are numbers within a limit. */
 static int within(const REAL *values, int count, REAL limit) {{
   int k;
@@ -216,15 +294,14 @@ static int within(const REAL *values, int count, REAL limit) {{
   }}
   return 1;
 }}
-
+{functions}
 void {name}_start({name}_state *state) {{
 {reset}
 }}
 
 void {name}_step({name}_state *state, const REAL *measurement, const REAL *set_point,
                  REAL *output) {{
-  REAL w[{work}], place[{n}], goal[{m}];
-  const {name}_state was = *state;
+  REAL place[{n}], goal[{m}];
   const REAL seen = within(measurement, {n}, (REAL){law.limits[0]:.9g}) ? 1 : 0;
   const int there = within(set_point, {m}, (REAL){law.limits[1]:.9g});
   int k;
@@ -234,6 +311,22 @@ void {name}_step({name}_state *state, const REAL *measurement, const REAL *set_p
   for (k = 0; k < {m}; ++k) {{
     goal[k] = there ? set_point[k] : 0;
   }}
-{body}
+  {{
+{steps}
+  }}
 }}
 """
+
+
+def table(name: str, values: ArrayLike) -> str:
+    """Return a constant array in C; ``values`` has shape (m,) or (m, n), and any unit."""
+    array = np.asarray(values)
+    size = ''.join(f'[{n}]' for n in array.shape)
+    if array.ndim == 1:
+        return f'static const REAL {name}{size} = {_row(array.tolist())};\n'
+    rows = ',\n'.join(_row(row) for row in array.tolist())
+    return f'static const REAL {name}{size} = {{\n{rows}}};\n'
+
+
+def _row(values: Sequence[float]) -> str:
+    return '{' + ',\n'.join(number(v) for v in values) + '}'

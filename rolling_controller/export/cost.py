@@ -20,8 +20,7 @@ def compiled_cost(source: CSource) -> str:
     if compiler is None:
         return 'not known: there is no C compiler here'
     with TemporaryDirectory() as folder:
-        (Path(folder) / f'{source.name}.h').write_text(source.header, encoding='utf-8')
-        (Path(folder) / f'{source.name}.c').write_text(source.source, encoding='utf-8')
+        source.write(Path(folder))
         options = ['-std=c99', '-Os', '-fstack-usage', *OPTIONS[compiler]]
         failed = _run(folder, compiler, *options, '-c', f'{source.name}.c', '-o', 'law.o') is None
         table = _run(folder, SIZES[compiler], 'law.o')

@@ -238,6 +238,26 @@ class BallBalancerFile(ScenarioFile):
         angles = np.array(system.servo_angles(np.clip(tilt, -reach, reach) * count, p)).ravel()
         return np.asarray(np.clip(np.round(angles / count), -reach, reach) * count)
 
+    def tilts(self, system: BallBalancer, p: Array, angles: Array) -> Array:
+        """
+        Return where servos at rest hold the plate: what :meth:`command` is given, but unrounded.
+
+        Parameters
+        ----------
+        system, p
+            The plant.
+        angles
+            Of the servos [rad], shape (k, servos).
+
+        Returns
+        -------
+        NDArray
+            Counts that pull the ball along x and y, shape (k, 2).
+
+        """
+        tilt = np.array(system.tilt(angles.T, p)).T
+        return np.asarray(tilt / self.servo.count)
+
 
 def rig_of(scenario: Scenario) -> BallBalancerFile:
     """Return the entries of a scenario of this system, checked."""

@@ -114,6 +114,14 @@ class BallBalancer(WrittenSystem):
         return ca.Function('servo_angles', [tilt, self.symbols.p], [angles])
 
     @cached_property
+    def tilt(self) -> ca.Function:
+        """``(angles of the servos, p) -> tilt`` that pulls the ball along x and y [rad]."""
+        angles = self._at['servo']
+        normal = self.drive.pose(angles, self._params)[0][:, 2]
+        tilt = ca.vertcat(ca.atan2(normal[0], normal[2]), ca.asin(normal[1]))
+        return ca.Function('tilt', [angles, self.symbols.p], [tilt])
+
+    @cached_property
     def model_hash(self) -> str:
         """Content hash of the motion."""
         texts = [mode.dynamics.serialize() for mode in self.modes.values()]

@@ -8,8 +8,8 @@ from pathlib import Path
 HELP = 'write a law as C for a microcontroller'
 DESCRIPTION = """\
 Write a law in discrete time as C99: one header and one source, without allocation or libraries,
-the state in a struct, and a function for one step. It prints how many operations a step takes,
-always the same, what it needs of the stack and, where there is a C compiler, the size of its
+the state in a struct, and a function for one step. It prints how many operations a step takes
+at most, what it needs of the stack and, where there is a C compiler, the size of its
 code."""
 EXAMPLE = """\
   rolling export lqr --scenario ball_balancer --language c --out firmware"""
@@ -29,8 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
-    from rolling_controller.export.c import as_c  # noqa: PLC0415  (--help stays fast)
-    from rolling_controller.export.cost import compiled_cost  # noqa: PLC0415
+    from rolling_controller.export.cost import (  # noqa: PLC0415  (--help stays fast)
+        compiled_cost,
+    )
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.plugin import needed_role  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
@@ -43,13 +44,9 @@ def run(args: Namespace) -> int:
         raise ParameterError(
             f'no law {quoted(args.controller)}{suggestion(args.controller, laws)}'
         )
-    source = as_c(laws[args.controller]())
-    args.out.mkdir(parents=True, exist_ok=True)
-    for suffix, text in (('h', source.header), ('c', source.source)):
-        path = args.out / f'{source.name}.{suffix}'
-        path.write_text(text, encoding='utf-8')
-        print(path)
-    print(f'  operations a step   {source.operations}')
+    source = laws[args.controller]()
+    print(*source.write(args.out), sep='\n')
+    print(f'  operations a step   {source.operations} at most')
     print(f'  state               {8 * source.state} bytes in double')
     print(f'  stack               {8 * source.work} bytes of numbers in double')
     print(f'  code                {compiled_cost(source)}')

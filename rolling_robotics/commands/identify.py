@@ -11,7 +11,8 @@ Find delay, servos, gain, offset and kinetic resistance of a ball balancer from 
 columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]: a row for each frame, with the command
 that was sent when it had come. Each number is printed with the half width of its 95 % interval.
 For a number that the log does not determine, it says what motion would; the exit status is then
-1.
+1. A recording in MCAP of vision/object_pose and servo_command will do too, with --scenario for the
+drive and count of its servos.
 
 --experiment writes set points over time whose log tells these numbers, columns time [s], goal_x,
 goal_y [m]: jumps of 57 and 80 mm. --emulate writes the log of them under a PID on the rig of a
@@ -19,12 +20,14 @@ scenario."""
 EXAMPLE = """\
   rolling identify set_points.csv --experiment
   rolling identify log.csv --emulate ball_balancer
-  rolling identify log.csv"""
+  rolling identify log.csv
+  rolling identify demo/recording --scenario ball_balancer"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('log', metavar='LOG.csv', type=Path, help='the log')
+    parser.add_argument('log', metavar='LOG', type=Path, help='CSV file, or recording in MCAP')
+    parser.add_argument('--scenario', metavar='FILE', help='rig of a recording')
     parser.add_argument(
         '--system', metavar='NAME', default='', help='system (default: the one that has it)'
     )
@@ -41,28 +44,32 @@ def run(args: Namespace) -> int:
     """Identify and print."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.plugin import needed_role, roles  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.commands.recordings import is_recording  # noqa: PLC0415
     from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
 
-    if args.emulate:
-        from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-
-        scenario = load_scenario(args.emulate)
-        module = needed_role(scenario.system.name, 'identification', 'identification')
-        log = checked_output(args.log, '.csv')
-        module.emulate(scenario, log, args.seed)
-        print(f'written to {log}')
-        return 0
+    writes, named = args.experiment or bool(args.emulate), args.emulate or args.scenario
+    recording = not writes and is_recording(args.log)
+    if recording and not args.scenario:
+        raise ParameterError(f'{args.log}: --scenario is needed: the rig that was recorded')
+    if args.scenario and not recording:
+        raise ParameterError('--scenario is of a recording, a folder or a file *.mcap')
+    scenario = load_scenario(named) if named else None
     having = [name for name, _ in roles('identification')]
-    if not args.system and len(having) != 1:
+    system = scenario.system.name if scenario else args.system
+    if not system and len(having) != 1:
         raise ParameterError(f'--system: one of {", ".join(having)} is needed')
-    module = needed_role(args.system or having[0], 'identification', 'identification')
-    if args.experiment:
-        path = checked_output(args.log, '.csv')
-        module.experiment(path)
+    module = needed_role(system or having[0], 'identification', 'identification')
+    if writes:
+        path = checked_output(args.log, '.csv', 'LOG.csv')
+        if args.experiment:
+            module.experiment(path)
+        else:
+            module.emulate(scenario, path, args.seed)
         print(f'written to {path}')
         return 0
-    out = checked_output(args.json, '.json') if args.json else None
-    found = module.identify(args.log)
+    out = checked_output(args.json, '.json', '--json') if args.json else None
+    found = module.identify(args.log, scenario)
     for line in module.lines(found):
         print(line)
     if out is not None:

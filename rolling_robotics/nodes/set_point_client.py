@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -18,21 +18,21 @@ Array = NDArray[np.float64]
 
 class SetPointClient(DemoClient):
     """
-    Publishes `goal_pose`, and keeps every state that comes.
+    Publishes `goal_pose`, and watches the time of the plant.
 
     Attributes
     ----------
     set_points
         Stamps [s] and places (2) [m] that the controller told of, in turn.
-    states
-        Stamps [s] and states of the plant, in turn.
+    time
+        Stamp of the newest state of the plant [s]; -inf before the first.
 
     """
 
     def __init__(self, **options: Any) -> None:
         """Start a node; ``options`` go to :class:`DemoClient`."""
         self.set_points: list[tuple[float, Array]] = []
-        self.states: list[tuple[float, Sequence[float]]] = []
+        self.time = -math.inf
         super().__init__(watched={}, **options)
 
     def equip(self) -> None:
@@ -42,20 +42,16 @@ class SetPointClient(DemoClient):
         self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
 
     def _look(self, watch: Watch) -> None:
-        self.states += watch.poll_all()
+        for stamp, _ in watch.poll_all():
+            self.time = stamp
 
     def _take(self, message: PoseStamped) -> None:
         place = np.array([message.pose.position.x, message.pose.position.y])
         self.set_points.append((time_to_nanoseconds(message.header.stamp) * 1e-9, place))
 
-    @property
-    def time(self) -> float:
-        """Stamp of the newest state of the plant [s]."""
-        return self.states[-1][0]
-
     def wait_until_balancing(self, timeout: float) -> None:
         """Wait until the plant is seen and the controller has told its first set point."""
-        self._wait('the plant did not come up', lambda: bool(self.states), timeout)
+        self._wait('the plant did not come up', lambda: math.isfinite(self.time), timeout)
         self._wait('the controller did not come up', lambda: bool(self.set_points), timeout)
         self._lateness.begin()
 

@@ -18,7 +18,8 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT
-from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
+from rolling_robotics.demo.laboratory.recorded_trials import MODES, TRUTH
+from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen, Truth
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiment import RECORDER
 from rolling_robotics.hardware import EMULATED
@@ -26,7 +27,7 @@ from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PE
 from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_srvs.srv import SetBool, Trigger
 
-TRUTH, ESTIMATE = 'object/ground_truth', 'object/odometry'
+ESTIMATE = 'object/odometry'
 AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
 AGREED_FOR = 0.5  # s
 PATIENCE = 30.0  # for that [s]
@@ -62,8 +63,7 @@ class TrialClient(DemoClient):
         self._hardware = hardware
         self._modes: list[tuple[float, str]] = []
         self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
-        modes = 'contact/ground_truth' if hardware == EMULATED else 'contact/state'
-        self._node.create_subscription(RollingContact, modes, self._take_contact, EVENT)
+        self._node.create_subscription(RollingContact, MODES[hardware], self._take_contact, EVENT)
         self._prompt = by_clock and take_priority(PRIORITY)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -217,19 +217,21 @@ class TrialClient(DemoClient):
         if result.error_code in NEVER_BEGUN:
             raise ClientError(f'controller: {printable(result.error_string)}')
         start = time_to_nanoseconds(result.start) * 1e-9
-        self._await_samples(record, start + result.duration)
+        span = start, start + result.duration
+        self._await_samples(record, span[1])
         self._running = None
         stale = printable(result.error_string) if result.error_code == CODES.STALE_STATE else ''
-        stamps = np.array(record.seen[TRUTH].stamps)
-        keep = (stamps >= start) & (stamps <= start + result.duration)
-        rows = np.array(record.seen[TRUTH].rows).reshape(-1, 4)
+        seen = Truth(
+            stamps=np.array(record.seen[TRUTH].stamps),
+            attitudes=np.array(record.seen[TRUTH].rows).reshape(-1, 4),
+            modes=self._modes,
+        )
         return TrialSeen(
             law=law,
             seed=seed,
             offset=off,
-            times=stamps[keep] - start,
-            attitudes=rows[keep],
-            modes=[(t - start, mode) for t, mode in self._modes if t - start <= result.duration],
+            span=span,
+            **seen.within(*span),
             complete=result.error_code == CODES.NONE,
             reason=printable(result.error_string),
             balancing_since=None if math.isnan(result.balancing_since) else result.balancing_since,

@@ -1,4 +1,4 @@
-"""Joint states and poses of a recording, as arrays; needs rosbags, not ROS."""
+"""Joint states, poses and modes of a recording, as arrays; needs rosbags, not ROS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable
 from rolling_robotics.console import say
@@ -61,14 +61,9 @@ def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
     times: list[float] = []
     told: dict[str, list[Any]] = {'position': [], 'velocity': [], 'effort': []}
     for _, message in _messages(folder, topic):
-        known = list(message.name)
-        if not set(names) <= set(known):
-            raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
-        order = [known.index(name) for name in names]
         times.append(_seconds(message))
         for key, rows in told.items():
-            given = np.asarray(getattr(message, key))
-            rows.append(given[order] if given.size == len(known) else np.full(len(order), np.nan))
+            rows.append(_ordered(topic, names, list(message.name), getattr(message, key)))
     rising = np.flatnonzero(np.diff(times, prepend=-np.inf) > 0)
     return RecordedJoints(
         times=np.array(times)[rising],
@@ -77,7 +72,7 @@ def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
 
 
 def read_poses(folder: Path, topic: str) -> RecordedPoses:
-    """Return recorded PoseWithCovarianceStamped or PoseStamped; arguments as `read_joints`."""
+    """Return recorded Odometry or poses with a stamp; arguments as `read_joints`."""
     rows = []
     for received, message in _messages(folder, topic):
         pose = getattr(message.pose, 'pose', message.pose)
@@ -89,6 +84,35 @@ def read_poses(folder: Path, topic: str) -> RecordedPoses:
     )
 
 
+def read_modes(folder: Path, topic: str) -> list[tuple[float, str]]:
+    """Return stamps [s] and modes of recorded RollingContact; arguments as `read_joints`."""
+    return [(_seconds(message), message.mode) for _, message in _messages(folder, topic)]
+
+
+def read_targets(
+    folder: Path, topic: str, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return stamps [s], (n,), and last positions of recorded JointTrajectory, (n, joints)."""
+    stamps, rows = [], []
+    for _, message in _messages(folder, topic):
+        if message.points:
+            given = message.points[-1].positions
+            rows.append(_ordered(topic, names, list(message.joint_names), given))
+            stamps.append(_seconds(message))
+    return np.array(stamps), np.array(rows).reshape(-1, len(names))
+
+
+def _ordered(
+    topic: str, names: list[str], known: list[str], given: ArrayLike
+) -> NDArray[np.float64]:
+    """Return what a message tells of the named joints; not numbers where it tells nothing."""
+    if not set(names) <= set(known):
+        raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
+    values = np.asarray(given, dtype=float)
+    order = [known.index(name) for name in names]
+    return values[order] if values.size == len(known) else np.full(len(order), np.nan)
+
+
 def _seconds(message: Any) -> float:  # noqa: ANN401  messages are made at run time
     return float(message.header.stamp.sec + message.header.stamp.nanosec * 1e-9)
 
@@ -96,12 +120,12 @@ def _seconds(message: Any) -> float:  # noqa: ANN401  messages are made at run t
 def _messages(folder: Path, topic: str) -> Iterator[tuple[float, Any]]:
     """Yield time of arrival [s] and message, in the order of the recording."""
     try:
-        from rosbags.typesys import get_typestore, Stores  # noqa: PLC0415  (heavy, optional)
+        from rolling_robotics.recordings.writer import typestore_with  # noqa: PLC0415  (rosbags)
     except ImportError:
         raise ParameterError(
             "reading recordings needs rosbags: pip install 'rolling_robotics[record]'"
         ) from None
-    with RecordingFile(folder, get_typestore(Stores.ROS2_JAZZY)) as recording:
+    with RecordingFile(folder, typestore_with(['rolling_interfaces'])) as recording:
         if recording.loss:
             say(f'{folder}: {recording.loss}')
         found = [name for name in recording.topics if name.endswith(topic)]

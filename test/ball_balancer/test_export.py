@@ -1,14 +1,22 @@
 """Laws as C: the same bits as the law here, beside a law that knows nothing of CasADi."""
 
+from dataclasses import replace
 import shutil
 import subprocess
 
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.axis_program import AxisProgram
+from rolling_controller.ball_balancer.axis_program import FRAMES as AHEAD
 from rolling_controller.ball_balancer.laws import EXPORTED, LAWS, LQR_SCALES, TILT
+from rolling_controller.ball_balancer.predictive import predictive_law
+from rolling_controller.ball_balancer.predictive_c import predictive_as_c
+from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import as_c
+from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.layout import Entry, Layout
@@ -64,14 +72,32 @@ def inputs():
     return rows
 
 
+@needs_compiler
+def test_an_exported_law_runs_here_from_its_c(rig, inputs, monkeypatch):
+    law = EXPORTED['pid'](rig)
+    compiled = CompiledLaw(source=as_c(law), period=law.period, outputs=2)
+    expected = stepped(law, inputs[580:])
+    assert np.array_equal(stepped(compiled, inputs[580:]), expected)
+    running = compiled.start()
+    running.step((0.03, 0), (0, 0))
+    running.begin()
+    again = [running.step(row[:2], row[2:]) for row in inputs[580:]]
+    assert np.array_equal(again, expected), 'begin goes back to the start'
+    broken = replace(compiled.source, source='none')
+    with pytest.raises(ParameterError, match=r'pid\.c .*failed: .*error'):
+        replace(compiled, source=broken).start()
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(ParameterError, match='there is no `cc`'):
+        compiled.start()
+
+
 def stepped(law, inputs):
     running = law.start()
     return np.array([running.step(row[:2], row[2:]) for row in inputs])
 
 
 def run_c(source, inputs, folder, *options, real='double'):
-    (folder / f'{source.name}.h').write_text(source.header)
-    (folder / f'{source.name}.c').write_text(source.source)
+    source.write(folder)
     outputs = 2 if source.name in LAWS else 6
     main = (
         MAIN.replace('LAW_REAL_', real).replace('LAW', source.name).replace('[N]', f'[{outputs}]')
@@ -116,6 +142,109 @@ def test_the_estimator_in_float_keeps_to_what_is_stated(rig, inputs, tmp_path):
     assert off[:2].max() < 1e-4, 'place [m]'
     assert off[2:4].max() < 3e-3, 'rate [m/s]'
     assert off[4:].max() < 1.5, 'offset [counts]'
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    'name', [n if n == 'pid' else pytest.param(n, marks=pytest.mark.slow) for n in LAWS]
+)
+def test_a_step_in_float_differs_by_a_count(name, rig, inputs):
+    """
+    At most, from the same state, and in few of the frames of a minute.
+
+    Beyond a step a law amplifies a count where the ball does not answer it, as here.
+    """
+    double, single = (law.start() for law in in_both_types(name, rig))
+    off = []
+    for row in inputs:
+        single.z[:] = double.z
+        off.append(abs(single.step(row[:2], row[2:]) - double.step(row[:2], row[2:])).max())
+    assert max(off) <= 1
+    assert np.count_nonzero(off) < 0.005 * FRAMES
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_the_predictive_law_in_float_drives_the_rig():
+    """Its ball stays within 1 mm of the one that the same C in double drives."""
+    file = check(BallBalancerFile, load_scenario('ball_balancer').raw, '')
+    laws = in_both_types('predictive', RigModel.of(file))
+    double, single = (run_rig(file, law, protocol.jumps, 60.0) for law in laws)
+    assert abs(single.ball - double.ball).max() < 1e-3
+    assert max(j.end_error for j in protocol.judged(single)) < protocol.WITHIN
+
+
+def in_both_types(name, rig):
+    """Return a law as C in double and in float."""
+    if name == 'predictive':
+        pytest.importorskip('daqp')
+    law = LAWS[name](rig)
+    source = predictive_as_c(law) if name == 'predictive' else as_c(law)
+    double = CompiledLaw(source=source, period=law.period, outputs=2)
+    return double, replace(double, real='float')
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_the_predictive_law_in_c_does_what_the_law_here_does(rig, inputs, tmp_path):
+    """With another solver. Commands are whole counts: none differs."""
+    pytest.importorskip('daqp')
+    law = predictive_law(rig)
+    expected = stepped(law, inputs)
+    found = run_c(predictive_as_c(law), inputs, tmp_path, '-O1', *SANITIZED)
+    assert abs(found - expected).max() <= 1e-6 * rig.reach
+    assert (found[611:640] == 0).all(), 'level while the ball is lost'
+    assert abs(found).max() == rig.reach
+    assert np.ptp(found[:600], axis=0).min() > 100
+
+
+PROBLEMS = """
+#include <stdio.h>
+#include "predictive.c"
+int main(void) {
+  REAL asked[7], y[UNKNOWNS], low[ROWS], high[ROWS], tilt;
+  while (fread(asked, sizeof(REAL), 7, stdin) == 7) {
+    problem(asked, y, low, high);
+    tilt = planned(asked);
+    fwrite(y, sizeof(REAL), UNKNOWNS, stdout);
+    fwrite(low, sizeof(REAL), ROWS, stdout);
+    fwrite(high, sizeof(REAL), ROWS, stdout);
+    fwrite(&tilt, sizeof(REAL), 1, stdout);
+  }
+  return 0;
+}
+"""
+
+
+@needs_compiler
+def test_the_programs_in_c_are_those_of_the_law_here(rig, tmp_path):
+    """Data to 1e-12 of their size, and the tilt that is planned to 1e-6 of the reach."""
+    pytest.importorskip('daqp')
+    rng, program = np.random.default_rng(2), AxisProgram(rig)
+    size = [0.05, 0.2, 0.6 * rig.reach, 0.6 * rig.speed, 0.05, 15.0, 10.0]
+    asked = rng.normal(size=(300, 7)) * size
+    predictive_as_c(predictive_law(rig)).write(tmp_path)
+    (tmp_path / 'main.c').write_text(PROBLEMS)
+    command = [COMPILER, *WARNINGS, '-O1', 'main.c', '-o', 'problems']
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [tmp_path / 'problems'], input=asked.tobytes(), capture_output=True, check=True
+    )
+    found = np.frombuffer(done.stdout).reshape(len(asked), -1)
+    L = np.linalg.cholesky(program.H)
+    rows = np.linalg.solve(L, np.vstack([np.eye(AHEAD), program.limited]).T).T
+    scale = np.linalg.norm(rows, axis=1)
+    limited = 0
+    for row, out in zip(asked, found, strict=True):
+        _, f, low, high = program.problem(row[:4], *row[4:])
+        y, ends = out[:AHEAD], out[AHEAD:-1]
+        assert abs(L @ y + f).max() < 1e-12 * abs(f).max()
+        expected = np.concatenate([low, high]) / np.tile(scale, 2)
+        assert abs(ends - expected).max() < 1e-12 * abs(expected).max()
+        limited += bool((rows @ y > high / scale).any() or (rows @ y < low / scale).any())
+        planned = program.plan(row[:4], *row[4:])[0, 2]
+        assert out[-1] == pytest.approx(planned, abs=1e-6 * rig.reach)
+    assert limited > 200, 'most of these programs meet a limit'
 
 
 class Oracle:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.identification import command
 from rolling_controller.ball_balancer.identification import identify as of
 from rolling_controller.ball_balancer.identification.differences import differences
 from rolling_controller.ball_balancer.identification.log import Log, log_of, read_log, write_log
@@ -14,6 +13,7 @@ from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check
+from rolling_robotics.plugins.ball_balancer import identification
 
 BREAKAWAY, KINETIC = 18.0, 9.0  # counts
 
@@ -86,7 +86,7 @@ def test_a_log_of_two_minutes_tells_the_numbers():
 
 def test_the_experiment_has_the_set_points_of_the_emulated_log(tmp_path):
     """Those after which the slow test identifies every number."""
-    command.experiment(tmp_path / 'set_points.csv')
+    identification.experiment(tmp_path / 'set_points.csv')
     t, *goals = np.loadtxt(tmp_path / 'set_points.csv', delimiter=',', skiprows=1).T
     for s in np.arange(0.005, protocol.jumps_duration(), 0.01):
         row = np.searchsorted(t, s, side='right') - 1

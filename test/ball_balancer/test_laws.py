@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer import learned_gain, protocol
 from rolling_controller.ball_balancer.axis_program import AxisProgram
 from rolling_controller.ball_balancer.laws import LAWS
-from rolling_controller.ball_balancer.learned_gain import LearnedGain
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.time_optimal import fastest_move
@@ -99,15 +99,35 @@ def test_the_gain_of_a_rig_is_learned(file, share):
     pull = share * rig.gain * (late + np.array([8.0, -8.0]))
     rate = np.cumsum(T * pull, axis=0)
     place = np.cumsum(T * rate, axis=0) - rig.lever * tilt
-    learned = LearnedGain(rig)
+    z = {entry.name: np.zeros(entry.size) for entry in learned_gain.ENTRIES}
+    z.update(learned_gain.start(rig))
+    learn = learning(rig, z)
     for k in range(1, t.size):
-        learned.saw(
-            place[k] + rig.noise * rng.normal(size=2), tilt[k], (tilt[k] - tilt[k - 1]) / T
+        seen = place[k] + rig.noise * rng.normal(size=2)
+        z = learn(z, (seen, tilt[k], (tilt[k] - tilt[k - 1]) / T), 1.0)
+    assert z['share'][0] == pytest.approx(max(share, 1.0), rel=0.07)
+    assert (z['share'][0] > 1) == (share > 1)
+    still = learn(learn(z, (np.zeros(2),) * 3, 0.0), (place[-1], tilt[-1], tilt[-1]), 1.0)
+    assert still['frames'][0] == 1, 'differences are of frames in a row'
+    assert np.array_equal(still['learned'], z['learned'])
+
+
+def learning(rig, z):
+    """Return what a frame teaches, by entries."""
+    symbols = {name: ca.SX.sym(name, value.size) for name, value in z.items()}
+    frame, seen = (
+        tuple(ca.SX.sym(name, 2) for name in ('place', 'tilt', 'rate')),
+        ca.SX.sym('seen'),
+    )
+    after = learned_gain.learn(rig, symbols, frame, seen)
+    step = ca.Function('step', [*symbols.values(), *frame, seen], [after[name] for name in z])
+
+    def learn(z, frame, seen):
+        return dict(
+            zip(z, (np.array(v).ravel() for v in step(*z.values(), *frame, seen)), strict=True)
         )
-    assert learned.share == pytest.approx(max(share, 1.0), rel=0.07)
-    assert (learned.share > 1) == (share > 1)
-    learned.begin()
-    assert learned.share == 1
+
+    return learn
 
 
 def test_the_predictive_law_bears_numbers_that_are_wrong(file):

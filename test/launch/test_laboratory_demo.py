@@ -1,5 +1,6 @@
 """Trials of the laboratory: what counts as success, what is told and drawn; without nodes."""
 
+from dataclasses import replace
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
-from rolling_robotics.demo.laboratory import report, run
+from rolling_robotics.demo.laboratory import recorded_trials, report, run
 from rolling_robotics.demo.laboratory.demos import LABORATORY
 from rolling_robotics.demo.laboratory.run import run_laboratory
 from rolling_robotics.demo.laboratory.trial_offsets import offset
@@ -17,6 +18,7 @@ from rolling_robotics.demo.laboratory.verdict import end_error, failure, rest_ti
 from rolling_robotics.demo.verdict import MISSED, REACHED, VOID
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
+from rolling_robotics.recordings.recorded_topics import RecordedPoses
 
 FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
 ROLLING = [(0.0, 'rolling')]
@@ -171,11 +173,39 @@ def test_what_proves_nothing_is_run_once_more():
     assert client.paces[:8:2] == [run.PACE, run.SLOWER] * 2
 
 
+def test_what_a_client_missed_is_judged_by_the_recording(monkeypatch, tmp_path):
+    whole, begin = trial(FLIP_UP, flipped), 1.7e9
+    missed = replace(
+        whole,
+        times=whole.times[:300],
+        attitudes=whole.attitudes[:300],
+        span=(begin, begin + FLIP_UP.duration),
+    )
+    assert unjudged(FLIP_UP, missed)
+    stamps = np.r_[begin - 1.0, begin + whole.times, begin + FLIP_UP.duration + 1.0]
+    others = np.zeros((1, 4))
+    poses = RecordedPoses(
+        stamps=stamps, arrivals=stamps, p=np.zeros((len(stamps), 3)),
+        q=np.r_[others, whole.attitudes, others],
+    )  # fmt: skip
+    modes = [(begin - 2.0, 'separated'), (begin - 0.5, 'rolling'), (begin + 1.0, 'slipping')]
+    modes.append((begin + 9.0, 'separated'))
+    monkeypatch.setattr(recorded_trials, 'read_poses', lambda *_: poses)
+    monkeypatch.setattr(recorded_trials, 'read_modes', lambda *_: modes)
+    (seen,) = recorded_trials.as_recorded([missed], tmp_path, SIMULATED)
+    assert not unjudged(FLIP_UP, seen)
+    np.testing.assert_allclose(seen.times, whole.times, atol=1e-6)
+    np.testing.assert_array_equal(seen.attitudes, whole.attitudes)
+    assert seen.modes == [(0.0, 'rolling'), (1.0, 'slipping')]
+    assert seen.happened() == [(1.0, 'slip')]
+
+
 def test_a_void_demonstration_by_the_clock_is_repeated_in_simulated_time(tmp_path, monkeypatch):
     clocks, outcomes = [], iter([VOID, REACHED, VOID, VOID])
     monkeypatch.setattr(run, 'need_nodes', lambda: None)
     monkeypatch.setattr(run, 'in_simulated_time', bool)
     monkeypatch.setattr(run, '_perform', lambda *_, sim: clocks.append(sim))
+    monkeypatch.setattr(run, 'as_recorded', lambda *_: [])
     monkeypatch.setattr(run, 'conclude', lambda *_: next(outcomes))
     assert run_laboratory('flip_up', tmp_path) == REACHED
     assert clocks == [False, True]

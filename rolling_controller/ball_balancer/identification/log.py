@@ -69,13 +69,19 @@ def read_log(path: Path) -> Log:
             rows = [_row(path, reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as e:
         raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
-    if len(rows) < FEWEST:
-        raise ParameterError(f'{path}: at least {FEWEST} rows are needed, got {len(rows)}')
-    table = np.array(rows)
-    late = np.flatnonzero(np.diff(table[:, 0]) <= 0)
+    table = np.array(rows).reshape(-1, len(COLUMNS))
+    return checked_log(path, Log(times=table[:, 0], ball=table[:, 1:3], tilt=table[:, 3:]))
+
+
+def checked_log(path: Path, log: Log) -> Log:
+    """Return a log of a file; raise ParameterError if it is short or its time goes back."""
+    count = len(log.times)
+    if count < FEWEST:
+        raise ParameterError(f'{path}: at least {FEWEST} rows are needed, got {count}')
+    late = np.flatnonzero(np.diff(log.times) <= 0)
     if late.size:
         raise ParameterError(f'{path}: time must increase, it does not in row {late[0] + 2}')
-    return Log(times=table[:, 0], ball=table[:, 1:3], tilt=table[:, 3:])
+    return log
 
 
 def _row(path: Path, line: int, row: dict[str, str | None]) -> list[float]:

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_controller.ball_balancer.estimator import PATIENCE
-from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer.laws import ON_NODES
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
@@ -39,7 +39,11 @@ TABLE = (
         text='scenario with the numbers of the rig; a path, or a name in config/',
     ),
     Parameter(
-        name='law', default='lqr', choices=tuple(LAWS), read_only=True, text='law of the feedback'
+        name='law',
+        default='lqr',
+        choices=tuple(ON_NODES),
+        read_only=True,
+        text='law of the feedback; exported is the predictive one as compiled C',
     ),
     Parameter(
         name='path',
@@ -88,7 +92,7 @@ class RigControllerNode(SuiteNode):
         scenario = load_scenario(self.values['scenario_file'])
         self._file = rig_of(scenario)
         self._system, self._p = self._file.system_and_parameters()
-        law = LAWS[self.values['law']](RigModel.of(self._file))
+        law = ON_NODES[self.values['law']](RigModel.of(self._file))
         self._law, self._period = law.start(), law.period
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._message = JointTrajectory(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.demo.laboratory.demos import LABORATORY, LaboratoryDemo
 from rolling_robotics.demo.laboratory.joint_use import limits_kept
+from rolling_robotics.demo.laboratory.recorded_trials import as_recorded
 from rolling_robotics.demo.laboratory.report import conclude, trial_text
 from rolling_robotics.demo.laboratory.trial_offsets import offset
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
@@ -108,6 +109,7 @@ def run_laboratory(
         hertz = rate or (SLOW_RATE if few and not sim else 0.0)
         overrides = _overrides(hardware, hertz, sim=sim)
         seen = _perform(demo, out, recording, hardware, trials or demo.trials, overrides, sim=sim)
+        seen = as_recorded(seen, recording, hardware)
         outcome = conclude(demo, seen, hardware, out)
         say(f'recording: {recording}')
         kept = hardware != EMULATED or limits_kept(recording, experiment.params_file)

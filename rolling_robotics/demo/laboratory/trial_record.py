@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,8 @@ class TrialSeen:
         When balance took over [s]; None if it did not.
     void
         Why it proves nothing, by what the nodes told; empty if it does.
+    span
+        Stamps of its begin and its end [s].
 
     """
 
@@ -74,6 +77,7 @@ class TrialSeen:
     reason: str = ''
     balancing_since: float | None = None
     void: str = ''
+    span: tuple[float, float] = (0.0, 0.0)
 
     def happened(self) -> list[tuple[float, str]]:
         """Return time and name of what happened to the contact: lift_off, slip."""
@@ -83,6 +87,36 @@ class TrialSeen:
                 out.append((t, LOST[mode]))
             before = mode
         return out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Truth:
+    """
+    The true motion of the object over all trials, with the stamps of the messages [s].
+
+    Attributes
+    ----------
+    stamps, attitudes
+        Attitudes of the object (w, x, y, z), shape (k, 4), and when, shape (k,).
+    modes
+        When which mode of the contact was told.
+
+    """
+
+    stamps: Array
+    attitudes: Array
+    modes: list[tuple[float, str]]
+
+    def within(self, begin: float, end: float) -> dict[str, Any]:
+        """Return times, attitudes and modes of the :class:`TrialSeen` with these stamps [s]."""
+        keep = (self.stamps >= begin) & (self.stamps <= end)
+        before = [mode for t, mode in self.modes if t < begin][-1:]
+        during = [(t - begin, mode) for t, mode in self.modes if begin <= t <= end]
+        return {
+            'times': self.stamps[keep] - begin,
+            'attitudes': self.attitudes[keep],
+            'modes': [*((0.0, mode) for mode in before), *during],
+        }
 
 
 def pitch(attitudes: Array) -> Array:

@@ -7,8 +7,8 @@ PLUGIN = SystemPlugin(
     protocol=1,
     scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
-    step_laws='rolling_controller.ball_balancer.laws:laws_of',
-    identification='rolling_controller.ball_balancer.identification.command',
+    step_laws='rolling_controller.ball_balancer.laws:sources_of',
+    identification='rolling_robotics.plugins.ball_balancer.identification',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
     example='ball_balancer',
 )

@@ -20,6 +20,7 @@ from rolling_robotics.demo.run import (
 )
 from rolling_robotics.demo.verdict import margin_text, MISSED, REACHED, say, VOID
 from rolling_robotics.experiments import find_experiment
+from rolling_robotics.recordings.recorded_topics import read_joints
 
 Array = NDArray[np.float64]
 PACE = 2.0  # simulated seconds in a second at most
@@ -100,8 +101,8 @@ class SetPointDemo:
             for goal in points[1 : JUMPS + 1]:
                 client.go_to(goal, client.time + LAST + 0.1, TIMEOUT)
             void = client.void
-            times, states = zip(*client.states, strict=True)
-        course = Course(np.array(times), np.array(states)[:, :2], client.set_points)
+        told = read_joints(recording, 'robot/state', ['ball_x', 'ball_y'])
+        course = Course(told.times, told.position, client.set_points)
         say(f'recording: {recording}')
         outcome = conclude(course, out)
         if course.gap > GAP:

@@ -18,13 +18,16 @@ from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import Scenario
+from rolling_robotics.plugins.ball_balancer.recorded_log import recorded_log
 
 DURATION = 120.0  # s, of an emulated log
 
 
-def identify(path: Path) -> Identified:
-    """Return the numbers of the rig that wrote a log."""
-    return likelihood.identify(read_log(path))
+def identify(path: Path, scenario: Scenario | None) -> Identified:
+    """Return the numbers of the rig that wrote a log; a recording needs its scenario."""
+    if scenario is None:
+        return likelihood.identify(read_log(path))
+    return likelihood.identify(recorded_log(path, rig_of(scenario)))
 
 
 def emulate(scenario: Scenario, path: Path, seed: int) -> None:
