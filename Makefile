@@ -92,9 +92,13 @@ $(STAMP_PACKAGE): $(STAMP_INTERFACES) setup.py setup.cfg pyproject.toml package.
 	@$(PIP) install --no-deps --no-index --no-build-isolation --editable .
 	@touch $@
 
+# Compiled here, or each of the processes that the tests start at once would compile them.
+SHARED := numpy scipy casadi pydantic rclpy matplotlib PIL _pytest hypothesis xdist rosbags trimesh viser
 $(STAMP_DEVELOP): requirements/develop.txt $(STAMP_PYTHON)
 	@echo 'Installing $(shell grep -c == $<) packages for tests, checks, sweeps and the viewer ...'
 	@$(call install,-r $<)
+	@cd $(VENV)/lib/python3.11/site-packages && \
+	    $(CURDIR)/$(BIN)/python -m compileall -q -j 0 -x /tests/ $(SHARED)
 	@touch $@
 
 $(STAMP_BENCH): requirements/bench.txt $(STAMP_PACKAGE)

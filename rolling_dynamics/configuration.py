@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import difflib
 import os
 from pathlib import Path
 import sys
 
 from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.suggestion import nearest
 
 PACKAGE = 'rolling_robotics'
 SUFFIX = '.yaml'  # of a scenario
@@ -75,8 +75,8 @@ def find_scenario(name: str | Path) -> Path:
 
 def hint(name: str) -> str:
     """Return the end of an error: the example with the name nearest to this one."""
-    close = difflib.get_close_matches(name, examples(), n=1)
-    guess = f'did you mean {close[0]!r}? ' if close else ''
+    close = nearest(name, examples())
+    guess = f'did you mean {close!r}? ' if close else ''
     return f'; {guess}`rolling examples` lists them'
 
 
@@ -85,11 +85,8 @@ def _in(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def find_installed(name: str) -> Path | None:
-    """Return the path of a file that comes with the suite, or None; a path is never one."""
-    if name != Path(name).name or name in {'', '.', '..'} or '\0' in name:
-        return None
-    found = (path for folder in share_folders() for path in _in(folder, name) if path.is_file())
-    return next(found, None) or examples().get(name)
+    """Return the path of a scenario that comes with the suite, or None; a path is never one."""
+    return examples().get(name.removesuffix(SUFFIX))
 
 
 def find_config(name: str) -> Path:
@@ -117,4 +114,5 @@ def find_config(name: str) -> Path:
         if path.is_file():
             return path
     places = ', '.join(str(path.parent) for path in tried if path.parent.is_dir())
-    raise ParameterError(f'no file {name!r}, neither as a path nor in {places}')
+    neither = f', neither as a path nor in {places}' if places else ''
+    raise ParameterError(f'no file {name!r}{neither}')

@@ -34,7 +34,7 @@ BROKEN = (Exception, SystemExit)
 OFFERS = {
     'scenario': ('build', 'model_validate'),
     'law': ('group', 'options', 'laws', 'make'),
-    'identification': ('identify', 'emulate', 'lines', 'complete', 'to_dict'),
+    'identification': ('identify', 'experiment', 'emulate', 'lines', 'complete', 'to_dict'),
     'planner': ('section', 'problem', 'plan'),
     'report': ('entries', 'lines'),
     'experiments': ('__iter__',),
@@ -67,9 +67,10 @@ class SystemPlugin:
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
     step_laws
         ``(scenario) -> dict`` by name of functions that return a
-        :class:`rolling_controller.step_law.StepLaw`: what `rolling export` writes.
+        :class:`rolling_controller.export.c.CSource`: what `rolling export` writes.
     identification
-        Module with ``identify(path)``, ``emulate(scenario, path, seed)``, and ``lines``,
+        Module with ``identify(path, scenario)`` of a log, the scenario only with a recording,
+        ``experiment(path)``, ``emulate(scenario, path, seed)``, and ``lines``,
         ``complete`` and ``to_dict`` of what was found, for `rolling identify`.
     planner
         :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the

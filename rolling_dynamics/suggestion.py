@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-import difflib
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import quoted
 
 
+def nearest(given: str, known: Iterable[str]) -> str:
+    """Return the name most like the given one, empty if none is like it."""
+    import difflib  # noqa: PLC0415  (only errors need it)
+
+    return next(iter(difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)), '')
+
+
 def suggestion(given: str, known: Sequence[str]) -> str:
     """Return ``; did you mean ...? ...``: the name most like the given one, and all there are."""
-    close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.6)
-    hint = f'did you mean {close[0]!r}? ' if close else ''
+    close = nearest(str(given), known)
+    hint = f'did you mean {close!r}? ' if close else ''
     return f'; {hint}there are: {", ".join(known)}' if known else ''
 
 

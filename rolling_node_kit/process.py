@@ -7,6 +7,7 @@ inside a callback; the order at the end is safe command, executor, node, context
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Sequence
 import contextlib
 import os
@@ -152,7 +153,26 @@ def run_node(
     finally:
         quiet_end(signal.SIGINT, signal.SIGTERM)
         rclpy.try_shutdown()
+    _leave_late_threads(0)
     return 0
+
+
+def _leave_late_threads(status: int) -> None:
+    """
+    End the process here if threads of a node are still at work, which a busy machine held up.
+
+    The interpreter ends such threads where they next ask for it, and in a call of the middleware
+    that is an abort of the process.
+    """
+    deadline = time.monotonic() + JOIN_TIMEOUT
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(max(deadline - time.monotonic(), 0.0))
+    if threading.active_count() > 1:
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
-import ctypes
 from dataclasses import dataclass, field
 import fcntl
 import os
@@ -24,6 +23,7 @@ from typing import IO
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
+from rolling_robotics.child_process import die_with_parent
 from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
 from rolling_robotics.runtime_folder import open_lock_file, open_runtime_folder
 
@@ -31,7 +31,6 @@ STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
 DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
 PORT_BASE, DOMAIN_GAIN = 7400, 250  # of the DDS standard
-PR_SET_PDEATHSIG = 1
 
 
 class BringupError(RollingError):
@@ -201,12 +200,6 @@ def _interrupted_later() -> Iterator[None]:
             before(signal.SIGINT, None)
 
 
-def _die_with_parent() -> None:
-    """Have the system stop this process if the one that started it is killed."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 @dataclass(kw_only=True)
 class Bringup:
     """
@@ -299,7 +292,7 @@ class Bringup:
             stdout=log,
             stderr=subprocess.STDOUT if log else None,
             start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread runs yet
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread runs yet
         )
 
     def check(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-import difflib
 import os
 import signal
 import sys
@@ -22,6 +21,7 @@ from rolling_dynamics.errors import (
     SimulationError,
 )
 from rolling_dynamics.one_thread import one_thread
+from rolling_dynamics.suggestion import suggestion
 from rolling_node_kit.signals import quiet_end
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.console import say
@@ -55,9 +55,7 @@ class _Parser(argparse.ArgumentParser):
         """End with status 2."""
         if 'invalid choice' in message and 'COMMAND' in message:
             given = message.partition('invalid choice: ')[2].partition(' ')[0].strip('\'"')
-            close = difflib.get_close_matches(given, COMMANDS, n=1)
-            hint = f'did you mean {close[0]!r}? ' if close else ''
-            message = f'no command {given!r}; {hint}there are: {", ".join(COMMANDS)}'
+            message = f'no command {given!r}{suggestion(given, list(COMMANDS))}'
         say(f'{message}; see {self.prog} --help')
         raise SystemExit(BAD_INPUT)
 
@@ -121,16 +119,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     try:
         return _run(args)
-    except (KeyboardInterrupt, CancelledError):
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stdout = open(os.devnull, 'w')  # noqa: SIM115, PTH123
+        return OK
+    except (Exception, KeyboardInterrupt) as e:  # noqa: BLE001
+        if not _is_stop(e):
+            return _failed(e)
         if arguments is None:  # as a process of its own
             quiet_end(signal.SIGINT)
         say('stopped by Ctrl-C; nothing was written')
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away
-        sys.stdout = open(os.devnull, 'w')  # noqa: SIM115, PTH123
-        return OK
-    except Exception as e:  # noqa: BLE001
-        return _failed(e)
+
+
+def _is_stop(error: BaseException) -> bool:
+    """Tell whether it is Ctrl-C, or what a library made of it."""
+    return isinstance(error, (KeyboardInterrupt, CancelledError)) or (
+        isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+    )
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -146,7 +151,7 @@ def _run(args: argparse.Namespace) -> int:
     return status
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: BaseException) -> int:
     """Say what went wrong, never with a traceback unless it is asked for; return the status."""
     for kind, status in STATUS.items():
         if isinstance(error, kind):

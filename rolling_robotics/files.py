@@ -22,11 +22,18 @@ MOST_BYTES = 1_000_000_000  # of a result
 STDOUT = Path('-')  # given for a file: standard output
 
 
-def checked_output(path: Path, suffix: str) -> Path:
+def checked_output(path: Path, suffix: str, option: str = '--out') -> Path:
     """
     Return the path of a file that can be written, before any work is done.
 
     Its folder is made when it is written. A result (``.json``) may go to standard output, ``-``.
+
+    Parameters
+    ----------
+    path, suffix
+        The file, and what its name must end with.
+    option
+        Argument that named it, for errors.
 
     Raises
     ------
@@ -37,22 +44,22 @@ def checked_output(path: Path, suffix: str) -> Path:
     if path == STDOUT and suffix == '.json':
         return path
     if path.suffix != suffix:
-        raise ParameterError(f'--out: a file *{suffix} is needed, got {str(path)!r}')
+        raise ParameterError(f'{option}: a file *{suffix} is needed, got {str(path)!r}')
     if path.is_dir():
-        raise ParameterError(f'--out: {str(path)!r} is a folder; name a file in it')
-    checked_folder(path.parent)
+        raise ParameterError(f'{option}: {str(path)!r} is a folder; name a file in it')
+    checked_folder(path.parent, option)
     return path
 
 
-def checked_folder(folder: Path) -> Path:
+def checked_folder(folder: Path, option: str = '--out') -> Path:
     """Return a folder that can be made and written to, or raise ParameterError."""
     there = folder
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        raise ParameterError(f'--out: {str(there)!r} is not a folder')
+        raise ParameterError(f'{option}: {str(there)!r} is not a folder')
     if not os.access(there, os.W_OK | os.X_OK):
-        raise ParameterError(f'--out: the folder {str(there)!r} is not writable')
+        raise ParameterError(f'{option}: the folder {str(there)!r} is not writable')
     return folder
 
 

@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
@@ -22,9 +23,10 @@ BAR = 20  # characters
 
 class Progress:
     """
-    Context in which work is shown.
+    Context in which work is shown, and stopped by Ctrl-C.
 
     The line is written by a thread, so that work which does not report shows its time at least.
+    A library may swallow the exception of Ctrl-C: the next report raises it again.
     """
 
     def __init__(self, title: str) -> None:
@@ -42,16 +44,24 @@ class Progress:
         self._start = time.monotonic()
         self._done = threading.Event()
         self._terminal = sys.stderr.isatty()
-        self._shown = False
+        self._shown = self._stopped = False
+        self._takes_over = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
         self._thread = threading.Thread(target=self._show, daemon=True)
 
     def __enter__(self) -> Self:
         """Start the clock."""
+        if self._takes_over:
+            signal.signal(signal.SIGINT, self._stop)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the line."""
+        if self._takes_over:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         self._done.set()
         self._thread.join()
         if self._shown:
@@ -68,8 +78,19 @@ class Progress:
         share
             Part that is done, 0 to 1, if it is known.
 
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C was pressed and the work went on.
+
         """
+        if self._stopped:
+            raise KeyboardInterrupt
         self._text, self._share = text, share
+
+    def _stop(self, *_: object) -> None:
+        self._stopped = True
+        raise KeyboardInterrupt
 
     def _show(self) -> None:
         if self._done.wait(PATIENCE):

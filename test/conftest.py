@@ -3,6 +3,7 @@ What all tests share: where the independent derivations stand, SIGINT, the mark 
 of docs/faults.md, and the system that the documentation shows.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 import json
 import os
 from pathlib import Path
@@ -100,14 +101,11 @@ def shooting_compiled():
 
 @pytest.fixture
 def sweeps_here(monkeypatch):
-    """Have the workers of a sweep be threads: one in a process of its own imports for seconds."""
-    distributed = pytest.importorskip('distributed')
+    """Have the workers of a sweep be threads: a fork of this process is large."""
+    pytest.importorskip('pyarrow')
     from rolling_robotics.sweep import run
 
-    def local(**options):
-        return distributed.LocalCluster(**{**options, 'processes': False, 'host': None})
-
-    monkeypatch.setattr(run, 'LocalCluster', local)
+    monkeypatch.setattr(run, 'Forks', ThreadPoolExecutor)
 
 
 EXAMPLE = Path(__file__).parents[1] / 'examples' / 'rolling_cylinder'

@@ -376,6 +376,7 @@ def test_name_of_a_system_is_found(source):
 OF_SYSTEM = {
     'ball balancer': (
         'rolling_dynamics.ball_balancer',
+        'rolling_planner.ball_balancer',
         'rolling_controller.ball_balancer',
         'rolling_robotics.plugins.ball_balancer',
     ),

@@ -73,6 +73,8 @@ def compiled(*functions: ca.Function, target: Target = USUAL) -> tuple[ca.Functi
         As given, too, where there is no compiler or it fails.
 
     """
+    if all(f.class_name() == 'External' for f in functions):
+        return functions  # machine code already; CasADi writes no C of it
     content = ''.join(f.serialize() for f in functions) if compiles() else ''
     names = [f.name() for f in functions]
     return compiled_once(content, names, lambda: functions, target, awaited=True)

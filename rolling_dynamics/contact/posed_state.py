@@ -16,7 +16,7 @@ NEWTON_STEPS = 4  # from the contact of the last call; on a plane one is exact
 
 def posed_state(system: ContactSystem) -> ca.Function:
     """
-    Return ``(hand, object, near, p) -> x and gap``.
+    Return ``(hand, object, near, p) -> x, gap and error``.
 
     Newton's method from the chart coordinates ``near`` of the hand, a fixed number of steps, so
     that the result can be differentiated.
@@ -31,7 +31,8 @@ def posed_state(system: ContactSystem) -> ca.Function:
     casadi.Function
         Of pose and twist of hand and object (q (w, x, y, z), p [m] in the world, w [rad/s],
         v [m/s] in the body; 13 numbers each), chart coordinates and parameters; the state and
-        below it the gap [m], which is projected away.
+        below it the gap [m], which is projected away, and how far along the surface the nearest
+        points are still missed [m].
 
     """
     hand, body = ca.SX.sym('hand', 13), ca.SX.sym('object', 13)
@@ -49,15 +50,14 @@ def posed_state(system: ContactSystem) -> ca.Function:
     )
     apart = p_HO + R_HO @ point_O - geometry.position
     tangential = geometry.frame[:, :2].T @ apart
+    step = ca.solve(ca.jacobian(tangential, uv), tangential)
     newton = ca.Function(
-        'newton',
-        [uv, hand, body, p],
-        [uv - ca.solve(ca.jacobian(tangential, uv), tangential), ca.dot(normal, apart)],
+        'newton', [uv, hand, body, p], [uv - step, ca.dot(normal, apart), ca.norm_2(tangential)]
     )
     found = near
     for _ in range(NEWTON_STEPS):
-        found, _ = newton(found, hand, body, p)
-    _, gap = newton(found, hand, body, p)
+        found, *_ = newton(found, hand, body, p)
+    _, gap, aside = newton(found, hand, body, p)
     w_rel_H = R_HO @ body[7:10] - hand[7:10]
     values = {
         'q_WH': hand[:4] / ca.norm_2(hand[:4]),
@@ -69,4 +69,5 @@ def posed_state(system: ContactSystem) -> ca.Function:
         'w_HO_H': w_rel_H,
     }
     x = ca.vertcat(*(values[e.name] for e in system.state.entries))
-    return ca.Function('posed_state', [hand, body, near, p], [ca.densify(ca.vertcat(x, gap))])
+    out = ca.densify(ca.vertcat(x, gap, aside))
+    return ca.Function('posed_state', [hand, body, near, p], [out])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +12,11 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.posed_state import posed_state
 
-APART = 5e-3  # m between the bodies beyond which the contact is sought from the start too
+APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
+REACH = 0.25  # share of the chart within which Newton's method is trusted
+PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
+
+Found = tuple[bool, float, NDArray[np.float64]]
 
 
 class Source(Protocol):
@@ -52,6 +58,22 @@ class StateSource:
         self._size = system.state.size
         self._convert = FastFunction(compiled(posed_state(system))[0])
         self._params = np.asarray(params, dtype=float)
+        low, high = system.hand_surface.box()
+        self._reach = REACH * (high - low)
+        grid = (np.indices(PLACES).reshape(2, -1).T + 0.5) / PLACES
+        self._places = low + grid * (high - low)
+
+    def _found(self, hand: ArrayLike, object_: ArrayLike, near: NDArray[np.float64]) -> Found:
+        """
+        Return whether Newton's method went far from here, the distance left [m], and its result.
+
+        Far away it may end a whole turn from the place that is meant, which a chart without a
+        period takes for another one.
+        """
+        out = self._convert(hand, object_, near, self._params)
+        apart = math.hypot(*out[self._size :].tolist())
+        far = bool((abs(out[self._contact] - near) > self._reach).any())
+        return far, apart if math.isfinite(apart) else math.inf, out
 
     def restart(self) -> None:
         """Search from the first contact point again."""
@@ -74,12 +96,11 @@ class StateSource:
             Distance along the normal [m]; negative where the bodies overlap.
 
         """
-        out = self._convert(hand, object_, self._near, self._params)
-        if not abs(out[self._size]) < APART:  # it was put elsewhere: its old place misleads
-            found = out.copy()
-            out = self._convert(hand, object_, self._start, self._params)
-            if abs(out[self._size]) >= abs(found[self._size]):
-                out = found
+        best = self._found(hand, object_, self._near)
+        if best[:2] > (False, APART):  # it was put elsewhere: its old place misleads
+            others = (self._found(hand, object_, uv) for uv in (self._start, *self._places))
+            best = min((best, *others), key=itemgetter(0, 1))
+        out = best[2]
         x, gap = out[: self._size], float(out[self._size])
         if np.all(np.isfinite(x)):
             self._near = x[self._contact]

@@ -9,6 +9,7 @@ from .capabilities import DefaultWeights as DefaultWeights
 from .capabilities import Envelope as Envelope
 from .capabilities import envelope as envelope
 from .capabilities import FollowedQuantities as FollowedQuantities
+from .capabilities import GivenFormulas as GivenFormulas
 from .capabilities import offers as offers
 from .capabilities import PlanSeeds as PlanSeeds
 from .capabilities import Projection as Projection

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-import inspect
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 
 import casadi as ca
@@ -50,11 +49,11 @@ def members(capability: type) -> list[str]:
 
 def has(candidate: object, name: str) -> bool:
     """Tell whether a system has an attribute, without evaluating it."""
-    try:
-        inspect.getattr_static(candidate, name)
-    except AttributeError:  # a view of another system may hand its attributes on
-        return hasattr(type(candidate), '__getattr__') and hasattr(candidate, name)
-    return True
+    own = type(candidate)
+    if hasattr(own, name) or name in getattr(candidate, '__dict__', ()):
+        return True
+    # a view of another system may hand its attributes on
+    return hasattr(own, '__getattr__') and hasattr(candidate, name)
 
 
 class Envelope(Protocol):
@@ -284,6 +283,24 @@ class RigidBodies(Protocol):
     @property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``, 4x4: the frame in which the wrench is expressed, at its point."""
+        ...
+
+
+class GivenFormulas(Protocol):
+    """Takes formulas of its user into the equations, such as of a force or of a motion."""
+
+    @property
+    def given_formulas(self) -> tuple[str, ...]:
+        """The formulas, whose numbers are in SI units; empty where there is none."""
+        ...
+
+    @property
+    def applied_wrench(self) -> ca.Function | None:
+        """
+        ``(x, u, t, p) -> [tau, f]`` of forces that they give, expressed as the contact's.
+
+        None where they move a body, which ``pose`` does not tell.
+        """
         ...
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-import difflib
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,7 +12,7 @@ from pydantic_core import ErrorDetails
 from rolling_dynamics.errors import RollingError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.json_schema import entries_of, Json, part_at, schema_of
-from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.suggestion import nearest, suggestion
 
 MAX_ERRORS = 8
 Model = TypeVar('Model', bound=BaseModel)
@@ -105,8 +104,8 @@ def _unknown(name: str, known: Json, _: Mapping[str, Any]) -> str:
 def _missing(name: str, known: Json, given: Mapping[str, Any]) -> str:
     own = known[name]
     text = f' ({own["description"]}{_unit(own)})' if 'description' in own else ''
-    close = difflib.get_close_matches(name, [str(k) for k in given], 1)
-    hint = f'; is it {close[0]!r}, misspelt?' if close and close[0] not in known else ''
+    close = nearest(name, map(str, given))
+    hint = f'; is it {close!r}, misspelt?' if close and close not in known else ''
     return f'is missing{text}{hint}'
 
 

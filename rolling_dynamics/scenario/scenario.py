@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -78,9 +79,10 @@ class Scenario:
         """Refuse a start at which the equations have no value."""
         mode = next(iter(self.system.modes.values()))
         u = self.control(0.0, self.x0)
+        given = [ca.DM(self.x0), ca.DM(u), ca.DM(0), ca.DM(self.p)]
         parts = {'the rate of the state': mode.dynamics, 'the contact force': mode.wrench}
         for what, function in parts.items():
-            if function and not np.isfinite(np.array(function(self.x0, u, 0, self.p))).all():
+            if function and not function.call(given)[0].is_regular():
                 raise ScenarioError(
                     f'initial: {what} is not finite at the start; look for numbers that are too '
                     'large or too small, and for formulas without a value there'

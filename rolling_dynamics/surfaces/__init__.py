@@ -1,21 +1,5 @@
 """Surfaces of bodies: charts as expressions, geometry by differentiation."""
 
-from rolling_dynamics.surfaces.ellipsoid import Ellipsoid, Sphere
-from rolling_dynamics.surfaces.expression_surface import ExpressionSurface
-from rolling_dynamics.surfaces.harmonic import HarmonicBody
-from rolling_dynamics.surfaces.plane import Plane
-from rolling_dynamics.surfaces.revolution import Cylinder, Torus
-from rolling_dynamics.surfaces.surface import Chart, LocalGeometry, Surface
+from lazy_loader import attach_stub
 
-__all__ = [
-    'Chart',
-    'Cylinder',
-    'Ellipsoid',
-    'ExpressionSurface',
-    'HarmonicBody',
-    'LocalGeometry',
-    'Plane',
-    'Sphere',
-    'Surface',
-    'Torus',
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

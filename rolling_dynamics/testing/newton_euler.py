@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contract.capabilities import offers, RigidBodies
+from rolling_dynamics.contract.capabilities import GivenFormulas, offers, RigidBodies
 from rolling_dynamics.testing.checked_system import Failed, NotApplicable, Subject
 
 TOLERANCE = 1e-8  # of the force, in weights
 
 
 def newton_euler(s: Subject) -> None:
-    """Check that contact and gravity give the rates of momentum that ``pose`` tells."""
+    """Check that contact, gravity and given forces make the rates of momentum of ``pose``."""
     wrench, moved = s.mode.wrench, offers(s.system, RigidBodies)
     if wrench is None:
         raise NotApplicable('a kinematic model has no wrench')
@@ -38,7 +38,12 @@ def newton_euler(s: Subject) -> None:
         force += push
         torque += _rate(R @ ca.DM(body.inertia) @ R.T @ w, x, xdot)
         torque += ca.cross(centre - frame[:3, 3], push)
-    given = wrench(x, u, 0, s.p)
+    given, formulas = wrench(x, u, 0, s.p), offers(s.system, GivenFormulas)
+    if formulas is not None:
+        applied = formulas.applied_wrench
+        if applied is None:
+            raise NotApplicable('a body moves by formulas of time, which pose does not tell')
+        given += applied(x, u, 0, s.p)
     here = frame[:3, :3]
     both = ca.Function(
         'both', [x, u], [ca.vertcat(torque, force), ca.vertcat(here @ given[:3], here @ given[3:])]

@@ -6,6 +6,7 @@ import re
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.contract.capabilities import GivenFormulas, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.testing.checked_system import (
     Array,
@@ -39,6 +40,9 @@ def units(s: Subject) -> None:
     system = s.system
     if system.independent_variable != 'time':
         raise NotApplicable('units are checked for motions in time')
+    given = offers(system, GivenFormulas)
+    if given is not None and given.given_formulas:
+        raise NotApplicable(f'{", ".join(given.given_formulas)}: numbers of formulas are in SI')
     x_powers, u_powers, p_powers = (
         exponents(layout) for layout in (system.state, system.control, system.parameters)
     )

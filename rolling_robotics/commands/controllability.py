@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
 
     if not 1 <= args.depth <= 8:
         raise ParameterError(f'--depth: must lie between 1 and 8, got {args.depth}')
-    out = checked_output(args.json, '.json') if args.json else None
+    out = checked_output(args.json, '.json', '--json') if args.json else None
     report = controllability_report(load_scenario(args.scenario), args.depth)
     if out is not None:
         write_json(out, report)

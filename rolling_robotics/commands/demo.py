@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         default=0,
         metavar='N',
-        help='laboratory experiments only: number of closed-loop trials (default: 12)',
+        help='laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
     )
     parser.add_argument(
         '--rate',
@@ -56,10 +56,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--law',
-        choices=('lqr', 'pid', 'predictive'),
+        choices=('lqr', 'pid', 'predictive', 'exported'),
         default='',
         help='ball_on_plate, butterfly and ball_balancer only: law of the feedback (default: lqr; '
-        'pid is for ball_balancer)',
+        'pid and exported are for ball_balancer)',
     )
     parser.add_argument(
         '--simulated-time',

@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
 
     if args.name not in REPRODUCTIONS:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')
-    out = checked_output(args.json, '.json') if args.json else None
+    out = checked_output(args.json, '.json', '--json') if args.json else None
     module = importlib.import_module(REPRODUCTIONS[args.name])
     # a paper that says what of it is LONG can leave that out
     options = {'fast': args.fast} if hasattr(module, 'LONG') else {}

@@ -74,7 +74,7 @@ def run(args: Namespace) -> int:
         from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
         from rolling_robotics.viewer.page import page_of  # noqa: PLC0415
 
-        with written_beside(checked_output(args.export, '.html')) as scratch:
+        with written_beside(checked_output(args.export, '.html', '--export')) as scratch:
             scratch.write_text(page_of(scene, args.speed), encoding='utf-8')
         print(f'written to {args.export}')
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.conditions import IfCondition
@@ -135,7 +136,7 @@ def _rviz(context: LaunchContext, experiment: Experiment) -> list[Node]:
     ]
 
 
-def launch_description(name: str) -> LaunchDescription:
+def launch_description(name: str, *, only: Sequence[str] = ()) -> LaunchDescription:
     """
     Return what launches an experiment.
 
@@ -143,6 +144,8 @@ def launch_description(name: str) -> LaunchDescription:
     ----------
     name
         Name of the experiment.
+    only
+        Names of its nodes that are started, on whatever hardware; empty for all.
 
     Returns
     -------
@@ -153,6 +156,9 @@ def launch_description(name: str) -> LaunchDescription:
 
     """
     experiment = find_experiment(name)
+    if only:
+        chosen = tuple(entry for entry in experiment.every_node if entry.name in only)
+        experiment = replace(experiment, nodes=chosen, hardware={})
     return LaunchDescription(
         [
             *_arguments(experiment),

@@ -40,10 +40,13 @@ def given(tmp_path):
 def test_what_is_no_file_of_bounded_size_is_refused(command, kind, given, rolling, fault_row):
     path = given(kind)
     told = fault_row(f'`rolling {command}` of a {kind}')
-    ended = rolling(*(word.format(path) for word in COMMANDS[command]))
+    words = [word.format(path) for word in COMMANDS[command]]
+    recording = command == 'identify' and kind == 'folder'
+    ended = rolling(*words, *recording * ('--scenario', 'ball_balancer'))
     (line,) = (line for line in ended.err.splitlines() if line.startswith('rolling: '))
     assert ended.status == 2
-    assert f'{path}: cannot be read' in line
+    why = 'is not a readable recording' if recording else 'cannot be read'
+    assert f'{path}: {why}' in line
     told(f'status 2: {line.replace(str(path), "given")}')
 
 

@@ -1,12 +1,16 @@
 """How work that takes long is shown: a bar on a terminal, one line elsewhere."""
 
+import contextlib
 import io
 import re
+import signal
 import threading
 import time
 
 import pytest
 from rolling_robotics import progress
+from rolling_robotics.cli import INTERRUPTED, main
+from rolling_robotics.commands import COMMANDS
 from rolling_robotics.progress import Progress
 
 
@@ -67,3 +71,25 @@ def test_short_work_is_not_spoken_of(monkeypatch, capsys):
     with Progress('planning a ball') as shown:
         shown.say('iteration 3', 0.5)
     assert capsys.readouterr().err == ''
+
+
+def swallowed(report):
+    """Do what a library does that calls Python and loses the exception, then report."""
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    report()
+
+
+def test_a_ctrl_c_that_a_library_swallowed_is_raised_by_the_next_report():
+    with pytest.raises(KeyboardInterrupt), Progress('simulating') as shown:
+        swallowed(lambda: shown.say('after'))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_ctrl_c_that_a_library_made_a_fault_of_is_no_fault(monkeypatch, capsys):
+    def run(_):
+        raise SystemError('returned a result with an exception set') from KeyboardInterrupt()
+
+    monkeypatch.setattr(COMMANDS['examples'], 'run', run)
+    assert main(['examples']) == INTERRUPTED
+    assert 'stopped by Ctrl-C' in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import iter_modules
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,9 @@ from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario.document import read_document
 from rolling_dynamics.testing import check_system, CHECKS, inspect_system, motion
+from rolling_robotics import plugins
 
 SYMBOLS_OF_WHEEL = [ca.SX.sym(n, k) for n, k in (('x', 2), ('u', 1), ('t', 1), ('p', 5))]
 SCENARIO_FILES = Path(__file__).parents[2] / 'config' / 'scenarios'
@@ -30,6 +33,9 @@ SCENARIOS = [
     'spin_rolling_ball',
     'ball_tossed_by_plate',
     'point_mass_hop',
+    'ball_balancer',
+    'point_mass_wind',
+    'point_mass_s_path',
 ]
 
 
@@ -48,6 +54,23 @@ def test_shipped_systems_pass(name):
     scenario = load_scenario(SCENARIO_FILES / f'{name}.yaml')
     outcomes = check_system(scenario.system, scenario.p, scenario.x0, duration=0.2)
     assert [o.name for o in outcomes] == list(CHECKS)
+
+
+def test_a_given_force_counts_by_newton_and_euler(monkeypatch):
+    raw = load_scenario('point_mass_wind').raw
+    blown = load_scenario({**raw, 'masses': raw['masses'][:2]})  # without the one on a trajectory
+    check = {'newton-euler': CHECKS['newton-euler']}
+    given = blown.system, blown.p, blown.x0
+    assert check_system(*given, checks=check)[0].verdict == 'passed'
+    calm = blown.system.function('calm', ca.SX.zeros(6))
+    monkeypatch.setitem(vars(blown.system), 'applied_wrench', calm)
+    with pytest.raises(ConformanceError, match='force along x of W: the motion needs'):
+        check_system(*given, checks=check)
+
+
+def test_every_shipped_system_is_among_them():
+    kinds = {read_document(SCENARIO_FILES / f'{name}.yaml')['system'] for name in SCENARIOS}
+    assert kinds == {module.name for module in iter_modules(plugins.__path__)}
 
 
 @pytest.mark.parametrize('planar', [True, False], ids=['planar', 'spatial'])
@@ -100,7 +123,14 @@ def test_a_ball_that_may_slide_and_fly_passes(planar, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    'name', ['ball_on_plate_hard', 'point_mass_disk', 'pendulum_start', 'spin_rolling_ball']
+    'name',
+    [
+        'ball_on_plate_hard',
+        'point_mass_disk',
+        'pendulum_start',
+        'spin_rolling_ball',
+        pytest.param('ball_balancer', marks=pytest.mark.slow),
+    ],
 )
 def test_shipped_systems_are_planned_and_regulated(name):
     scenario = load_scenario(SCENARIO_FILES / f'{name}.yaml')

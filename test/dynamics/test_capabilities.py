@@ -11,6 +11,7 @@ from rolling_dynamics.contract.capabilities import (
     Conservation,
     DefaultWeights,
     Envelope,
+    GivenFormulas,
     members,
     PlanSeeds,
     Projection,
@@ -31,11 +32,11 @@ ALL = {
 } - {capabilities.Atlas, capabilities.RollingSystem}
 BALL = ContactSystem(Sphere(0.02), Plane())
 OFFERED = {
-    'contact': (BALL, ALL - {StartMode}),
+    'contact': (BALL, ALL - {GivenFormulas, StartMode}),
     'point_mass_ball': (
         PointMassBall(),
         {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
-        | {Conservation, RigidBodies, StartMode},
+        | {Conservation, GivenFormulas, RigidBodies, StartMode},
     ),
     'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),

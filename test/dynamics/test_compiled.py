@@ -103,6 +103,13 @@ def test_same_bits(cache, make):
 
 @pytest.mark.slow
 @needs_compiler
+def test_machine_code_is_not_compiled_again(cache):
+    first = compiled(function())
+    assert is_machine_code(first[0])
+    assert compiled(*first) == first
+
+
+@needs_compiler
 def test_long_function_is_divided_and_takes_missing_arguments(cache):
     f = long_function()
     lines = f.n_instructions()

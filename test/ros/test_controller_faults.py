@@ -194,20 +194,7 @@ def complaint(peer, text):
 
 
 @pytest.mark.parametrize(
-    ('followed', 'fault'),
-    [
-        pytest.param(
-            make,
-            fault,
-            id=f'{make.__name__}-{fault}',
-            marks=[]
-            if fault in FAST and (make is contact or fault == 'silent')
-            else [pytest.mark.slow],
-        )
-        for make in (contact, robot)
-        for fault in FAULTS
-    ],
-    indirect=['followed'],
+    'fault', [f if f in FAST else pytest.param(f, marks=pytest.mark.slow) for f in FAULTS]
 )
 def test_execution_ends_within_the_timeout(followed, fault, fault_row):
     """The commands end so long after the last good state, by their stamps."""

@@ -10,7 +10,6 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
@@ -155,7 +154,7 @@ def test_plan_that_starts_elsewhere_is_answered(peer, client, model, simulator):
 
 def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simulator):
     """The main job in lockstep: the ball's loop, 2 mm and 0.03 rad off at the start."""
-    scenario = load_scenario(find_config(SCENARIO['scenario_file']))
+    scenario = load_scenario(SCENARIO['scenario_file'])
     plan = plan_to_message(plan_rolling(read_problem(scenario)), Time(), 'world')
     off = {'perturbation_position': [2e-3, 0.0], 'perturbation_rotation': [0.0, 0.03, 0.0]}
     peer.set_parameters('simulator', **off)

@@ -28,7 +28,7 @@ import yaml
 pytestmark = pytest.mark.ros
 TURN = ['u_h=0', 'v_h=-0.033', 'q_HO_w=0.7071', 'q_HO_x=0.7071', 'q_HO_y=0', 'q_HO_z=0']
 LONG = 120.0
-RATE = 100.0  # Hz, of loops that go round while the tests wait; commands do not depend on it
+RATE = 50.0  # Hz, of loops that go round while the tests wait; commands do not depend on it
 README = Path(__file__).resolve().parents[2].joinpath('README.md').read_text()
 
 
@@ -149,7 +149,8 @@ def filled(message, values):
 
 
 @pytest.mark.slow  # motions of some seconds, in simulated time
-def test_the_goals_that_readme_sends_are_reached(peer):
+def test_the_goals_that_readme_sends_are_reached(nodes, peer):
+    reset(nodes)
     printed = re.findall(r'^ros2 action send_goal --feedback (.*)$', README, re.MULTILINE)
     kinds = {k.__name__: k for k in (PlanRolling, ExecutePlan)}
     assert len(printed) == 2
@@ -164,6 +165,7 @@ def test_the_goals_that_readme_sends_are_reached(peer):
 
 @pytest.mark.slow  # likewise
 def test_the_client_that_readme_prints_reaches_its_goal(nodes):
+    reset(nodes)
     (code,) = re.findall(r'^```py\n(.*?)^```', README, re.DOTALL | re.MULTILINE)
     for _ in range(2):  # a server that does not know yet where its answers go drops them
         try:

@@ -7,7 +7,6 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
@@ -72,7 +71,7 @@ def case(request):
 
 @pytest.fixture(scope='module')
 def scenario(case):
-    return load_scenario(find_config(case.scenario))
+    return load_scenario(case.scenario)
 
 
 @pytest.fixture(scope='module')
@@ -112,12 +111,13 @@ def ask(peer, client, case, scenario):
     return run
 
 
-# the plans of the others take several seconds
-quick_first = pytest.mark.parametrize(
-    'case',
-    [n if n == 'spin_rolling_sphere' else pytest.param(n, marks=pytest.mark.slow) for n in CASES],
-    indirect=True,
-)
+def only_quick(*names):
+    """Leave the cases that take several seconds to the slow tests."""
+    cases = [n if n in names else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+    return pytest.mark.parametrize('case', cases, indirect=True)
+
+
+quick_first = only_quick('spin_rolling_sphere')
 
 
 @quick_first
@@ -214,6 +214,7 @@ def test_a_goal_outside_the_region(ask, case):
     assert text in result.error_string
 
 
+@only_quick('spin_rolling_sphere', 'pendulum_sphere')
 def test_a_goal_that_cannot_be_reached(ask, case):
     changes, text = case.unreachable
     result = ask(**changes)

@@ -75,11 +75,36 @@ sys.exit(run_node(lambda: Probe('probe')))
 """
 
 
-@pytest.mark.parametrize('name', ['SIGINT', 'SIGTERM'])
-def test_one_more_signal_during_the_end_changes_nothing(name):
-    """While it stops, and when the interpreter goes down."""
-    done = subprocess.run(
-        [sys.executable, '-c', TWICE, name],
+LATE = """
+import atexit, os, signal, sys, threading
+from rclpy.node import Node
+from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import EVENT
+from std_msgs.msg import Empty
+
+class Probe(Node):
+    def start(self):
+        for k in range(3):
+            reader = PolledSubscription(self, Empty, f'topic_{k}', EVENT, overridable_qos=False)
+            threading.Thread(target=self.wait, args=[reader], daemon=True).start()
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+
+    def wait(self, reader):
+        while True:
+            reader.wait(0.001)
+
+    def release(self):
+        return False  # its threads did not end in time
+
+atexit.register(print, 'at exit')
+sys.exit(run_node(lambda: Probe('probe')))
+"""
+
+
+def run_program(text, *arguments):
+    return subprocess.run(
+        [sys.executable, '-c', text, *arguments],
         cwd=Path(__file__).parents[2],
         env={**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF'},
         capture_output=True,
@@ -87,4 +112,16 @@ def test_one_more_signal_during_the_end_changes_nothing(name):
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize('name', ['SIGINT', 'SIGTERM'])
+def test_one_more_signal_during_the_end_changes_nothing(name):
+    """While it stops, and when the interpreter goes down."""
+    done = run_program(TWICE, name)
     assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_threads_that_are_still_in_the_middleware_do_not_abort_the_end():
+    """As on a machine so busy that a loop does not end in time."""
+    done = run_program(LATE, 'SIGINT')
+    assert (done.returncode, done.stdout) == (0, 'at exit\n')

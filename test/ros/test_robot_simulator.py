@@ -40,7 +40,7 @@ ROBOTS = {  # scenario, links, joints, namespaces of the markers
         'spin_rolling_ball.yaml',
         {'shell_link', 'contact_plane', 'contact_shell'},
         [],
-        {'shell', 'contact'},
+        {'contact'},  # the ball is a surface
     ),
 }
 CONTACT = {'contact/wrench', 'contact/state'}
@@ -149,8 +149,8 @@ def test_markers_show_every_part_in_frames_that_exist(peer, robot):
     markers = peer.collect(MarkerArray, 'simulator/markers', STREAM_READER)[0].markers
     assert {m.ns for m in markers} == robot[3]
     assert len({(m.ns, m.id) for m in markers}) == len(markers)
-    shell = next(m for m in markers if m.ns == 'shell')
-    assert shell.scale.x == pytest.approx(2 * robot[0].view.radius)
+    shells = [m for m in markers if m.ns == 'shell']
+    assert [m.scale.x for m in shells] == pytest.approx([2 * robot[0].view.radius] * len(shells))
     assert {m.header.frame_id for m in markers} <= {'odom', 'base_footprint', *robot[1]}
     rails = [m for m in markers if m.ns == 'rail']
     assert all(m.type == Marker.LINE_STRIP and len(m.points) == 100 for m in rails)
@@ -159,6 +159,10 @@ def test_markers_show_every_part_in_frames_that_exist(peer, robot):
     frames = {'odom'} if flat else {'odom', 'shell_link'}
     assert {m.header.frame_id for m in surfaces} == frames
     assert all(len(m.points) == len(m.colors) > 0 for m in surfaces)
+    if not shells:  # drawn as it is, and not seen through
+        ball = next(m for m in surfaces if m.header.frame_id == 'shell_link')
+        assert max(p.z for p in ball.points) == pytest.approx(robot[0].view.radius, rel=0.01)
+        assert {c.a for c in ball.colors} == {1.0}
 
 
 def test_a_command_moves_it(peer, robot):

@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 import pytest
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.bringup import Bringup, free_domain, isolated_environment
@@ -41,7 +40,7 @@ def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
     from rolling_robotics.nodes.demo_client import DemoClient
 
     experiment = find_experiment('ball_on_plate')
-    problem = read_problem(load_scenario(find_config(experiment.scenario_file)))
+    problem = read_problem(load_scenario(experiment.scenario_file))
     start = dict(zip(problem.system.state.names, problem.x_start, strict=True))
     goals = {'left': {'u_h': start['u_h'] + 0.05}, 'right': {'u_h': start['u_h'] - 0.03}}
     shifts = {'left': (0.002, 0.0), 'right': (0.0, -0.002)}

@@ -1,0 +1,10 @@
+from .ellipsoid import Ellipsoid as Ellipsoid
+from .ellipsoid import Sphere as Sphere
+from .expression_surface import ExpressionSurface as ExpressionSurface
+from .harmonic import HarmonicBody as HarmonicBody
+from .plane import Plane as Plane
+from .revolution import Cylinder as Cylinder
+from .revolution import Torus as Torus
+from .surface import Chart as Chart
+from .surface import LocalGeometry as LocalGeometry
+from .surface import Surface as Surface
