@@ -9,6 +9,7 @@ from rolling_planner import PlanProblem
 from rolling_planner.transcription.bounds import plan_bounds
 from rolling_planner.transcription.collocation import METHODS, RULES
 from rolling_planner.transcription.formulation import formulate, Formulation
+from rolling_planner.transcription.node_functions import node_functions
 from rolling_planner.transcription.triplets import Triplets
 from scipy.sparse.linalg import spsolve
 
@@ -178,6 +179,17 @@ def test_triplets_are_matrices():
     np.testing.assert_allclose(np.array(a.kron(b).to_casadi()), np.kron(A, B))
     np.testing.assert_allclose(np.array(Triplets.stack([a, b]).to_casadi()), np.vstack([A, B]))
     np.testing.assert_allclose(np.array(a.transposed.to_casadi()), A.T)
+
+
+def test_what_constraints_repeat_is_evaluated_once():
+    x, u = ca.SX.sym('x', 2), ca.SX.sym('u', 1)
+
+    def size(times):
+        path = ca.vertcat(*(ca.sin(x * u)[0] for _ in range(times)))
+        nodes = node_functions(x, u, ca.SX(0, 1), ca.sin(x * u), path, ca.sumsqr(u))
+        return sum(f.n_instructions() for f in (nodes.value, nodes.jacobian, nodes.hessian))
+
+    assert size(3) < 1.5 * size(0)
 
 
 def test_states_that_cannot_move_are_taken_out():
