@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.predictive.program import solver
 
@@ -46,25 +47,13 @@ class AxisProgram:
         )
         B = rig.acceleration * np.array([g * T**4 / 24, g * T**3 / 6, T**2 / 2, T])
         push = g * np.array([T**2 / 2, T, 0, 0])  # of a count of force
-        powers = [np.eye(4)]
-        for _ in range(n):
-            powers.append(A @ powers[-1])
-        self._free = np.array(powers[1:])
-        self._pushed = np.cumsum([P @ push for P in powers[:-1]], axis=0)
-        self._forced = np.zeros((n, 4, n))
-        for k in range(n):
-            for j in range(k + 1):
-                self._forced[k, :, j] = powers[k - j] @ B
+        axis = Horizon(A, B, n)
+        self._free, self._forced = axis.free, axis.forced
+        self._pushed = np.cumsum([push, *(P @ push for P in self._free[:-1])], axis=0)
         self._seen = np.array([1, 0, -rig.lever, 0])  # where the ball is on the tilted plate
         late = ((np.arange(n) + 1) / n) ** RISING
-        outputs = (self._seen @ self._forced, self._forced[:, BALL_RATE], self._forced[:, TILTED])
-        # what a deviation of each output adds to the gradient
-        self._gradients = [
-            (late[:, None] * rows / scale**2).T
-            for rows, scale in zip(outputs, (PLACE, RATE, TILT), strict=True)
-        ]
-        curvature = sum(G @ rows for G, rows in zip(self._gradients, outputs, strict=True))
-        self.H = np.ascontiguousarray(curvature + np.eye(n) / EFFORT**2)
+        outputs = np.vstack([self._seen, np.eye(4)[[BALL_RATE, TILTED]]])
+        self._gradients, self.H = axis.cost(outputs, (PLACE, RATE, TILT), EFFORT, late)
         limited = np.vstack([self._forced[:, TILT_RATE], self._forced[:, TILTED]])
         self.limited = np.ascontiguousarray(limited)
 

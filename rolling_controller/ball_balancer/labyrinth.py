@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth, LabyrinthPlant, Met, TILT
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan
@@ -46,7 +47,11 @@ class LabyrinthLaw:
         self._gain = self._filter()
         self._z, self._sent = np.zeros((5, 2)), np.zeros(2)
         self._z[BALL] = plan.ball[0]
-        self._condense()
+        axis = Horizon(self._A, self._B, FRAMES)
+        outputs = np.eye(5)[[BALL, BALL_RATE, TILTED]]
+        self._gradients, self._H = axis.cost(outputs, (PLACE, RATE, ANGLE), TURN)
+        self._free = axis.free
+        self._forced_tilt = np.ascontiguousarray(axis.forced[:, TILTED])
 
     def step(self, place: Array, tilt: Array) -> Array:
         """Return the speeds of the servos (2) [rad/s] after a frame with measured tilts (2)."""
@@ -94,23 +99,6 @@ class LabyrinthLaw:
         H = self._seen
         P = solve_discrete_are(self._A.T, H.T, Q, R)
         return np.asarray(P @ H.T @ np.linalg.inv(H @ P @ H.T + R))
-
-    def _condense(self) -> None:
-        n = FRAMES
-        powers = [np.eye(5)]
-        for _ in range(n):
-            powers.append(self._A @ powers[-1])
-        self._free = np.array(powers[1:])
-        forced = np.zeros((n, 5, n))
-        for i in range(n):
-            for j in range(i + 1):
-                forced[i, :, j] = powers[i - j] @ self._B
-        scales = (PLACE, RATE, ANGLE)
-        rows = [forced[:, j] for j in (BALL, BALL_RATE, TILTED)]
-        self._gradients = [r.T / s**2 for r, s in zip(rows, scales, strict=True)]
-        H = sum(G @ r for G, r in zip(self._gradients, rows, strict=True)) + np.eye(n) / TURN**2
-        self._H = np.ascontiguousarray(H)
-        self._forced_tilt = np.ascontiguousarray(forced[:, TILTED])
 
 
 def _frame(gain: float, lag: float, period: float) -> tuple[Array, Array]:
