@@ -27,4 +27,5 @@ GROUPS = {
     'spin_rolling': 'benchmarks.spin_rolling:rows',
     'viewer': 'benchmarks.viewer:rows',
     'laboratory': 'benchmarks.laboratory:rows',
+    'flip_ups': 'benchmarks.flip_ups:rows',
 }

@@ -50,6 +50,8 @@ class TimeVaryingLqr:
         From the first to the last control that feedback uses.
     gains
         These rows of K at the knots, the others are zero; shape (k + 1, rows, n tangent).
+    limits
+        Minimum and maximum control, shape (control.size,) each.
     gramian_least, gramian_greatest
         Singular values of the controllability Gramian over what the active controls can move.
     warning
@@ -113,13 +115,13 @@ class TimeVaryingLqr:
         self._interrupted = interrupted
         self._store(trajectory)
         self._held = plan if plan.interpolation == HOLD else None
-        limits = limit_arrays(system.control, control_limits)
+        self.limits = limit_arrays(system.control, control_limits)
         self._judge(self._solve(weights, active), active)
         if not np.any(self.gains):
             self.warning = no_feedback(system, weights, active)
             warnings.warn(self.warning, stacklevel=2)
         self._law = FastFunction(law_function(system))
-        self._law.inputs[4][:], self._law.inputs[5][:] = limits
+        self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
         records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
         width, rows = system.tangent.size, self.rows
         first, end = given + rows.start * width, given + rows.stop * width
@@ -218,6 +220,13 @@ class TimeVaryingLqr:
             else self._held.control_at(t),
         )
 
+    def record(self, t: float) -> NDArray[np.float64]:
+        """Return nominal state, control and rows of K at a time [s], see :func:`law_equations`."""
+        k, s = self._knot(t)
+        K = np.zeros((self.system.control.size, self.system.tangent.size))
+        K[self.rows] = (1 - s) * self.gains[k] + s * self.gains[k + 1]
+        return np.concatenate([*self.nominal(t), K.ravel()])
+
     def _knot(self, t: float) -> tuple[int, float]:
         position = (t - self._start) * self._rate
         k = min(max(int(position), 0), self._last)
@@ -250,7 +259,17 @@ class TimeVaryingLqr:
 
 @once_per_system
 def law_function(system: RollingSystem) -> ca.Function:
-    """Return ``(x, record, next, share, limits) -> u``; a record is (x_nom, u_nom, rows of K)."""
+    """Return :func:`law_equations`, compiled."""
+    return compiled(law_equations(system))[0]
+
+
+@once_per_system
+def law_equations(system: RollingSystem) -> ca.Function:
+    """
+    Return ``(x, record, next, share, low, high) -> u``, Eq. (20) within limits.
+
+    A record is (x_nom, u_nom, rows of K); that of the time stands at a share from one to the next.
+    """
     n, m, nt = system.state.size, system.control.size, system.tangent.size
     x, share = ca.SX.sym('x', n), ca.SX.sym('share')
     low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
@@ -259,4 +278,4 @@ def law_function(system: RollingSystem) -> ca.Function:
     K = ca.reshape(r[n + m :], nt, m).T
     u = r[n : n + m] - K @ system.difference(x, r[:n])  # (20)
     u = ca.fmin(ca.fmax(u, low), high)
-    return compiled(ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)]))[0]
+    return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])

@@ -108,13 +108,13 @@ def dynamics(structure: Structure, q: ca.SX, qd: ca.SX, c: ca.SX) -> tuple[ca.SX
 
 
 @cache
-def hand_function(structure: Structure) -> ca.Function:
+def hand_equations(structure: Structure) -> ca.Function:
     """
     Return ``(q, qd, qdd, control, c) -> hand (13), acceleration (6), qdd (n), J (6n), det``.
 
     Pose and twist of the hand, q_WH (w, x, y, z), p_WH, w_WH_H, v_WH_H; its accelerations
     alpha_WH_H and a_WH_H of the joints' accelerations; the accelerations of the joints that give
-    it those of a control; the Jacobian by columns, and its determinant. Compiled.
+    it those of a control; the Jacobian by columns, and its determinant.
     """
     n = len(structure.axes)
     q, qd, qdd = (ca.SX.sym(name, n) for name in ('q', 'qd', 'qdd'))
@@ -127,7 +127,13 @@ def hand_function(structure: Structure) -> ca.Function:
         known.determinant(),
     )  # fmt: skip
     inputs = [q, qd, qdd, control, c]
-    return compiled(ca.Function('arm_hand', inputs, [ca.densify(ca.vertcat(*out))]))[0]
+    return ca.Function('arm_hand', inputs, [ca.densify(ca.vertcat(*out))])
+
+
+@cache
+def hand_function(structure: Structure) -> ca.Function:
+    """Return :func:`hand_equations`, compiled."""
+    return compiled(hand_equations(structure))[0]
 
 
 @cache

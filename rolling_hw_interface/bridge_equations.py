@@ -10,19 +10,23 @@ from __future__ import annotations
 from functools import cache
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled
 from rolling_hw_interface.arm import dynamics, Kinematics
-from rolling_hw_interface.arm_chain import Structure
+from rolling_hw_interface.arm_chain import Chain, Structure
+from rolling_hw_interface.motor_model import MotorModel
 
+Array = NDArray[np.float64]
 FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
 RESERVE = 0.95  # share of the deceleration with which a limit is approached
 CHANGED = 1e-9  # rad/s by which a limit has to change a rate to be counted
 
 
 @cache
-def reference_function(structure: Structure) -> ca.Function:
+def reference_equations(structure: Structure) -> ca.Function:
     """
-    Return ``(q, qd, control, dt, c, limits) -> q, qd, qdd, clipped, det``, compiled.
+    Return ``(q, qd, control, dt, c, limits) -> q, qd, qdd, clipped, det``.
 
     The reference of the joints after a period of an acceleration of the hand, alpha_WH_H and
     a_WH_H, of an arm of numbers c; the limits are minimum and maximum angles, maximum rates and
@@ -36,7 +40,7 @@ def reference_function(structure: Structure) -> ca.Function:
     wanted = qd + dt * known.joint_acceleration(control)
     out = ca.vertcat(limited_step(q, qd, wanted, dt, ca.vertsplit(limits, n)), known.determinant())
     inputs = [q, qd, control, dt, c, limits]
-    return compiled(ca.Function('bridge_reference', inputs, [ca.densify(out)]))[0]
+    return ca.Function('bridge_reference', inputs, [ca.densify(out)])
 
 
 def limited_step(q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: list[ca.SX]) -> ca.SX:
@@ -61,9 +65,21 @@ def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
 
 
 @cache
+def reference_function(structure: Structure) -> ca.Function:
+    """Return :func:`reference_equations`, compiled."""
+    return compiled(reference_equations(structure))[0]
+
+
+@cache
 def torque_function(structure: Structure) -> ca.Function:
+    """Return :func:`torque_equations`, compiled."""
+    return compiled(torque_equations(structure))[0]
+
+
+@cache
+def torque_equations(structure: Structure) -> ca.Function:
     """
-    Return ``(reading, trusted, then, reference, stiffness, c, drives) -> torque``, compiled.
+    Return ``(reading, trusted, then, reference, stiffness, c, drives) -> torque``.
 
     Reading: angles and rates of the encoders (2n), with 1 in ``trusted`` where they count (n); the
     reference of that time (2n), and that of now with its accelerations (3n); c: numbers of the
@@ -90,4 +106,21 @@ def torque_function(structure: Structure) -> ca.Function:
     friction = viscous * qd + coulomb * ca.tanh(qd / FRICTION_RATE)
     wanted = M @ qdd + pulling + h + friction
     found = ca.fmin(ca.fmax(wanted, -torque), torque)
-    return compiled(ca.Function('bridge_torque', inputs, [ca.densify(found)]))[0]
+    return ca.Function('bridge_torque', inputs, [ca.densify(found)])
+
+
+def limit_numbers(chain: Chain) -> Array:
+    """Return what a reference takes of limits: angles, rates, accelerations; shape (4n,)."""
+    return np.concatenate([chain.low, chain.high, chain.speed, chain.acceleration])
+
+
+def most_torque(chain: Chain, motors: MotorModel) -> Array:
+    """Return the greatest torque that both joint and motor allow [N m], shape (n,)."""
+    return np.minimum(chain.torque, motors.torque_limit)
+
+
+def drive_numbers(chain: Chain, motors: MotorModel, feedback_share: float) -> Array:
+    """Return what a torque takes of the drives, shape (5n,), see :func:`torque_equations`."""
+    most = most_torque(chain, motors)
+    friction = motors.viscous, motors.coulomb
+    return np.concatenate([most, feedback_share * most, motors.reflected_inertia, *friction])

@@ -40,14 +40,15 @@ class JointStates(NamedTuple):
 
 
 @cache
-def _turn_function(structure: Structure) -> ca.Function:
+def turn_equations(structure: Structure) -> ca.Function:
     """
     Return one turn of the amplifiers' loop.
 
     ``(state, law, wrench, coulomb, brake, read, dt, c, motors) -> state``: angle, rate, torque,
     counted angle and reported rate (5n); the law is that of the torque, ``constant + of the
     counted angle + of the reported rate`` (3n); force and torque on the hand about its origin, in
-    W; ``read`` is 1 for an encoder that works; c: numbers of the arm.
+    W; ``read`` is 1 for an encoder that works; c: numbers of the arm; motors:
+    :func:`turn_numbers`.
     """
     n = len(structure.axes)
     sizes = {'state': 5 * n, 'law': 3 * n, 'wrench': 6, 'coulomb': n, 'brake': n, 'read': n,
@@ -78,7 +79,32 @@ def _turn_function(structure: Structure) -> ca.Function:
     share = 1 - ca.exp(-motors[-1] * dt)
     reported = reported + share * ((seen - counted) / dt - reported)
     new = ca.vertcat(q, rate, torque, seen, reported)
-    return compiled(ca.Function('motor_turn', inputs, [ca.densify(new)]))[0]
+    return ca.Function('motor_turn', inputs, [ca.densify(new)])
+
+
+@cache
+def _turn_function(structure: Structure) -> ca.Function:
+    return compiled(turn_equations(structure))[0]
+
+
+def turn_numbers(motors: MotorModel, phases: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return what a turn takes of the motors (7n + 2), with phases of the ripple [rad], shape (n,).
+
+    Inertia as the joints feel it, viscous friction, ripple, gear, phase, torque limit and
+    resolution of each joint, then both bandwidths [rad/s].
+    """
+    bandwidths = np.array([motors.current_bandwidth, motors.velocity_bandwidth])
+    rows = (
+        motors.reflected_inertia, motors.viscous, motors.ripple, motors.gear, phases,
+        motors.torque_limit, motors.resolution, 2 * math.pi * bandwidths,
+    )  # fmt: skip
+    return np.concatenate(rows)
+
+
+def ripple_phases(rng: np.random.Generator, joints: int) -> NDArray[np.float64]:
+    """Draw the phases of the ripple [rad], shape (joints,); what is drawn first of a seed."""
+    return rng.uniform(0, 2 * math.pi, joints)
 
 
 class EmulatedMotors:
@@ -115,12 +141,8 @@ class EmulatedMotors:
         motors.check_joints(arm.joints)
         self._turn = FastFunction(_turn_function(arm.structure))
         self._turn.inputs[7][:] = arm.numbers
-        self._turn.inputs[8][:] = [
-            *motors.reflected_inertia, *motors.viscous, *motors.ripple, *motors.gear,
-            *self._rng.uniform(0, 2 * math.pi, arm.joints), *motors.torque_limit,
-            *motors.resolution,
-            2 * math.pi * motors.current_bandwidth, 2 * math.pi * motors.velocity_bandwidth,
-        ]  # fmt: skip
+        phases = ripple_phases(self._rng, arm.joints)
+        self._turn.inputs[8][:] = turn_numbers(motors, phases)
         self.fault, self.joint = 'none', 0
         self.reset(q)
 

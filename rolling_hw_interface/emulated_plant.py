@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, placed_state
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
@@ -191,6 +192,16 @@ class EmulatedPlant:
     def view(self) -> PlantView:
         """Return what is true now."""
         return self._seen
+
+    @property
+    def state(self) -> MotionState:
+        """State of the object on the hand, with its mode."""
+        return self._plant.state
+
+    @property
+    def control(self) -> NDArray[np.float64]:
+        """Accelerations that the hand had in the last step; those of its control."""
+        return self._u
 
     def _look(self) -> PlantView:
         state = self._plant.state

@@ -16,7 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.bridge_equations import reference_function, torque_function
+from rolling_hw_interface.bridge_equations import (
+    drive_numbers,
+    limit_numbers,
+    most_torque,
+    reference_function,
+    torque_function,
+)
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
@@ -108,7 +114,7 @@ class MotorBridge:
         self.settings = settings or BridgeSettings()
         motors.check_joints(arm.joints)
         self._low, self._high = arm.chain.low, arm.chain.high
-        self._torque = np.minimum(arm.chain.torque, motors.torque_limit)
+        self._torque = most_torque(arm.chain, motors)
         self._reference, self._drive = self._equations()
         self._commands = Watchdog(self.settings.command_timeout)
         self._states = Watchdog(self.settings.state_timeout)
@@ -129,15 +135,9 @@ class MotorBridge:
         reference = FastFunction(reference_function(arm.structure))
         drive = FastFunction(torque_function(arm.structure))
         reference.inputs[4][:] = drive.inputs[5][:] = arm.numbers
-        limits = arm.chain
-        reference.inputs[5][:] = [
-            *limits.low, *limits.high, *limits.speed, *limits.acceleration,
-        ]  # fmt: skip
+        reference.inputs[5][:] = limit_numbers(arm.chain)
         drive.inputs[4][:] = settings.stiffness
-        drive.inputs[6][:] = [
-            *self._torque, *settings.feedback_share * self._torque, *motors.reflected_inertia,
-            *motors.viscous, *motors.coulomb,
-        ]  # fmt: skip
+        drive.inputs[6][:] = drive_numbers(arm.chain, motors, settings.feedback_share)
         return reference, drive
 
     # -- inputs -----------------------------------------------------------------------------

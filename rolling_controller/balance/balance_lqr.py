@@ -38,6 +38,8 @@ class BalanceLqr:
         S of V = d^T S d, the cost to go of d = x - x_e over what can be controlled.
     decomposition
         What can be controlled and what cannot, of the states that can move at all.
+    record, limits
+        What :func:`law_equations` takes of it: (x, u, rows of K), and minimum and maximum control.
     poles
         Eigenvalues of the closed loop over one period.
 
@@ -103,11 +105,10 @@ class BalanceLqr:
         self._law = FastFunction(law_function(system))
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
-        record = np.concatenate([self.x, self.u, self.gain.ravel()])
-        self._law.inputs[1][:] = self._law.inputs[2][:] = record
-        self._law.inputs[4][:], self._law.inputs[5][:] = limit_arrays(
-            system.control, control_limits
-        )
+        self.record = np.concatenate([self.x, self.u, self.gain.ravel()])
+        self.limits = limit_arrays(system.control, control_limits)
+        self._law.inputs[1][:] = self._law.inputs[2][:] = self.record
+        self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
 
     def _check_stabilizable(self) -> None:
         d = self.decomposition

@@ -94,11 +94,19 @@ class Regulated:
 
 
 class Along:
-    """A law along a plan, whether the object touches or not."""
+    """
+    A law along a plan, whether the object touches or not.
+
+    Attributes
+    ----------
+    law
+        The law.
+
+    """
 
     def __init__(self, law: Law) -> None:
         """Keep the law, begun anew."""
-        self._law = law
+        self.law = law
         begin = getattr(law, 'reset', None)
         if begin is not None:
             begin()
@@ -106,11 +114,11 @@ class Along:
     @property
     def balancing_since(self) -> float | None:
         """Time at which balance took over [s]."""
-        return getattr(self._law, 'balancing_since', None)
+        return getattr(self.law, 'balancing_since', None)
 
     def command(self, t: float, x: Array, *, touching: bool) -> Array:  # noqa: ARG002
         """Return the law's control."""
-        return self._law.command(t, x)
+        return self.law.command(t, x)
 
 
 def prepare_damping(laboratory: Laboratory, _planned: Planned) -> Prepared:

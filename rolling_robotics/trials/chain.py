@@ -102,7 +102,9 @@ class LaboratoryChain:
         """
         self.imperfections, self.draw = imperfections, imperfections.draw(seed)
         believed, arm = spatial_model(laboratory), arm or ArmModel()
-        self.plant = _plant(laboratory, believed, start, arm, imperfections.motors, self.draw)
+        self.plant = emulated_plant(
+            laboratory, believed, start, arm, imperfections.motors, self.draw
+        )
         self.camera = EmulatedCamera(imperfections.camera, CAMERA, seed=self.draw.seed)
         self.bridge = MotorBridge(Arm(arm.chain), imperfections.motors)
         self.vision = Vision(
@@ -209,7 +211,7 @@ class LaboratoryChain:
                 )
 
 
-def _plant(
+def emulated_plant(
     laboratory: Laboratory,
     believed: tuple[ContactSystem, Array],
     start: Array,

@@ -7,11 +7,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 import multiprocessing
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
+from rolling_hw_interface.emulated_plant import PlantView
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
@@ -67,6 +68,83 @@ class Trial:
         return np.asarray(self.states[:, HAND] + self.states[:, OBJECT])
 
 
+class Moment(NamedTuple):
+    """
+    One period of a trial.
+
+    Attributes
+    ----------
+    time
+        At its start, from the release of the object on [s].
+    held
+        Whether the object is held.
+    view, truth, plant
+        What was true then: of all, of planar rolling, shape (9,), and of the hybrid plant.
+    seen
+        What the estimator told then, shape (9,), or None.
+    sent
+        The command that answered it, shape (3,), or None.
+    control
+        Accelerations that the hand had in the period, shape (3,).
+    events
+        What happened to the contact in it.
+    angle
+        Turn of the object in the world at its end [rad].
+    clipped
+        Periods so far in which a limit of the joints changed a command.
+
+    """
+
+    time: float
+    held: bool
+    view: PlantView
+    truth: Array
+    plant: Array
+    seen: Array | None
+    sent: Array | None
+    control: Array
+    events: tuple[str, ...]
+    angle: float
+    clipped: int
+
+
+def moments(
+    experiment: Experiment, law_name: str, seed: int, imperfections: Imperfections
+) -> Iterator[Moment]:
+    """
+    Carry out a trial, period by period, the warm-up first; arguments as of :func:`run_trial`.
+
+    It goes on to its end, whatever happens.
+    """
+    place = experiment.laboratory, experiment.start
+    chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
+    law, truth = experiment.laws[law_name](), chain.truth
+    first = -round(imperfections.warm_up / PERIOD)
+    for k in range(first, round(experiment.duration / PERIOD)):
+        t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
+        chain.plant.held = held
+        seen, sent = chain.sense(), None
+        if held:
+            sent = np.zeros(3)
+        elif seen is not None:
+            sent = law.command(t, seen.x, touching=seen.touching).copy()
+        chain.act(sent)
+        before, truth = truth, chain.truth
+        yield Moment(
+            time=t,
+            held=held,
+            view=view,
+            truth=before,
+            plant=plant,
+            seen=None if seen is None else seen.x,
+            sent=sent,
+            control=chain.plant.control,
+            events=chain.plant.events,
+            angle=float(truth[HAND] + truth[OBJECT]),
+            clipped=chain.bridge.clipped,
+        )
+
+
 def run_trial(
     experiment: Experiment,
     law_name: str,
@@ -95,27 +173,20 @@ def run_trial(
     """
     imperfections = imperfections or Imperfections()
     experiment = replace(experiment, duration=duration or experiment.duration)
-    place = experiment.laboratory, experiment.start
-    chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
-    law, judge = experiment.laws[law_name](), Judge(experiment)
-    for _ in range(round(imperfections.warm_up / PERIOD)):
-        chain.sense()
-        chain.act(np.zeros(3))
-    chain.plant.held = False
+    judge, limited = Judge(experiment), 0
     nothing, samples, events, poses = np.full(STATE.size, np.nan), [], [], []
-    for k in range(round(experiment.duration / PERIOD)):
-        t, seen = k * PERIOD, chain.sense()
-        u = None if seen is None else law.command(t, seen.x, touching=seen.touching)
-        if k % EVERY == 0:
-            sent = np.full(3, np.nan) if u is None else u.copy()
-            samples.append((t, chain.truth, nothing if seen is None else seen.x, sent))
-            poses.append((chain.view.hand[:7], chain.view.object_[:7]))
-        chain.act(u)
-        truth = chain.truth
-        happened = chain.plant.events
-        events += [(t, name) for name in happened]
-        judge.happened(t + PERIOD, *happened)
-        judge.look(t + PERIOD, float(truth[HAND] + truth[OBJECT]))
+    for moment in moments(experiment, law_name, seed, imperfections):
+        if moment.held:
+            continue
+        if round(moment.time / PERIOD) % EVERY == 0:
+            seen = nothing if moment.seen is None else moment.seen
+            sent = np.full(3, np.nan) if moment.sent is None else moment.sent
+            samples.append((moment.time, moment.truth, seen, sent))
+            poses.append((moment.view.hand[:7], moment.view.object_[:7]))
+        limited, t = moment.clipped, moment.time + PERIOD
+        events += [(moment.time, name) for name in moment.events]
+        judge.happened(t, *moment.events)
+        judge.look(t, moment.angle)
         if judge.failure and not to_the_end:
             break
     judge.close()
@@ -128,7 +199,7 @@ def run_trial(
         estimates=estimates,
         controls=controls,
         events=tuple(events),
-        limited=chain.bridge.clipped,
+        limited=limited,
         failure=judge.failure,
         poses=np.array(poses),
     )

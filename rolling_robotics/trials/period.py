@@ -1,0 +1,334 @@
+"""
+One period of the laboratory as one expression: law, bridge, motors, arm, object.
+
+It is what :class:`LaboratoryChain` does part by part, in the same order and of the same equations,
+in the plane, with the object rolling. In place of camera and estimator an error is added to the
+true state, which follows a model of its own, see :mod:`rolling_robotics.trials.estimate_error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.balance.hand_over import HandOver
+from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
+from rolling_dynamics.batch.equations import equations
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
+from rolling_dynamics.hybrid_contact.model_state import model_state
+from rolling_dynamics.hybrid_contact.planar_rolling import STATE
+from rolling_dynamics.rotations import rotation_matrix
+from rolling_hw_interface.arm import Arm, hand_equations
+from rolling_hw_interface.arm_chain import IN_PLANE
+from rolling_hw_interface.bridge_equations import (
+    drive_numbers,
+    limit_numbers,
+    reference_equations,
+    torque_equations,
+)
+from rolling_hw_interface.emulated_motors import (
+    ripple_phases,
+    turn_equations,
+    turn_numbers,
+)
+from rolling_hw_interface.motor_bridge import BridgeSettings
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_robotics.trials.chain import emulated_plant, PERIOD, spatial_model
+from rolling_robotics.trials.experiment import Experiment
+from rolling_robotics.trials.imperfections import Draw, Imperfections
+
+Array = NDArray[np.float64]
+JOINTS = 3
+# of a lane: joints, drives and the bridge's reference; the command on its way; the plate's part of
+# the contact force; the object on the hand; the error of the estimate and what drives it; how the
+# trial stands
+SIZES = {
+    'q': JOINTS, 'qd': JOINTS, 'torque': JOINTS, 'counted': JOINTS, 'reported': JOINTS,
+    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 12, 'error': STATE.size,
+    'missed': 1, 'balancing': 1, 'failure': 1, 'time': 1,
+}  # fmt: skip
+LATE = 2  # times before at which what was missed still counts
+RECORD = STATE.size + 3 + 3 * STATE.size  # x_nom, u_nom, rows of K
+
+
+class Period:
+    """
+    The period of a flip-up, or of another experiment that follows a plan and then balances.
+
+    Attributes
+    ----------
+    experiment, law_name
+        What is done, and in which way.
+    failures
+        What may end a trial: entry k of them is told by k + 1.
+    function
+        ``(state, off, period, late, residual, A, gain) -> state``, of scalars: ``off`` are factors
+        of the object's inertia and of friction, and the phases of the drives' ripple; ``period``
+        is a row of :meth:`periods`; the error is A times that before, ``gain`` (9 for each) times
+        :attr:`missed` of now and of two times before, which are ``late``, and ``residual``.
+
+    """
+
+    def __init__(self, experiment: Experiment, law_name: str, motors: MotorModel) -> None:
+        """
+        Write the expression.
+
+        Parameters
+        ----------
+        experiment
+            With the laboratory and the arm as they are believed to be.
+        law_name
+            In which way it is done.
+        motors
+            The drives as they are believed to be.
+
+        Raises
+        ------
+        ParameterError
+            The law is not one along a plan by a time-varying LQR that hands over to balance, or
+            the arm has not three joints.
+
+        """
+        self.experiment, self.law_name, self._motors = experiment, law_name, motors
+        self._arm, laboratory = Arm(experiment.arm.chain), experiment.laboratory
+        law = getattr(experiment.laws[law_name](), 'law', None)
+        if not (isinstance(law, HandOver) and isinstance(law.along, TimeVaryingLqr)):
+            raise ParameterError(
+                'compiled trials follow a plan by a time-varying LQR and balance then; the law '
+                f'{law_name!r} of {experiment.name} does not'
+            )
+        if self._arm.joints != JOINTS:
+            raise ParameterError(
+                f'compiled trials are those of a planar arm of {JOINTS} joints, it has '
+                f'{self._arm.joints}'
+            )
+        self._hand_over, self._along = law, law.along
+        self._plant, self._p = hybrid_of(
+            *spatial_model(laboratory),
+            planar=True,
+            slip_share=laboratory.mu_kinetic / laboratory.mu,
+            resistance=laboratory.rolling_resistance,
+        )
+        self._equations = equations(self._plant, 'rolling')
+        self.failures = (*self._equations.names, 'off the goal', 'arm', 'joint')
+        self.function = self._written()
+
+    def starts(self, imperfections: Imperfections, seeds: Iterable[int]) -> tuple[Array, Array]:
+        """
+        Return lanes at their start, a column each, with what the chain draws for their seeds.
+
+        Returns
+        -------
+        tuple
+            States, shape (sum of SIZES, lanes), and what is off, shape (2 + joints, lanes).
+
+        """
+        known: dict[Draw, Array] = {}
+        states, off = [], []
+        for seed in seeds:
+            draw = imperfections.draw(seed)
+            alike = draw._replace(seed=0)
+            if alike not in known:
+                known[alike] = self._start(draw)
+            phases = ripple_phases(np.random.default_rng(seed), JOINTS)
+            states.append(known[alike])
+            off.append([draw.inertia, draw.friction_torque, *phases])
+        return np.array(states).T.copy(), np.array(off).T.copy()
+
+    def _start(self, draw: Draw) -> Array:
+        e = self.experiment
+        believed = spatial_model(e.laboratory)
+        plant = emulated_plant(e.laboratory, believed, e.start, e.arm, self._motors, draw)
+        view, joints = plant.view(), plant.motors.q
+        moment = view.torque_W + np.cross(view.p_WC - view.hand[4:7], view.force_W)
+        counted = np.floor(joints / self._motors.resolution) * self._motors.resolution
+        given = {
+            'q': joints,
+            'counted': counted,
+            'q_ref': counted,
+            'wrench': -np.array([view.force_W[0], view.force_W[2], moment[1]]),
+            'plant': plant.state.x,
+        }
+        parts = (given.get(name, np.zeros(n)) for name, n in SIZES.items())
+        return np.concatenate(list(parts))
+
+    def periods(self, warm_up: float) -> Array:
+        """
+        Return what all lanes have in common, a row for each period.
+
+        It is the law's record, the time [s], whether the object is held, whether the plan is over,
+        and whether the object's angle counts.
+
+        Parameters
+        ----------
+        warm_up
+            Time for which the object is held first [s].
+
+        """
+        e, last = self.experiment, self._hand_over.latest
+        k = np.arange(-round(warm_up / PERIOD), round(e.duration / PERIOD))
+        times = PERIOD * k
+        judged = (k + 1) * PERIOD > e.duration - e.last
+        records = np.array([self._along.record(max(t, 0.0)) for t in times])
+        return np.column_stack([records, times, k < 0, times >= last, judged])
+
+    def _written(self) -> ca.Function:
+        s = {name: ca.SX.sym(name, n) for name, n in SIZES.items()}
+        off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', RECORD + 4)
+        residual, A = ca.SX.sym('residual', STATE.size), ca.SX.sym('A', STATE.size**2)
+        late, gain = ca.SX.sym('late', LATE), ca.SX.sym('gain', (1 + LATE) * STATE.size)
+        time, held, over, judged = ca.vertsplit(period[RECORD:])
+        p = self._true_parameters(off)
+        model, _ = self.experiment.laboratory.model()
+        truth = model_state(self._plant, model)(s['plant'], p)
+        u, balancing = self._law(truth + s['error'], s['balancing'], period[:RECORD], held, over)
+        reference, torque, behind, singular = self._bridge(s)
+        drives = self._motors_turned(s, torque, off)
+        q, qd = drives[:2]
+        hand = hand_equations(self._arm.structure)
+        numbers = ca.DM(self._arm.numbers)
+        nothing = ca.DM.zeros(6)
+        moved = hand(s['q'], s['qd'], (qd - s['qd']) / PERIOD, nothing, numbers)[13:19]
+        control = moved[list(IN_PLANE)]
+        rate = self._equations.dynamics(s['plant'], control, 0, p)
+        ahead, guards = self._rolled(s['plant'], rate, control, p)
+        plant = ca.if_else(held, s['plant'], ahead)
+        plant = self._on_hand(plant, hand(q, qd, ca.DM.zeros(JOINTS), nothing, numbers))
+        missed = self.missed(truth, s['plant'], control, held, off[0], off[1])
+        turned = ca.sum1(plant[[self._plant.state.slice(n).start for n in ('beta_WH', 'beta_HO')]])
+        away = ca.fabs(turned - self.experiment.goal)
+        ends = [
+            *((1 - held) * ca.logic_not(g >= 0) for g in ca.vertsplit(guards)),
+            judged * ca.logic_not(away <= self.experiment.tolerance),
+            singular,
+            behind,
+        ]
+        failure = s['failure']
+        for k, end in enumerate(ends, start=1):
+            failure = ca.if_else(ca.logic_and(failure == 0, end > 0), k, failure)
+        new = {
+            'q': q, 'qd': qd, 'torque': drives[2], 'counted': drives[3], 'reported': drives[4],
+            'q_ref': reference[0], 'qd_ref': reference[1], 'sent': u,
+            'wrench': self._on_plate(plant, control, p), 'plant': plant,
+            'error': ca.reshape(A, STATE.size, -1) @ s['error']
+            + ca.reshape(gain, STATE.size, -1) @ ca.vertcat(missed, late) + residual,
+            'missed': missed,
+            'balancing': balancing, 'failure': failure,
+            'time': ca.if_else(s['failure'] > 0, s['time'], time + PERIOD),
+        }  # fmt: skip
+        out = ca.cse(ca.densify(ca.vertcat(*(new[name] for name in SIZES))))
+        inputs = [ca.vertcat(*s.values()), off, period, late, residual, A, gain]
+        return ca.Function('period', inputs, [out])
+
+    def _true_parameters(self, off: ca.SX) -> ca.SX:
+        """Return the parameters of the object as it is."""
+        p, at = ca.SX(ca.DM(self._p)), self._plant.parameters.slice
+        p[at('inertia')] *= off[0]
+        p[at('rolling_resistance')] *= off[1]
+        return p
+
+    def _law(
+        self, seen: ca.SX, before: ca.SX, record: ca.SX, held: ca.SX, over: ca.SX
+    ) -> tuple[ca.SX, ca.SX]:
+        """Return the command, and 1 once balance has taken over."""
+        region, regulator = self._hand_over.region, self._hand_over.region.regulator
+        law = law_equations(self._along.system)
+        along, home = ca.SX(record), ca.DM(regulator.record)
+        following = law(seen, along, along, 0, *map(ca.DM, self._along.limits))
+        balance = law(seen, home, home, 0, *map(ca.DM, regulator.limits))
+        d = regulator.system.difference(seen, ca.DM(regulator.x))
+        inside = (1 - held) * (d.T @ ca.DM(regulator.cost) @ d <= region.level)
+        balancing = ca.fmax(before, ca.fmax(inside, over))
+        return (1 - held) * ca.if_else(balancing, balance, following), balancing
+
+    def _bridge(self, s: dict[str, ca.SX]) -> tuple[tuple[ca.SX, ca.SX], ca.SX, ca.SX, ca.SX]:
+        """Return reference, torques, and 1 where a joint lags and where the arm is singular."""
+        chain, motors, settings = self._arm.chain, self._motors, BridgeSettings()
+        control = ca.SX.zeros(6)
+        control[list(IN_PLANE)] = s['sent']
+        structure, numbers = self._arm.structure, ca.DM(self._arm.numbers)
+        then = ca.vertcat(s['q_ref'], s['qd_ref'])
+        limits = ca.DM(limit_numbers(chain))
+        out = reference_equations(structure)(
+            s['q_ref'], s['qd_ref'], control, PERIOD, numbers, limits
+        )
+        reading, trusted = ca.vertcat(s['counted'], s['reported']), ca.DM.ones(JOINTS)
+        drives = ca.DM(drive_numbers(chain, motors, settings.feedback_share))
+        torque = torque_equations(structure)(
+            reading, trusted, then, out[: 3 * JOINTS], settings.stiffness, numbers, drives
+        )
+        behind = ca.mmax(ca.fabs(s['counted'] - s['q_ref'])) > settings.tracking_limit
+        singular = ca.fabs(out[-1]) < chain.determinant
+        return (out[:JOINTS], out[JOINTS : 2 * JOINTS]), torque, behind, singular
+
+    def _motors_turned(self, s: dict[str, ca.SX], torque: ca.SX, off: ca.SX) -> list[ca.SX]:
+        """Return what the drives are like after the period: angle, rate, torque and readings."""
+        motors, structure = self._motors, self._arm.structure
+        turns = round(PERIOD * motors.rate)
+        given = ca.SX(ca.DM(turn_numbers(motors, np.zeros(JOINTS))))
+        given[JOINTS : 2 * JOINTS] *= off[1]
+        given[4 * JOINTS : 5 * JOINTS] = off[2:]
+        wrench = ca.vertcat(s['wrench'][0], 0, s['wrench'][1], 0, s['wrench'][2], 0)
+        law = ca.vertcat(torque, ca.DM.zeros(2 * JOINTS))
+        coulomb, free = off[1] * ca.DM(motors.coulomb), ca.DM.zeros(JOINTS)
+        rest = coulomb, free, ca.DM.ones(JOINTS), PERIOD / turns, ca.DM(self._arm.numbers), given
+        names = ('q', 'qd', 'torque', 'counted', 'reported')
+        state = ca.vertcat(*(s[name] for name in names))
+        for _ in range(turns):
+            state = turn_equations(structure)(state, law, wrench, *rest)
+        out: list[ca.SX] = ca.vertsplit(state, JOINTS)
+        return out
+
+    def _rolled(self, x: ca.SX, rate: ca.SX, u: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the object after a Runge-Kutta step, and the guards of rolling there."""
+        f, h = self._equations.dynamics, PERIOD
+        k2 = f(x + h / 2 * rate, u, 0, p)
+        k3 = f(x + h / 2 * k2, u, 0, p)
+        k4 = f(x + h * k3, u, 0, p)
+        ahead = self._equations.project(x + h / 6 * (rate + 2 * k2 + 2 * k3 + k4), p)
+        return ahead, self._equations.guards(ahead, u, 0, p)
+
+    def _on_hand(self, plant: ca.SX, hand: ca.SX) -> ca.SX:
+        """Return the object's state with the hand where the arm has it."""
+        at, out = self._plant.state.slice, ca.SX(plant)
+        beta = plant[at('beta_WH')]
+        turned = 2 * ca.atan2(hand[2], hand[0]) - beta
+        out[at('beta_WH')] = beta + turned - 2 * np.pi * ca.floor(turned / (2 * np.pi) + 0.5)
+        out[at('p_WH')], out[at('w_WH_H')], out[at('v_WH_H')] = (
+            hand[[4, 6]],
+            hand[8],
+            hand[[10, 12]],
+        )
+        return out
+
+    def _on_plate(self, plant: ca.SX, control: ca.SX, p: ca.SX) -> ca.SX:
+        """Return force x, z [N] and moment y [N m] on the hand about its origin, in W."""
+        e, contact = self._plant.expressions, self._plant.scene.contact
+        wrench = self._plant.equations['rolling'].wrench
+        given = ca.Function('contact', [e.x, e.u, e.p], [contact.p_HC, wrench])
+        point, on_object = given(plant, control, p)
+        beta = plant[self._plant.state.slice('beta_WH')]
+        R = rotation_matrix(ca.vertcat(ca.cos(beta / 2), 0, ca.sin(beta / 2), 0))
+        force = R @ on_object[3:6]
+        moment = R @ on_object[0:3] + ca.cross(R @ point, force)
+        return -ca.vertcat(force[0], force[2], moment[1])
+
+    @cached_property
+    def missed(self) -> ca.Function:
+        """
+        What the believed acceleration of the object's turn in the hand is off [rad/s^2].
+
+        ``(truth, plant, control, held, factor of inertia, factor of friction) -> difference``
+        """
+        truth, plant = ca.SX.sym('truth', STATE.size), ca.SX.sym('plant', SIZES['plant'])
+        control, held, off = ca.SX.sym('control', 3), ca.SX.sym('held'), ca.SX.sym('off', 2)
+        system, p = self.experiment.laboratory.model()
+        believed = system.modes['rolling'].dynamics(truth, control, 0, ca.DM(p))
+        true = self._equations.dynamics(plant, control, 0, self._true_parameters(off))
+        turning = true[self._plant.state.slice('w_HO_H')] * (1 - held)
+        out = believed[STATE.slice('w_HO_H')] - turning
+        return ca.Function('missed', [truth, plant, control, held, *ca.vertsplit(off)], [out])
