@@ -110,7 +110,7 @@ def torque_equations(structure: Structure) -> ca.Function:
 
 
 def limit_numbers(chain: Chain) -> Array:
-    """Return what a reference takes of limits: angles, rates, accelerations; shape (4n,)."""
+    """Return minimum and maximum angle [rad], rates and accelerations of joints, shape (4n,)."""
     return np.concatenate([chain.low, chain.high, chain.speed, chain.acceleration])
 
 

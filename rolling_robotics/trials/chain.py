@@ -219,7 +219,22 @@ def emulated_plant(
     motors: MotorModel,
     draw: Draw,
 ) -> EmulatedPlant:
-    """Return arm, motors and object as they are in truth, the object held off its place."""
+    """
+    Return arm, motors and object as they are in truth, the object held off its place.
+
+    Parameters
+    ----------
+    laboratory, arm, motors
+        As they are believed to be.
+    believed
+        Contact system and its parameters p, shape (parameters.size,) in their units, see
+        :func:`spatial_model`.
+    start
+        State of planar rolling from which the trial is believed to start, shape (9,) in SI units.
+    draw
+        What is off.
+
+    """
     system, p = believed[0], believed[1].copy()
     p[system.parameters.slice('inertia')] *= draw.inertia
     coulomb, viscous = (
