@@ -121,7 +121,8 @@ class Drawn(NamedTuple):
     push: Array  # added to the angular velocity at each step [rad/s]
 
 
-def _drawn(rng: np.random.Generator, but: Imperfections) -> Drawn:
+def drawn(rng: np.random.Generator, but: Imperfections = ALL) -> Drawn:
+    """Return what a trial begins with."""
     q = rng.normal(size=4)
     goal = {'q_HO': q / np.linalg.norm(q), 'contact_h': rng.uniform(-0.25, 0.25, 2)}
     inertia = 0.4 * MASS * RADIUS**2
@@ -159,7 +160,7 @@ def _drawn(rng: np.random.Generator, but: Imperfections) -> Drawn:
 def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = None) -> End:
     """Return how a law ends: ``pursuit``, ``lqr`` or ``open``; ``watch`` sees each step."""
     rng = np.random.default_rng(seed)
-    problem, plant, x, delay, pushed_at, push = _drawn(rng, but)
+    problem, plant, x, delay, pushed_at, push = drawn(rng, but)
     command, estimator = _law(problem, law), _estimator(problem.p, but)
     step, judged = Stepper(SYSTEM, plant, max_step=STEP), FastFunction(_judged())
     wanted = problem.goal_state[0]
@@ -237,7 +238,7 @@ def _errors(x: Array, d: Array) -> tuple[float, float, float, float, float]:
     )
 
 
-def _planned(problem: PlanProblem) -> tuple[PlanProblem, Plan]:
+def planned(problem: PlanProblem) -> tuple[PlanProblem, Plan]:
     """Return a plan and for what it is: one that cannot be made is tried again with more time."""
     try:
         return problem, plan_rolling(problem)
@@ -246,18 +247,24 @@ def _planned(problem: PlanProblem) -> tuple[PlanProblem, Plan]:
         return longer, plan_rolling(longer)
 
 
+def predictive_law(problem: PlanProblem, plan: Plan) -> PredictiveLaw:
+    """Return the law of the trial on a plan, compiled."""
+    speed, control = BRISK
+    weights = LqrWeights(tracking={**default_weights(SYSTEM).tracking, **speed}, control=control)
+    law = PredictiveLaw(SYSTEM, problem.p, plan, weights, control_limits=LIMIT, horizon=HORIZON)
+    settle(300.0)
+    return law
+
+
 def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop:
-    problem, plan = _planned(problem)
+    problem, plan = planned(problem)
     if name == 'open':
         return OpenLoop(plan)
     if name == 'lqr':
         lqr = TimeVaryingLqr(SYSTEM, problem.p, plan, control_limits=LIMIT)
         settle(300.0)
         return lqr
-    speed, control = BRISK
-    weights = LqrWeights(tracking={**default_weights(SYSTEM).tracking, **speed}, control=control)
-    law = PredictiveLaw(SYSTEM, problem.p, plan, weights, control_limits=LIMIT, horizon=HORIZON)
-    settle(300.0)
+    law = predictive_law(problem, plan)
 
     def ask(again: PlanProblem) -> Answer:
         found = plan_rolling(again)

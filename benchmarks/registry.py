@@ -14,6 +14,7 @@ GROUPS = {
     'scaling': 'benchmarks.scaling:rows',
     'control': 'benchmarks.control:rows',
     'predictive': 'benchmarks.predictive:rows',
+    'moved_goals': 'benchmarks.moved_goals:rows',
     'predictive_systems': 'benchmarks.predictive_systems:rows',
     'predictive_flights': 'benchmarks.predictive_flights:rows',
     'butterfly': 'benchmarks.butterfly:rows',

@@ -64,6 +64,11 @@ class Watch:
         self._last: Iteration | None = None
 
     @property
+    def is_told(self) -> bool:
+        """Whether anybody is told of iterations."""
+        return self._report is not None
+
+    @property
     def expired(self) -> bool:
         """Whether the time budget is spent."""
         return time.monotonic() > self.deadline

@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 Answer = Callable[[float], Plan | None]  # raises RollingError where there is no plan
 Ask = Callable[[PlanProblem], Answer]
 LONGEST_LEAD = 4.0  # s
+HASTY_SEGMENTS, HASTY_ITERATIONS = 16, 80
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +68,11 @@ class Replanning:
     rest
         Longest time after a plan for which its end is put off, where feedback still brings to rest
         what a push left [s].
+    rough
+        Goal error that a first plan to a goal that moved on the way may have: it is made in haste,
+        on fewer segments, and made anew once it is followed.
+    haste
+        How long such a plan lasts, over what another would: with more time it is found sooner.
     shortest
         Time left of a plan below which it is not made anew before its end [s].
     least, most
@@ -89,6 +95,8 @@ class Replanning:
     settle: float = 0.2
     certain: float = 0.1
     rest: float = 2.0
+    rough: float = 5e-3
+    haste: float = 1.3
     shortest: float = 0.6
     least: float = 0.5
     most: float = 1.5
@@ -163,7 +171,7 @@ class Pursuit:
         self.replans, self.failures, self.trouble, self.shortfall = 0, 0, '', ''
         self._awaited: _Awaited | None = None
         self._designer = ThreadPoolExecutor(1, 'reference')
-        self._quiet_until, self._stretch, self._moved = 0.0, 1.0, False
+        self._quiet_until, self._stretch, self._moved, self._rough = 0.0, 1.0, False, False
         self._lead, self._in_turn, self._halved = self._options.lead, 0, 0
         self._worth_since = self._off_since = np.inf
         self._failed_at = self._active_at = 0.0
@@ -267,6 +275,8 @@ class Pursuit:
         self._off_since = np.inf
         if end - t - self._lead < options.shortest:
             return False
+        if self._rough:
+            return True
         learned = np.abs(self.law.p - self._known) > options.learned * np.abs(self._known)
         return bool(learned.any()) or self.law.expected_miss(t, x) > options.deviation
 
@@ -310,9 +320,23 @@ class Pursuit:
                 start_controls=self._going_on(u),
                 warm_start=self.law.reference.rest_of_plan(at) if under_way else None,
             )
+            if self._moved and under_way:
+                problem = self._in_haste(problem)
             self._awaited = _Awaited(self._ask(problem), at, problem)
         except RollingError as e:
             self._fail(t, str(e))
+
+    def _in_haste(self, problem: PlanProblem) -> PlanProblem:
+        """Return a problem of which a plan is found sooner, if a rougher one."""
+        options = self._options
+        return replace(
+            problem,
+            horizon=options.haste * problem.horizon,
+            goal_tolerance=max(options.rough, problem.goal_tolerance),
+            segments=min(HASTY_SEGMENTS, problem.segments),
+            iterations=min(HASTY_ITERATIONS, problem.iterations),
+            guess='stationary',
+        )
 
     def _predicted(self, policy: Policy, at: float) -> tuple[Array, Array]:
         """Return state and control that are predicted for a time [s]; later on, those planned."""
@@ -356,6 +380,9 @@ class Pursuit:
             self._fail(t, str(e))
             return
         self.law.follow(reference)
+        ended = goal_error(awaited.problem, reference.plan.states[-1])
+        hasty = self._moved and awaited.problem.warm_start is not None
+        self._rough = hasty and ended > self.problem.goal_tolerance
         self._moved = self._moved and awaited.problem.goal is not self.problem.goal
         self._awaited, self.trouble = None, ''
         self.replans += 1
@@ -376,6 +403,7 @@ class Pursuit:
         self._quiet_until = t + self._options.settle
         if late:
             return
+        self._rough = False
         self._in_turn += 1
         self._stretch = min(self._stretch * 1.3, 2.0)
         if self._moved and self._in_turn >= self._options.tries:

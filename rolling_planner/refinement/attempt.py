@@ -73,6 +73,7 @@ def attempt(
     tracking: bool = True,
     iterations: int,
     previous: Attempt | None = None,
+    aside: Array | None = None,
 ) -> Attempt:
     """
     Solve on a grid from a guess, and simulate.
@@ -95,11 +96,15 @@ def attempt(
         Greatest number of iterations.
     previous
         Attempt on the same grid, less tightened, from which the guess comes.
+    aside
+        By how much to aim beside the goal, in its rows; None where at it.
 
     """
     model, nx = formulation.model, formulation.model.x.numel()
     end = guess.states(np.array([problem.horizon]))[0]
     goal = formulation.goal(problem)
+    if aside is not None:
+        goal = goal._replace(values=goal.values + aside)
     transcription = formulation.transcription(times, problem.method, goal.rows, watch.poll)
     nodes = transcription.node_times
     data = formulation.data(problem, nodes / problem.horizon, end, tracking=tracking)
@@ -112,6 +117,8 @@ def attempt(
     z0 = np.clip(z0, bounds.z_low, bounds.z_high)
 
     def report(number: int, z: Array, cost: float, violation: float) -> None:
+        if not watch.is_told:
+            return
         last = z.reshape(z0.shape)[-1:, :nx]
         error = goal_error(problem, model.expand_states(last, problem.x_start)[0])
         watch.report(Iteration(number, len(times) - 1, cost, violation, error, watch.stage))
@@ -134,6 +141,14 @@ def attempt(
     found = Attempt(optimum, bounds, transcription, rollout, times, np.inf, [], guess=guess.name)
     _judge(problem, found)
     return found
+
+
+def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Array:
+    """Return how far beside its optimum a simulation ends, (k,), in units of the goal rows."""
+    model = formulation.model
+    optimum = found.optimum.z[-1, : model.x.numel()]
+    apart = found.rollout.states[-1, model.state_index] - optimum
+    return np.array(formulation.goal(problem).rows @ apart)
 
 
 def _judge(problem: PlanProblem, found: Attempt) -> None:

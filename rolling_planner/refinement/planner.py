@@ -11,15 +11,17 @@ import time
 from typing import Any
 
 import numpy as np
+from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Report, Watch
-from rolling_planner.refinement.attempt import as_guess, Attempt, attempt
+from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, drift
 from rolling_planner.refinement.diagnosis import failure
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import formulate
 
 TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
+AIMED, NEAR = 5, 0.02  # the same where a goal is aimed beside, and from which error on
 TIGHTEN = 1.5  # by how much more than a constraint was broken
 NEARLY = 1e-4  # violation up to which an optimisation that stopped early is refined nevertheless
 LATER_ITERATIONS = 120  # of an optimisation from any guess but the first
@@ -76,12 +78,15 @@ class Planner:
         """Return the best plan from a guess, on finer and finer grids, and the iterations used."""
         problem, tolerance = self.problem, self.problem.goal_tolerance
         segments, used = problem.segments, 0
+        aims = guess.barrier is None  # a plan in haste: aiming is sooner there than a finer grid
         best: Attempt | None = None
         for refinement in range(problem.refinements + 1):
             times = np.linspace(0.0, problem.horizon, segments + 1)
             tighter: dict[str, float] = {}
             previous: Attempt | None = None
-            for _ in range(TIGHTENINGS):
+            aside: Array | None = None
+            near = NEAR
+            for _ in range(AIMED if aims else TIGHTENINGS):
                 found = attempt(
                     problem,
                     self.formulation,
@@ -93,6 +98,7 @@ class Planner:
                     tracking=refinement == 0 or problem.goal_mode == 'hard',
                     iterations=iterations,
                     previous=previous,
+                    aside=aside,
                 )
                 used += found.optimum.iterations
                 if best is None or found.rank(tolerance) <= best.rank(tolerance):
@@ -103,7 +109,11 @@ class Planner:
                     break
                 guess = as_guess(problem, self.formulation, found)
                 between = [v for v in found.broken if not v.name.startswith('release')]
-                if not between or found.error > 10 * tolerance:
+                if aims and tolerance < found.error <= near:
+                    near = found.error / 2
+                    missed = drift(problem, self.formulation, found)
+                    aside = -missed if aside is None else aside - missed
+                elif not between or found.error > 10 * tolerance:
                     break
                 for v in between:
                     tighter[v.name] = tighter.get(v.name, 0.0) + TIGHTEN * v.amount

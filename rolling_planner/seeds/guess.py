@@ -12,7 +12,10 @@ from rolling_dynamics.contract.capabilities import offers, PlanSeeds
 from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.goal import goal_error
 from rolling_planner.progress import Watch
+
+ELSEWHERE = 0.05  # goal error of a plan from which on it was for another goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,8 @@ class Guess:
     states, controls
         The functions.
     barrier
-        First barrier parameter of the solver: small for a guess that nearly holds.
+        First barrier parameter of the solver: small for a guess that nearly holds; None for one
+        that leads elsewhere, where the solver adapts it.
     name
         For the report.
 
@@ -33,7 +37,7 @@ class Guess:
 
     states: Callable[[Array], Array]
     controls: Callable[[Array], Array]
-    barrier: float = 1e-2
+    barrier: float | None = 1e-2
     name: str = ''
 
     @classmethod
@@ -42,7 +46,7 @@ class Guess:
         times: Array,
         states: Array,
         controls: Array,
-        barrier: float = 1e-2,
+        barrier: float | None = 1e-2,
         name: str = '',
     ) -> Guess:
         """Return the guess that goes straight between states and controls at times [s]."""
@@ -79,8 +83,9 @@ def stationary_guess(problem: PlanProblem) -> Guess:
 def warm_guess(problem: PlanProblem, plan: Plan) -> Guess:
     """Return a plan, stretched to the horizon of the problem."""
     stretch = problem.horizon / plan.duration
+    barrier = None if goal_error(problem, plan.states[-1]) > ELSEWHERE else 1e-4
     straight = Guess.from_samples(
-        (plan.times - plan.times[0]) * stretch, plan.states, plan.controls, 1e-4, 'warm start'
+        (plan.times - plan.times[0]) * stretch, plan.states, plan.controls, barrier, 'warm start'
     )
     return replace(straight, controls=lambda t: plan.controls_at(plan.times[0] + t / stretch))
 

@@ -71,6 +71,31 @@ def test_moved_goal_is_planned_from_the_predicted_state_and_taken_over_in_time(s
     assert pursuit.law.reference.origin == pytest.approx(0.71)
 
 
+def test_first_plan_to_a_moved_goal_is_made_in_haste_and_made_anew_once_followed(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan, plan)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.command(0.51, plan.state_at(0.51))
+    for t in (0.71, 0.82):
+        pursuit.command(t, plan.state_at(t - 0.71))
+    hasty, anew = planners.asked
+    wanted = pursuit.problem
+    assert (hasty.segments, hasty.goal_tolerance) == (16, OPTIONS.rough)
+    assert (anew.segments, anew.goal_tolerance) == (wanted.segments, wanted.goal_tolerance)
+    assert anew.goal is hasty.goal
+    assert anew.horizon == pytest.approx(0.71 + plan.duration - 1.02)  # it ends with the first
+
+
+def test_hasty_plan_that_is_as_good_as_wanted_is_kept(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(plan)
+    pursuit.pursue(dict(pursuit.problem.goal))  # where the plan ends
+    pursuit.command(0.51, plan.state_at(0.51))
+    for t in (0.71, 0.82, 0.9):
+        pursuit.command(t, plan.state_at(t - 0.71))
+    assert len(planners.asked) == 1
+
+
 def test_plan_that_failed_is_reported_and_tried_again_with_more_time(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(InfeasibleError('no plan: too far'), plan)

@@ -403,6 +403,17 @@ def test_warm_start():
     assert warm.report['iterations'] < 1.5 * cold.report['iterations']
 
 
+def test_goal_that_moved_is_aimed_at_on_a_coarse_grid():
+    """The simulation of so few segments ends beside the goal, where it was not aimed beside."""
+    cold = plan_rolling(reorientation())
+    problem = reorientation(
+        warm_start=cold, segments=10, goal={'contact_h': [0.08, 0.02], 'q_HO': turn('y', 0.7)}
+    )
+    warm = plan_rolling(problem)
+    check(problem, warm)
+    assert (warm.report['guess'], warm.report['segments']) == ('warm start', 10)
+
+
 def test_held_controls_of_a_warm_start_are_a_guess_of_steps():
     cold = reorientation(horizon=2.0)
     size = cold.system.state.size
