@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_planner.plan import Plan
-
-Array = NDArray[np.float64]
 
 
 class Law(Protocol):

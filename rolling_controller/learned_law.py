@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, ValidationError
 from rolling_controller.law import Course
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.time_varying_lqr import KNOT
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 LARGEST = 16_000_000  # of a file [bytes]
 
 

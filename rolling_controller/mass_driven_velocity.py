@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 
-Array = NDArray[np.float64]
 MassDriven = PointMassBall | PointMassDisk
 HALVINGS = 12  # of a command that would leave the envelope
 

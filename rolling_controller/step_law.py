@@ -8,11 +8,10 @@ from typing import Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Layout
-
-Array = NDArray[np.float64]
 
 
 class Running(Protocol):

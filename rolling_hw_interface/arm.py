@@ -14,7 +14,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
@@ -22,7 +23,6 @@ from rolling_dynamics.rotations import product
 from rolling_hw_interface.arm_chain import ALL, Chain, Structure
 from transforms3d.quaternions import qconjugate, qmult
 
-Array = NDArray[np.float64]
 STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, maximum step [rad], error
 
 

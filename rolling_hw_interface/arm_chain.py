@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from transforms3d.euler import euler2mat, euler2quat
 
-Array = NDArray[np.float64]
 ALL, IN_PLANE = (0, 1, 2, 3, 4, 5), (1, 3, 5)  # of alpha_WH_H and a_WH_H: all, alpha_y a_x a_z
 ROUNDED = 15  # digits after the point of attitudes: those of right angles are exact
 FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass

@@ -11,13 +11,12 @@ from functools import cache
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_hw_interface.arm import dynamics, Kinematics
 from rolling_hw_interface.arm_chain import Chain, Structure
 from rolling_hw_interface.motor_model import MotorModel
 
-Array = NDArray[np.float64]
 FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
 RESERVE = 0.95  # share of the deceleration with which a limit is approached
 CHANGED = 1e-9  # rad/s by which a limit has to change a rate to be counted

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_dynamics.simulation.control import ControlLike, Timed
 from rolling_dynamics.simulation.guards import joined
-from rolling_planner.arrays import Array
 from rolling_planner.hand_trajectory import hand_trajectory
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_plan_fits

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.arrays import Array
 from transforms3d.quaternions import quat2mat
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import PointMassBall
 from rolling_dynamics.internal_masses.path import PlanePath
-from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Report

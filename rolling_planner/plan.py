@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import printable
-from rolling_planner.arrays import Array
 from rolling_planner.plan_validity import (
     check_finite,
     check_interpolation,

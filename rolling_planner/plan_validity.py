@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import LONGEST_NAME, printable, quoted
-from rolling_planner.arrays import Array
 
 LINEAR, HOLD = 'linear', 'hold'
 INTERPOLATIONS = (LINEAR, HOLD)

@@ -15,10 +15,10 @@ import math
 import time
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.simulation import simulate
-from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
 from rolling_planner.problem.goal import goal_error

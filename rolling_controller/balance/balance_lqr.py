@@ -14,13 +14,13 @@ from rolling_controller.balance.kalman_decomposition import (
 )
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.time_varying_lqr import law_function
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.problem.reduction import reduce_model
 
-Array = NDArray[np.float64]
 PERIOD = 1e-3  # s, of the control loop
 
 

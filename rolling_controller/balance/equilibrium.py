@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 
-Array = NDArray[np.float64]
 STILL = 1e-8  # greatest rate of the state at what counts as an equilibrium, in SI units
 
 

@@ -7,12 +7,9 @@ the loop changes as soon as the state is where that regulator is known to come h
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
 from rolling_controller.law import Law
-
-Array = NDArray[np.float64]
+from rolling_dynamics.arrays import Array
 
 
 class HandOver:

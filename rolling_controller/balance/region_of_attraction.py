@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.simulation import Stepper
 
-Array = NDArray[np.float64]
 HOME = 1e-2  # share of V at the start below which a run has come home
 HALVINGS = 12
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.law import Law
+from rolling_dynamics.arrays import Array
 from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
-
-Array = NDArray[np.float64]
 
 
 class ThrowCatchLaw:

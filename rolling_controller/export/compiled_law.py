@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.export.c import CSource
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
-Array = NDArray[np.float64]
 OPTIONS = ('-std=c99', '-O1', '-ffp-contract=off', '-shared', '-fPIC')
 TYPES = {'double': np.float64, 'float': np.float32}
 

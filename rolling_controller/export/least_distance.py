@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.export.c import table
+from rolling_dynamics.arrays import Array
 from scipy.linalg import solve_triangular
 
-Array = NDArray[np.float64]
 ROUNDS = 160  # of taking up or giving up a row, at most
 
 

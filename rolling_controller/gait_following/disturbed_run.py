@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.gait_following.gait_follower import GaitFollower
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner import GaitSequence
 from transforms3d.quaternions import axangle2quat, qmult
 
-Array = NDArray[np.float64]
 LEAD = 2.0  # s of holding before the first swing, in which the slope is learnt
 SETTLE = 3.0  # s of holding after the last swing
 

@@ -10,17 +10,16 @@ for, and a little more by what position and velocity are off.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.reference_loop import LeanGains, ReferenceLoop
 from rolling_controller.gait_following.swing_tracking import TrackingGains
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_planner.gait_planner import GaitSequence, GaitStep
 
-Array = NDArray[np.float64]
 FRICTION = 0.85  # share of the friction that a corrected swing may use
 CORRECTION = 0.4  # greatest correction, as a share of the planned change and of the speed
 

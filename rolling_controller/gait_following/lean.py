@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.posture import resting_direction
-
-Array = NDArray[np.float64]
 
 
 def on_slope(params: SphereParameters, gravity: Array) -> SphereParameters:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.gait_following.lean import lean_of
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 
-Array = NDArray[np.float64]
 GRID = 400  # samples of a swing, looked up in the loop
 
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import SphereParameters
 
-Array = NDArray[np.float64]
 STEEP = math.radians(3)  # standard deviation of a slope that nobody told
 RESISTANCE = 1e-3  # m, standard deviation of the lever arm of the rolling resistance
 WRONG = 0.1  # share by which masses may be wrong

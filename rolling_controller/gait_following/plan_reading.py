@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import STATE
@@ -16,7 +16,6 @@ from rolling_planner.gait_planner import GaitSequence, GaitStep
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
 
-Array = NDArray[np.float64]
 SLICE = 512  # samples between two questions whether to give up
 STILL = 1e-5  # rad, rad/s: a pendulum nearer than this to its rest is at rest
 FIT = 1e-3  # m, m/s, rad: by how much the plan may differ from the gaits that were read

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.gait_following.lean import on_slope, resting_lean, turned
 from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.swing_tracking import SwingTracking, TrackingGains
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 
-Array = NDArray[np.float64]
 E = np.array([0.0, 0.0, 1.0])
 
 

@@ -7,12 +7,10 @@ from functools import cache
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
 from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS, STATE
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,17 +8,17 @@ and changes the velocity as far as contact and drive allow. In between the veloc
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.reference_loop import LeanGains, ReferenceLoop
 from rolling_controller.gait_following.swing_tracking import TrackingGains
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 
-Array = NDArray[np.float64]
 RESERVE = 0.7  # share of friction and torque that a swing may use
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rolling_controller.laboratory.laws import Array, ExperimentLaw
+from rolling_controller.laboratory.laws import ExperimentLaw
 from rolling_controller.predictor import Predictor
+from rolling_dynamics.arrays import Array
 
 
 class Answers:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
 
-Array = NDArray[np.float64]
 SAME = 1e-3  # share by which numbers may differ that are to be the same
 
 

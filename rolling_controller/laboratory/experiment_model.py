@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
 from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.laboratory.laws import FOLLOWING, PLANAR, Prepared, SPATIAL
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -18,7 +19,6 @@ from rolling_dynamics.scenario_model import Model
 from rolling_dynamics.text import quoted
 from rolling_planner.laboratory.planar_plan import planar_plan
 
-Array = NDArray[np.float64]
 IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand
 ALL = (0, 1, 2, 3, 4, 5)
 

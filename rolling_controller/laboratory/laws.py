@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.balance.laboratory_laws import (
     balance_region,
@@ -23,13 +22,13 @@ from rolling_controller.balance.laboratory_laws import (
 )
 from rolling_controller.balance.spatial_laws import spatial_regulator
 from rolling_controller.law import Law
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
 from rolling_planner.laboratory.throw_catch import plan_throw_catch
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 REGION_SAMPLES = 60
 Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
 

@@ -17,9 +17,10 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Array, Machine
+from rolling_controller.nodes.machine import Machine
 from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker, TrackingStep
+from rolling_dynamics.arrays import Array
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds

@@ -16,10 +16,11 @@ from rolling_controller.law import Following
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Array, Machine
+from rolling_controller.nodes.machine import Machine
 from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError

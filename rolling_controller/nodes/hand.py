@@ -9,7 +9,8 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
-from rolling_controller.nodes.machine import Array, stamp_check
+from rolling_controller.nodes.machine import stamp_check
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.state_source import Source
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements

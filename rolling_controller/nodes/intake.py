@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rolling_controller.nodes.machine import Array
+from rolling_dynamics.arrays import Array
 
 if TYPE_CHECKING:
     from rolling_controller.nodes.execution import LoopEquipment

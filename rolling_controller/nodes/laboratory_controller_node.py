@@ -24,9 +24,9 @@ from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import Hand
-from rolling_controller.nodes.machine import Array
 from rolling_controller.nodes.trial import CODES, Trial, TrialState
 from rolling_controller.predictor import Predictor
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode

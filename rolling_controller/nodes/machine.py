@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
+from rolling_dynamics.arrays import Array
 from rolling_node_kit.newest_state import StampCheck
 from rolling_node_kit.parameters import ParameterTable
-
-Array = NDArray[np.float64]
 
 
 def stamp_check(node: Node, values: ParameterTable) -> StampCheck:

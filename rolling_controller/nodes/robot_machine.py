@@ -7,8 +7,9 @@ import math
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
-from rolling_controller.nodes.machine import Array, stamp_check
+from rolling_controller.nodes.machine import stamp_check
 from rolling_controller.nodes.robot_states import RobotStates
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import RobotModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rolling_controller.nodes.machine import Array
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.joint_state_codec import JointStateDecoder

@@ -17,7 +17,7 @@ from rolling_controller.laboratory.laws import ExperimentLaw
 from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_controller.nodes.execution import HELD, LoopEquipment
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Array
+from rolling_dynamics.arrays import Array
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import Punctuality

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
@@ -13,6 +11,7 @@ from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_controller.law import Following
 from rolling_controller.robot_laws.regulator import never
 from rolling_controller.robot_laws.steering import Steering
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
@@ -20,7 +19,6 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 FRICTION = 0.85  # share of the friction that a corrected swing may use
 
 

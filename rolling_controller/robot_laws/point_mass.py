@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.robot_laws.steering import Steering
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 
 class PointMassRobot(RegulatedRobot):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.law import Following
+from rolling_dynamics.arrays import Array
 from rolling_planner.plan import Plan
-
-Array = NDArray[np.float64]
 
 
 class Drive(Protocol):

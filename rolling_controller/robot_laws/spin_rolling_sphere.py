@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.law import Following, Law
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot
 from rolling_controller.robot_laws.steering import Steering
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 _Bound = Callable[[Array], Array]
 
 

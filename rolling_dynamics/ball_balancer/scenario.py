@@ -9,12 +9,13 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate_maps import random_maps
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import Array, refused, TIME
+from rolling_dynamics.scenario.entry import refused, TIME
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, whole
 from rolling_dynamics.scenario.formulas import check_finite

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.surfaces.surface import Surface
@@ -16,7 +16,6 @@ from transforms3d.quaternions import mat2quat
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
-Array = NDArray[np.float64]
 POLE_MARGIN = 0.02  # how near to the border of a chart of a closed surface a plan may come [chart]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.contact.conversions import contact_view, poses_and_twists
 from transforms3d.axangles import axangle2mat
@@ -19,7 +19,6 @@ from transforms3d.axangles import axangle2mat
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
-Array = NDArray[np.float64]
 AFTER = 0.01  # s: for so long the hand is followed
 STEPS = 20
 

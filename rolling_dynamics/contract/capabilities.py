@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 
 import casadi as ca
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
@@ -17,7 +17,6 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 if TYPE_CHECKING:
     from rolling_dynamics.simulation.follower import Follower
 
-Array = NDArray[np.float64]
 Capability = TypeVar('Capability')
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 import warnings
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.event import Event
 
-Array = NDArray[np.float64]
 RENAMED = {'sliding': 'slipping', 'flight': 'separated'}
 CONTACT = {'pure_slipping': 'slipping', 'off_hand': 'separated'}
 

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.layouts import FAR
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError
@@ -16,7 +16,6 @@ from rolling_dynamics.point_contact.transitions import TOUCHING, Transitions
 if TYPE_CHECKING:
     from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 
-Array = NDArray[np.float64]
 STARTS = 10  # in each direction of the chart
 STEPS = 40  # of Newton, each at most a tenth of the chart
 FOUND = 1e-10  # step of (u, v) at a closest point

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import plant_state
@@ -13,8 +14,6 @@ from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.surfaces.surface import Surface
-
-Array = NDArray[np.float64]
 
 
 def hybrid_of(

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling, STATE
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.surfaces import Ellipsoid
 
-Array = NDArray[np.float64]
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
 
 

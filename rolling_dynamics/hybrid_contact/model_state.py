@@ -6,13 +6,13 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 
-Array = NDArray[np.float64]
 Model = ContactSystem | PlanarRolling
 
 

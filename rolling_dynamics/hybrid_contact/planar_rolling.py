@@ -12,7 +12,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
@@ -29,8 +30,6 @@ from rolling_dynamics.hybrid_contact.placement import (
 from rolling_dynamics.inertia import checked_mass
 from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
-
-Array = NDArray[np.float64]
 
 STATE = Layout(
     (

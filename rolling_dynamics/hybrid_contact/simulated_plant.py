@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.errors import ParameterError, SimulationError
@@ -18,7 +19,6 @@ from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, place
 from rolling_dynamics.hybrid_contact.plant import HybridPlant
 from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
 
-Array = NDArray[np.float64]
 IN_PLANE = [1, 3, 5]  # alpha_y, a_x, a_z of the six accelerations of a hand
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.layouts import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode, MotionState
@@ -52,7 +53,6 @@ from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.surfaces.plane import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
-Array = NDArray[np.float64]
 CLEAR = 1e-12  # m between the bodies after a rebound
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 

@@ -11,7 +11,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
 from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from rolling_dynamics.internal_masses.disk_equations import DiskState
     from typing_extensions import Self
 
-Array = NDArray[np.float64]
 GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them
 ENDS = {  # of a motion, by the beginning of the guard's name
     'stop': 'a mass has come to the stop of its rail',

@@ -7,7 +7,8 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball import PointMassBall
@@ -15,7 +16,6 @@ from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.robots.view import AllModes, RobotView
 from rolling_dynamics.simulation import Stepper
 
-Array = NDArray[np.float64]
 MassRobot = PointMassBall | PointMassDisk
 
 

@@ -7,9 +7,8 @@ import math
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 DEGREE = 24
 SMALL = 1e-12  # share of the greatest coefficient that the last ones may have
 PIECE = math.pi / 2

@@ -6,13 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.prescribed_motion import require_always_solvable
 from scipy.integrate import solve_ivp
-
-Array = NDArray[np.float64]
 
 
 class FixedPoint(NamedTuple):

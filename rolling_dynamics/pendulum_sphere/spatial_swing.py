@@ -14,7 +14,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits
@@ -28,7 +29,6 @@ from scipy.fft import dct
 NODES = 32
 STEPS = 40  # of Newton's method with the Jacobian of a level floor
 CLOSE = 1e-11  # m/s, relative to the change wanted
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

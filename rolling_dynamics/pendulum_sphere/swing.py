@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 
 NODES = 32  # midpoints of half a period; the integrand is periodic, so the sum is exact
-Array = NDArray[np.float64]
 
 
 class Angle(NamedTuple):

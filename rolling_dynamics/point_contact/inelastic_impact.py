@@ -11,10 +11,9 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 
-Array = NDArray[np.float64]
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
 RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
 JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'

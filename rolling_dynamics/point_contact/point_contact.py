@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
-
-Array = NDArray[np.float64]
 
 
 class Landing(NamedTuple):

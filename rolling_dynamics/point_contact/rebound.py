@@ -13,11 +13,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 from rolling_dynamics.point_contact.inelastic_impact import JAMS, slip_onset, STUCK
 
-Array = NDArray[np.float64]
 SLOWEST = 1e-3  # m/s: a slower impact is inelastic, or bounces would never end
 STAGES = 8  # of sticking and slipping in an impact
 

@@ -13,9 +13,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 DIRECTIONS = 36  # looked at on the circle
 
 

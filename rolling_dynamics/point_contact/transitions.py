@@ -8,13 +8,13 @@ from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.point_contact.point_contact import PointContact
 from rolling_dynamics.point_contact.slip_direction import Onset, slip_direction
 
-Array = NDArray[np.float64]
 CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
 SPIN_CREEP = 1e-7  # rad/s, the same for spin
 START = 3.0  # slip and spin begin at this many times their creep

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.robots.observation import Array, MotionObserver, Observation
+from rolling_dynamics.robots.observation import MotionObserver, Observation
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.robots.view import AllModes, RobotView
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.robots.view import RobotView
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

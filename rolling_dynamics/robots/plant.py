@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.robots.heading import Heading
-from rolling_dynamics.robots.observation import Array, Observation, Observer
+from rolling_dynamics.robots.observation import Observation, Observer
 from rolling_dynamics.robots.view import RobotView
 from rolling_dynamics.simulation.stepped_plant import Step, SteppedPlant
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +137,15 @@ class RobotView:
     links: Sequence[Link]
     joints: Mapping[str, ca.SX] = field(default_factory=dict)
     safe_control: ca.SX
-    shift: NDArray[np.float64]
-    turn: NDArray[np.float64]
+    shift: Array
+    turn: Array
     shapes: Sequence[Shape] = ()
     all_modes: Callable[[bool], AllModes] | None = None
 
 
 def tangent_columns(
     system: RollingSystem, entry: str, which: Sequence[int], columns: int
-) -> NDArray[np.float64]:
+) -> Array:
     """
     Return unit tangent vectors of one entry.
 

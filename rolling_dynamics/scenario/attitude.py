@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.rotations import exponential, product
-from rolling_dynamics.scenario.entry import Array, refused
+from rolling_dynamics.scenario.entry import refused
 from rolling_dynamics.scenario.fields import numbers, vector
 from rolling_dynamics.scenario.model import OneOf
 

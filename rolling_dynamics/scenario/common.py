@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from pydantic import GetJsonSchemaHandler, model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Array, Kind, Quantity, refused
+from rolling_dynamics.scenario.entry import Kind, Quantity, refused
 from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, section
 from rolling_dynamics.scenario.json_schema import Json
 from rolling_dynamics.scenario.model import OneOf, Section

@@ -7,6 +7,7 @@ from typing import Any, Literal, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.layouts import FAR
@@ -31,7 +32,7 @@ from rolling_dynamics.scenario.contact_sections import (
     Pose,
 )
 from rolling_dynamics.scenario.contact_velocity import relative_velocity
-from rolling_dynamics.scenario.entry import Array, Either, Numbers
+from rolling_dynamics.scenario.entry import Either, Numbers
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import entry, note, section
 from rolling_dynamics.scenario.hand_motion import Driven, HandMotion, HandStart, resting

@@ -6,12 +6,12 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.contact_sections import Friction, Initial, Pose
 from rolling_dynamics.scenario.contact_velocity import relative_velocity
-from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import quantity
 from rolling_dynamics.scenario.hand_motion import HandStart

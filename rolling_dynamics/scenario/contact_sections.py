@@ -6,18 +6,12 @@ from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.layouts import GRAVITY
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.contact_velocity import RelativeVelocity
-from rolling_dynamics.scenario.entry import (
-    Array,
-    Either,
-    Numbers,
-    Quantity,
-    refused,
-    Tensor,
-)
+from rolling_dynamics.scenario.entry import Either, Numbers, Quantity, refused, Tensor
 from rolling_dynamics.scenario.fields import entry, note, quantity, section, vector
 from rolling_dynamics.scenario.hand_motion import HandStart
 from rolling_dynamics.scenario.kinds import OfKind

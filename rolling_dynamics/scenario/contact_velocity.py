@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.fields import numbers, vector
 from rolling_dynamics.scenario.hand_motion import HandStart
 from rolling_dynamics.scenario.model import OneOf

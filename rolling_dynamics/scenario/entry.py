@@ -15,15 +15,14 @@ from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema, CoreSchema, PydanticCustomError
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ExpressionError
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.formulas import formula_of_time, LARGEST, number, SMALLEST
 from rolling_dynamics.scenario.json_schema import Json, schema_of
 
-Array = NDArray[np.float64]
 Term = str | float
 TIME = ca.SX.sym('t')  # of every formula of time
 SCALARS = (float, int, str)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import Array, Numbers, Quantity, refused, TIME
+from rolling_dynamics.scenario.entry import Numbers, Quantity, refused, TIME
 from rolling_dynamics.scenario.fields import formulas, note, numbers
 from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.model import OneOf, Section

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
-from rolling_dynamics.scenario.entry import Array, Numbers, Tensor
+from rolling_dynamics.scenario.entry import Numbers, Tensor
 from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, vector, whole
 from rolling_dynamics.scenario.mesh_file import read_mesh
 from rolling_dynamics.scenario.model import Section

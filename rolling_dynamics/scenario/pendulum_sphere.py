@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere import (
     paper_parameters,
@@ -22,7 +23,7 @@ from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_f
 from rolling_dynamics.pendulum_sphere.torque_expression import swing_torque
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import Array, refused, TIME
+from rolling_dynamics.scenario.entry import refused, TIME
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, vector
 from rolling_dynamics.scenario.formulas import check_finite

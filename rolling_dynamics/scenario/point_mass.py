@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import mode_name
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
@@ -17,7 +18,7 @@ from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.entry import Array, Either, Formula, Tensor, Term
+from rolling_dynamics.scenario.entry import Either, Formula, Tensor, Term
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import entry, note, pair, quantity, section, terms, vector
 from rolling_dynamics.scenario.model import Section

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.control import Control, straight_between
-from rolling_dynamics.scenario.entry import Array, refused, TIME
+from rolling_dynamics.scenario.entry import refused, TIME
 from rolling_dynamics.scenario.fields import numbers
 from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.model import Section

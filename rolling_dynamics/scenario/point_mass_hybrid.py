@@ -6,9 +6,9 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
-from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.fields import note, quantity
 from rolling_dynamics.scenario.model import Section
 from transforms3d.quaternions import quat2mat

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import FreeMass, RailMass
 from rolling_dynamics.internal_masses.rails import (
     Circle,
@@ -21,7 +22,7 @@ from rolling_dynamics.internal_masses.rails import (
     Straight,
 )
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.entry import Array, Numbers, Quantity, refused, Term
+from rolling_dynamics.scenario.entry import Numbers, Quantity, refused, Term
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     entry,

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.inertia import solid_ellipsoid_inertia
-from rolling_dynamics.scenario.entry import Array, Quantity, refused, Term
+from rolling_dynamics.scenario.entry import Quantity, refused, Term
 from rolling_dynamics.scenario.fields import note, pair, quantity, terms
 from rolling_dynamics.scenario.kinds import Kinds
 from rolling_dynamics.scenario.model import Section

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-
-Array = NDArray[np.float64]
 
 
 class Follower(Protocol):

@@ -9,12 +9,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.piece import Piece
-
-Array = NDArray[np.float64]
 
 
 class Formula:

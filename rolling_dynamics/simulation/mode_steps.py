@@ -7,7 +7,7 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -17,7 +17,6 @@ from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.simulation.projection import projection
 from rolling_dynamics.simulation.runge_kutta import runge_kutta
 
-Array = NDArray[np.float64]
 HALVINGS = 50  # of a step in which an event is sought
 STAGES = 4  # of a step at which slip is looked at, its end among them
 STRAIGHT = 0.9  # least cosine between the slips within a step

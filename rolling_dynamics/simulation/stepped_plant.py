@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 
-Array = NDArray[np.float64]
 Step = Callable[[Array, Array, float, float], Array]
 
 

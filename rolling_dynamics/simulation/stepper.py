@@ -9,7 +9,8 @@ from typing import overload
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.mode import MotionState
@@ -19,8 +20,6 @@ from rolling_dynamics.simulation.mode_steps import ModeSteps
 from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.simulation.projection import projection
 from rolling_dynamics.simulation.runge_kutta import runge_kutta
-
-Array = NDArray[np.float64]
 
 
 class Stepper:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces.surface import Surface
 
 SAMPLES = 200  # points of the chart
 TOLERANCE = 1e-6  # of the size of the body
 REGULAR = 1e-4  # regularity of the chart below which a normal is too coarse to compare
-Array = NDArray[np.float64]
 
 
 @np.errstate(all='ignore')  # a sample without a value is left out, or told of

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces.harmonic import harmonics
 
-Array = NDArray[np.float64]
 MAX_DEGREE = 12
 ROUNDS = 40  # of adding the directions that curve too much
 SHARE = 0.5  # of the least radius that is asked for has to be reached

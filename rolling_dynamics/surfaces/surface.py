@@ -17,9 +17,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, SurfaceError
 
-Array = NDArray[np.float64]
 Vector = Array | ca.SX
 Pair = tuple[float, float] | tuple[ca.SX, ca.SX]
 UNBOUNDED = (-math.inf, math.inf)
@@ -165,7 +165,7 @@ class Surface:
         return self.charts[0]
 
     @cached_property
-    def parameter_values(self) -> NDArray[np.float64]:
+    def parameter_values(self) -> Array:
         """Values of the dimensions, in the order of ``parameters``."""
         return np.array(list(self.values.values()), dtype=float)
 
@@ -251,7 +251,7 @@ class Surface:
         function: ca.Function = self._cache['numeric', chart]
         return function
 
-    def tangents(self, uv: ArrayLike, parameters: ArrayLike) -> NDArray[np.float64]:
+    def tangents(self, uv: ArrayLike, parameters: ArrayLike) -> Array:
         """Return F_u and F_v of the first chart [m], shape (3, 2), in the body frame."""
         if 'tangents' not in self._cache:
             c = self.chart
@@ -260,7 +260,7 @@ class Surface:
             self._cache['tangents'] = ca.Function('tangents', inputs, [ca.densify(dF)])
         return np.array(self._cache['tangents'](np.asarray(uv), np.asarray(parameters)))
 
-    def point(self, uv: ArrayLike, chart: int = 0) -> NDArray[np.float64]:
+    def point(self, uv: ArrayLike, chart: int = 0) -> Array:
         """Return the point F(u, v) [m], shape (3,), in the body frame."""
         uv = np.asarray(uv, dtype=float)
         return np.array(self.numeric(chart)(uv, self.parameter_values)[0]).reshape(3)
@@ -280,7 +280,7 @@ class Surface:
         g /= scale
         return math.sqrt(max(g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0], 0.0))
 
-    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def box(self) -> tuple[Array, Array]:
         """
         Return least and greatest (u, v) of the part of the first chart that is sampled.
 
@@ -309,9 +309,7 @@ class Surface:
             for value, (low, high), period in zip(np.asarray(uv), c.bounds, c.periods, strict=True)
         )
 
-    def locate(
-        self, point: ArrayLike, chart: int = 0, near: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def locate(self, point: ArrayLike, chart: int = 0, near: ArrayLike | None = None) -> Array:
         """
         Return the coordinates (u, v) of a point of the surface.
 
@@ -348,21 +346,19 @@ class Surface:
                     uv[k] += period * round((wanted[k] - uv[k]) / period)
         return uv
 
-    def _search(
-        self, point: NDArray[np.float64], chart: int, near: ArrayLike | None
-    ) -> NDArray[np.float64]:
+    def _search(self, point: Array, chart: int, near: ArrayLike | None) -> Array:
         from scipy.optimize import least_squares  # noqa: PLC0415  rarely needed, and large
 
         starts = [np.asarray(near, dtype=float)] if near is not None else []
         low, high = self.box()
-        outside: NDArray[np.float64] | None = None  # the same point, as over a pole of the chart
+        outside: Array | None = None  # the same point, as over a pole of the chart
         starts += list(np.random.default_rng(0).uniform(low, high, size=(20, 2)))
         for start in starts:
             found = least_squares(
                 lambda uv: self.point(uv, chart) - point, start, xtol=1e-15, ftol=1e-15, gtol=1e-15
             )
             if np.linalg.norm(found.fun) < 1e-9 * max(1.0, float(np.linalg.norm(point))):
-                uv: NDArray[np.float64] = found.x
+                uv: Array = found.x
                 if self.is_inside(uv, chart):
                     return uv
                 outside = uv if outside is None else outside

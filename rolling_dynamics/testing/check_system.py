@@ -6,19 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.simulation.mode_view import in_mode
 from rolling_dynamics.testing import differences, form, motion
-from rolling_dynamics.testing.checked_system import (
-    Array,
-    Check,
-    Failed,
-    NotApplicable,
-    Outcome,
-    Subject,
-)
+from rolling_dynamics.testing.checked_system import Check, Failed, NotApplicable, Outcome, Subject
 from rolling_dynamics.testing.newton_euler import newton_euler
 from rolling_dynamics.testing.units import units
 

@@ -8,14 +8,13 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.projection import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 SPREAD = 0.02  # of the states that are tried, as a share of the scales of the layout
 SAMPLES = 4
 

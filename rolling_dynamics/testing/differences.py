@@ -6,15 +6,8 @@ from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.testing.checked_system import (
-    Array,
-    close,
-    Failed,
-    scales,
-    SPREAD,
-    Subject,
-    values,
-)
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.testing.checked_system import close, Failed, scales, SPREAD, Subject, values
 
 # of differences, over the size of what is changed; the short one is for where a second derivative
 # jumps, there differences come near as slowly as the step

@@ -6,16 +6,10 @@ import re
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import GivenFormulas, offers
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.testing.checked_system import (
-    Array,
-    close,
-    Failed,
-    NotApplicable,
-    Subject,
-    values,
-)
+from rolling_dynamics.testing.checked_system import close, Failed, NotApplicable, Subject, values
 
 EXPONENTS: dict[str, tuple[float, float, float]] = {  # of kg, m, s
     '': (0, 0, 0),

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.attitudes import without_jumps
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import closest_points, ContactSystem
@@ -28,8 +29,6 @@ TOUCHING = 2e-3  # m: gap of bodies that touch
 PRESSED = 0.2  # share of gravity that the normal force has to have
 FEWEST = 10  # samples of sliding
 HIGH = 0.95  # share of the samples that stick with less than the bound
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

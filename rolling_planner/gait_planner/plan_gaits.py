@@ -8,7 +8,7 @@ import math
 import time
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_planner.errors import PlanningTimeoutError
@@ -18,7 +18,6 @@ from rolling_planner.gait_planner.timing import PeriodTable, Timing
 from rolling_planner.gait_planner.visibility import VisibilityGraph
 from rolling_planner.progress import Iteration, Report, Watch
 
-Array = NDArray[np.float64]
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints
 SOLVED = 2  # rounds in which the speeds are found anew; then they only give way
 CLOSE = 5e-3  # share of the shell's radius by which the path may miss a corner

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import note, pair, quantity, section
 from rolling_dynamics.scenario.lines import tells_lines

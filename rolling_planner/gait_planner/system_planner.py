@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
@@ -22,13 +23,7 @@ from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoi
 from rolling_planner.gait_planner.gait_sequence import GaitSequence
 from rolling_planner.gait_planner.scenario import GaitPlan, read_gait_problem
 from rolling_planner.plan import Plan
-from rolling_planner.planners.planner import (
-    Array,
-    Planned,
-    Request,
-    scalar_values,
-    SystemPlanner,
-)
+from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import Report
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat

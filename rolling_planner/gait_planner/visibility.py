@@ -7,10 +7,10 @@ import heapq
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_planner.gait_planner.problem import Circle
 
 CORNERS = 10  # of the polygon around a circle
-Array = NDArray[np.float64]
 
 
 class VisibilityGraph:

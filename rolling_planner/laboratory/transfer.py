@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.arrays import Array
 
 
 class HandPose(NamedTuple):

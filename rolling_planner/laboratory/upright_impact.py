@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
-from rolling_planner.arrays import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import Any, cast, Protocol
 
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
@@ -21,7 +21,6 @@ from rolling_node_kit.qos import STREAM_POLLED, STREAM_READER
 from rolling_node_kit.single_goal_server import Goal, resolve
 from sensor_msgs.msg import JointState
 
-Array = NDArray[np.float64]
 Take = Callable[[Array], None]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.per_system import once_per_system
 
-Array = NDArray[np.float64]
 Bodies = dict[str, dict[str, Array]]
 MOST_POSES = 1000  # of a robot, for those who only look at it
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.planners.body_motion import body_motions
-from rolling_planner.planners.planner import Array, Planned, Request, SystemPlanner
+from rolling_planner.planners.planner import Planned, Request, SystemPlanner
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES

@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
@@ -17,7 +18,6 @@ from rolling_dynamics.scenario.model import Section
 from rolling_planner.plan import Plan
 from rolling_planner.progress import Report
 
-Array = NDArray[np.float64]
 COLLOCATION = 'rolling_planner.planners.collocation'
 
 

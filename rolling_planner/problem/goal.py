@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, ChartCoordinates, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import rotation_matrix
-from rolling_planner.arrays import Array
 from rolling_planner.errors import InfeasibleError
 from rolling_planner.problem.plan_problem import PlanProblem
 from rolling_planner.problem.reduction import ReducedModel

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 import math
 
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import ChartCoordinates, offers, StateBounds
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.arrays import Array
 
 Limits = dict[str, tuple[float, float]]
 

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names, suggestion
-from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem.limits import check_within, state_limits
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal
 
-from rolling_dynamics.scenario.entry import Array, Either, Numbers, Quantity, Tensor
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.scenario.entry import Either, Numbers, Quantity, Tensor
 from rolling_dynamics.scenario.fields import entry, note, quantity, section, whole
 from rolling_dynamics.scenario.model import Section
 from rolling_planner.problem.plan_problem import PlanProblem

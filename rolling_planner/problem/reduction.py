@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
-from rolling_planner.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import ChartCoordinates, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.entry import Array
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.suggestion import suggestion

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, Separation
-from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.progress import Iteration, Watch

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Report, Watch

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract import RollingSystem, Separation
-from rolling_planner.arrays import Array
 from rolling_planner.refinement.rollout import Rollout, Violation
 
 FORCE_TOLERANCE = 2e-3  # of the contact force at the end, in weights

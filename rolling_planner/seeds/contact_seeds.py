@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
 from rolling_dynamics.errors import RollingError
-from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import Guess

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
-from rolling_planner.arrays import Array
 from rolling_planner.errors import NotConvergedError
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat, qconjugate, qmult, quat2mat

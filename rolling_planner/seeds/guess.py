@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Protocol
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, PlanSeeds
-from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
-from rolling_planner.arrays import Array
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.rolling_path import RollingPath
 

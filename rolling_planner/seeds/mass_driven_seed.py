@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import cast
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.path import PlanePath
-from rolling_planner.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Watch

@@ -6,12 +6,12 @@ from collections import OrderedDict
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.first_order_kinematics import E1
 from rolling_dynamics.simulation.runge_kutta import step_of_order_4
 from rolling_dynamics.small_matrices import inverse_2x2
-from rolling_planner.arrays import Array
 
 KEPT = 12
 _KEPT: OrderedDict[str, RollingPath] = OrderedDict()

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
-from rolling_planner.arrays import Array
 from rolling_planner.problem.goal import turned
 from rolling_planner.seeds.kinematic_seed import KinematicSeed
 

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.entry import Array, refused
+from rolling_dynamics.scenario.entry import refused
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import note, pair, quantity, section, vector, whole
 from rolling_dynamics.scenario.lines import tells_lines

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
@@ -14,13 +15,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.errors import InfeasibleError, NotConvergedError
 from rolling_planner.plan import Plan
-from rolling_planner.planners.planner import (
-    Array,
-    Planned,
-    Request,
-    scalar_values,
-    SystemPlanner,
-)
+from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import Report
 from rolling_planner.spin_rolling import (
     Contact,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import GoalRows
 from rolling_planner.refinement.rollout import LIMIT_OF

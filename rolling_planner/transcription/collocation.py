@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 from rolling_planner.transcription.triplets import Triplets
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import ChartView, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import nearest_turn
 from rolling_planner.problem.reduction import ReducedModel

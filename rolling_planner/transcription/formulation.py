@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import newest
 from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.arrays import Array
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_rows, GoalRows, object_rows
 from rolling_planner.problem.reduction import reduce_model, ReducedModel

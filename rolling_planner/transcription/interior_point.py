@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 from rolling_planner.progress import Watch
 from rolling_planner.transcription.transcription import Transcription
 

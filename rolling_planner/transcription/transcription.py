@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 from rolling_planner.transcription.collocation import CollocationRule, RULES
 from rolling_planner.transcription.node_functions import NodeFunctions, sparsity_pattern, Terminal
 from rolling_planner.transcription.triplets import pattern, Triplets

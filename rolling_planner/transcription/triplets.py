@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_planner.arrays import Array
+from rolling_dynamics.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_robotics.demo.positions import Places
 
-Array = NDArray[np.float64]
 FEEDBACK_PERIOD = 0.02  # s, of an execution
 
 

@@ -10,10 +10,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.learning.episodes import Episodes
 from rolling_robotics.learning.picture import Filmed
-from rolling_robotics.learning.task import Array
 from rolling_robotics.learning.tasks import TASKS
 
 Observation = NDArray[np.float32]

@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
-from rolling_robotics.learning.task import Array, Flags, Lanes, Task, Verdict
+from rolling_robotics.learning.task import Flags, Lanes, Task, Verdict
 
 
 class Episodes:

@@ -6,7 +6,8 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from rolling_robotics.learning.task import Array, Lanes, less_effort, Observed, Task, Verdict
+from rolling_dynamics.arrays import Array
+from rolling_robotics.learning.task import Lanes, less_effort, Observed, Task, Verdict
 
 SHIFT, TURN = 5e-3, 0.05  # of starts [m], [rad]: those of the laboratory's imperfections
 

@@ -6,8 +6,8 @@ import math
 from typing import ClassVar
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_robotics.learning.task import (
-    Array,
     circling,
     Lanes,
     less_effort,

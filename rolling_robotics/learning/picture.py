@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
-from rolling_robotics.learning.task import Array, Task
+from rolling_robotics.learning.task import Task
 from rolling_robotics.result import arrays, heading
 from rolling_robotics.run_scenario import follower_of
 from rolling_robotics.scene.build import scene_of

@@ -6,9 +6,9 @@ import math
 from typing import ClassVar
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.learning.task import (
-    Array,
     circling,
     Lanes,
     less_effort,

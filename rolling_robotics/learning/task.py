@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import load_scenario, Scenario
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.qos import EVENT, LATCHED, RECORDER
 from rolling_robotics.nodes.demo_client import DemoClient
 from rolling_robotics.nodes.watching import Watch
-
-Array = NDArray[np.float64]
 
 
 class SetPointClient(DemoClient):

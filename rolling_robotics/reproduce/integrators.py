@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.internal_masses.published import ball, Example
 from rolling_robotics.reproduce.row import Row, unprinted
 from scipy.integrate import solve_ivp
 
-Array = NDArray[np.float64]
 TOLERANCE, REFERENCE = 1e-9, 1e-13
 DURATION = 10.0  # s
 AGREE = 1e-6  # of the state at the end, from the reference

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.constant_acceleration import (
     first_integral,
     fixed_points,
@@ -31,7 +32,6 @@ from rolling_robotics.reproduce.ivanova_pivovarova import (
     TURN,
 )
 
-Array = NDArray[np.float64]
 FRICTION = 0.8  # coefficient for which the surfaces are masked
 
 

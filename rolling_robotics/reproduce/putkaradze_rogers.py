@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import published
 from rolling_dynamics.internal_masses.masses import rail_masses
 from rolling_dynamics.internal_masses.materials import pairs_that_hold
@@ -28,7 +28,6 @@ from rolling_robotics.reproduce.row import beside, Row, unprinted
 from scipy.optimize import fsolve
 
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
-Array = NDArray[np.float64]
 PRINTED_DETACHMENT = 3.7358  # s
 # of a second paper, whose text at hand names its figures without a picture or a caption
 OTHER = 'Putkaradze & Rogers, On the dynamics of a rolling ball'

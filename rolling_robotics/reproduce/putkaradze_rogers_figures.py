@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
 from rolling_robotics.reproduce.drawings import write_drawings
 from rolling_robotics.reproduce.putkaradze_rogers import (
@@ -19,7 +19,6 @@ from rolling_robotics.reproduce.putkaradze_rogers import (
     Run,
 )
 
-Array = NDArray[np.float64]
 COUNT = 2001
 ARROWS = 60
 

@@ -13,14 +13,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses.masses import rail_masses
 from rolling_dynamics.internal_masses.published import ball, Example
 from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.reproduce.row import Row, unprinted
 
-Array = NDArray[np.float64]
 DURATION, SAMPLE, SUBSTEPS = 5.0, 2e-3, 8  # s, s, of the motors within a sample
 TIGHT = 1e-8
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
@@ -33,7 +34,6 @@ from rolling_hw_interface.vision import camera_pose, Vision
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from transforms3d.quaternions import quat2mat
 
-Array = NDArray[np.float64]
 PERIOD = 1e-3  # s
 CAMERA = camera_pose((0.0, -1.0, 0.1), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))  # looks along +y
 FRESH = 0.02  # s: the estimator does not count on older commands

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_robotics.trials.chain import PERIOD
@@ -24,7 +25,6 @@ from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.period import Period
 from rolling_robotics.trials.run import moments
 
-Array = NDArray[np.float64]
 LENGTH = 20  # periods in a block, those of five images
 
 

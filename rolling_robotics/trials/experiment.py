@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_robotics.trials.judge import Criterion
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

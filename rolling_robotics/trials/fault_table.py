@@ -12,12 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 
-Array = NDArray[np.float64]
 SWING, FREQUENCY = 1.5, 2.0  # of the commanded acceleration along x [m/s^2], [Hz]
 STILL, BEFORE, AFTER = 0.4, 0.6, 0.9  # s at rest, of swinging, and watched after the fault
 RESTING = 0.02  # m/s: a hand that is slower rests

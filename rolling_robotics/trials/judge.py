@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 FATAL = ('edge', 'missed', 'painleve')  # events that end every trial
 
 

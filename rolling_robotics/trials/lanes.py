@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.processor import vectors
 from rolling_dynamics.batch.vector_source import vector_source
 from rolling_dynamics.compiled import compiled_source
@@ -20,7 +21,6 @@ from rolling_robotics.trials.estimate_error import EstimateError, LENGTH
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.period import LATE, Period, SIZES
 
-Array = NDArray[np.float64]
 TOGETHER = 64  # trials of one call of machine code
 BEGINS = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))  # in a state
 

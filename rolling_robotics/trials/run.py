@@ -10,7 +10,7 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_hw_interface.emulated_plant import PlantView
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
@@ -19,7 +19,6 @@ from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import build
 
-Array = NDArray[np.float64]
 EVERY = 10  # periods between two samples that are kept
 HAND, OBJECT = (STATE.slice(name).start for name in ('beta_WH', 'beta_HO'))
 

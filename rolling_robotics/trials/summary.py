@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.trials.judge import Criterion
 from rolling_robotics.trials.prepare import setting
 from rolling_robotics.trials.run import Trial
-
-Array = NDArray[np.float64]
 
 
 class Band(NamedTuple):

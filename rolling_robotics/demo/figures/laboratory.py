@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_robotics.demo.figures.panels import saved_panels
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
-from rolling_robotics.demo.laboratory.trial_record import Array, TrialSeen
+from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 
 COLOURS = {'closed_loop': '#1f6fb4', 'replay_balance': '#7a8b2f', 'open_loop': '#c1440e'}
 STEP = 0.005  # s between two points of a mean

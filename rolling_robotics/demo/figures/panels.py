@@ -9,7 +9,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 import numpy as np
-from rolling_robotics.demo.record import Array, Record
+from rolling_dynamics.arrays import Array
+from rolling_robotics.demo.record import Record
 
 COLOURS = {'open loop': '#c1440e', 'closed loop': '#1f6fb4'}
 DASHES = ('-', '--', '-.')

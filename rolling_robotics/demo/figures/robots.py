@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rolling_robotics.demo.record import Array, Record
+from rolling_dynamics.arrays import Array
+from rolling_robotics.demo.record import Record
 
 
 def driven_paths(record: Record) -> dict[str, Array]:

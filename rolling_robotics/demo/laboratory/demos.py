@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import math
 from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, UPRIGHT
 from rolling_robotics.demo.laboratory.trial_record import pitch, tilt
 from rolling_robotics.trials.judge import Criterion
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 LOST = {'separated': 'lift_off', 'slipping': 'slip'}  # mode of the contact -> its beginning
 
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
@@ -19,7 +20,7 @@ from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
 from rolling_node_kit.joint_state_codec import JointReader
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import Answer, Array, recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
 
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'

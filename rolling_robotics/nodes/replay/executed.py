@@ -13,6 +13,7 @@ from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.robot_laws import robot_kind
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -25,7 +26,7 @@ from rolling_planner.plan_fit import check_states_fit
 from rolling_robotics.figures.beside import Group, Motion
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.hand_source import HandSource
-from rolling_robotics.nodes.replay.replayed import Array, recorded_values, Timed
+from rolling_robotics.nodes.replay.replayed import recorded_values, Timed
 
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
 

@@ -15,10 +15,11 @@ import math
 
 import numpy as np
 from rolling_controller.law import Law
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.executed import executed_plans, source_of
-from rolling_robotics.nodes.replay.replayed import Answer, Array, recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
 
 
 def replay_executions(

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
 
-Array = NDArray[np.float64]
 Timed = tuple[int, Array]  # stamp [ns] and values
 
 

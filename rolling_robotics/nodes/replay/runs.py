@@ -26,12 +26,12 @@ from rolling_controller.laboratory.run_log import (
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import (
     Answer,
-    Array,
     recorded_by_stamp,
     recorded_values,
     Replayed,

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Rectangle
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.spin_rolling import SpinRollingProblem
@@ -21,7 +22,7 @@ from rolling_robotics.demo.figures.panels import (
 )
 from rolling_robotics.demo.figures.robots import driven_paths
 from rolling_robotics.demo.positions import on_floor
-from rolling_robotics.demo.record import Array, Record
+from rolling_robotics.demo.record import Record
 from rolling_robotics.demo.request import listed, PlanRequest
 from transforms3d.quaternions import quat2mat
 

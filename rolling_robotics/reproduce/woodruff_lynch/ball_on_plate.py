@@ -15,8 +15,8 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller import run_lockstep, TimeVaryingLqr
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Iteration, Plan, plan_rolling, Planner, PlanProblem
@@ -27,7 +27,6 @@ from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, w
 from rolling_planner.seeds.guess import initial_guesses
 from rolling_robotics.reproduce.row import beside, Row, unprinted
 
-Array = NDArray[np.float64]
 LOOP_RADIUS = 0.1  # m
 PRINTED_TIMES = {50: 171.0, 100: 346.0, 200: 946.0}  # s
 TOLERANCE, GRIDS = 0.1, 4  # eta and the number of grids of Table II

@@ -6,9 +6,8 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 STEP = 1e-3  # s
 BULLET_STEP = 1 / 60  # s, Bullet's own where none is given
 

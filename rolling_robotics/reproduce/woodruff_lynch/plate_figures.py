@@ -8,9 +8,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.reproduce.woodruff_lynch.other_engines import (
-    Array,
     bullet_path,
     BULLET_STEP,
     missing,

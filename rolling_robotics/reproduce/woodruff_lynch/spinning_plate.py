@@ -13,7 +13,7 @@ from typing import cast, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem, to_coordinates
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -29,7 +29,6 @@ from rolling_robotics.reproduce.woodruff_lynch.other_engines import (
 )
 from scipy.integrate import RK45
 
-Array = NDArray[np.float64]
 HORIZONTAL, TILTED = 'spinning_plate', 'tilted_spinning_plate'
 CENTRE, CIRCLE, ORBIT_RATE = 0.1, 0.1, 2.0  # m, m, rad/s
 PERIOD = 2 * math.pi / ORBIT_RATE
