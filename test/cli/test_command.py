@@ -228,7 +228,7 @@ def test_interrupted_at_work(tmp_path, scenarios, command):
             while words not in errors.read_text() and time.monotonic() < deadline:
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 130
+            assert process.wait(60) == 130
         finally:
             process.kill()
             process.wait()

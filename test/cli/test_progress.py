@@ -40,17 +40,17 @@ def test_on_a_terminal_there_is_a_bar_that_is_taken_away(monkeypatch):
     shown = Progress('planning a ball')
     shown.say('iteration 3', 0.25)
     with shown:
-        assert terminal.written.wait(30)
+        assert terminal.written.wait(60)
         first = terminal.getvalue()
         assert '[#####...............] 25 %, about ' in first
         assert first.endswith(', iteration 3')
         assert '\n' not in first
         shown.say('iteration 4', 1.0)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while '[####################] 100 %' not in terminal.getvalue():
             assert time.monotonic() < end
             terminal.written.clear()
-            assert terminal.written.wait(30)
+            assert terminal.written.wait(60)
     assert terminal.getvalue().endswith('\r\x1b[K')
 
 
@@ -58,7 +58,7 @@ def test_elsewhere_there_is_one_line(capsys):
     shown = Progress('planning a ball')
     shown.say('iteration 3', 0.5)
     with shown:
-        shown._thread.join(30)
+        shown._thread.join(60)
         assert not shown._thread.is_alive()
         shown.say('iteration 4', 0.6)
     said = capsys.readouterr().err

@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_nothing(tmp_path, name):
     ]
     assert len(children) == 4
     demo.send_signal(signal.SIGINT)
-    _, stderr = demo.communicate(timeout=30)
+    _, stderr = demo.communicate(timeout=60)
     assert demo.returncode != 0
     assert 'Traceback' not in stderr
     for child in children:

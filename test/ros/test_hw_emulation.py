@@ -201,5 +201,5 @@ def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(
 
 def test_everything_stops_cleanly(laboratory):
     for name in ('estimator', 'vision_bridge', 'emulated_motors'):
-        status = laboratory[name].stop(timeout=20.0)
+        status = laboratory[name].stop()
         assert (status, laboratory[name].text.count('Traceback')) == (0, 0), laboratory[name].text

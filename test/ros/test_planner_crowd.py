@@ -52,7 +52,7 @@ def test_of_many_goals_at_once_each_is_answered(peer, node, clients, queued, fau
     qos = QoSProfile(depth=queued)
     queues = {'goal_service_qos_profile': qos, 'result_service_qos_profile': qos}
     made = [ActionClient(peer.node, PlanRolling, 'plan_rolling', **queues) for _ in range(clients)]
-    assert all(client.wait_for_server(timeout_sec=10.0) for client in made)
+    assert all(client.wait_for_server(timeout_sec=60.0) for client in made)
     for client in made:  # the answers find their way to each
         peer.result(peer.send_goal(client, goal()))
     answers, results = queue.Queue(), queue.Queue()
@@ -82,7 +82,7 @@ def test_a_check_that_waits_for_the_state_holds_up_no_goal(peer, node):
     """The check ends too, and says what is missing."""
     client = ActionClient(peer.node, PlanRolling, 'plan_rolling')
     checks = peer.node.create_client(CheckPlan, 'check_plan')
-    assert checks.wait_for_service(timeout_sec=10.0)
+    assert checks.wait_for_service(timeout_sec=60.0)
     still = MultiDOFJointTrajectory(joint_names=['hand'])
     for t in (0, 1):
         point = MultiDOFJointTrajectoryPoint(transforms=[Transform()])

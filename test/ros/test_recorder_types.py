@@ -127,7 +127,7 @@ def test_one_bad_topic_does_not_stop_the_others(peer, recorder, tmp_path, fault_
     recorder.trigger_configure()
     recorder.trigger_activate()
     assert not {'this', 'antigravity', 'planted'} & (set(sys.modules) - before)
-    deadline = peer.node.get_clock().now().nanoseconds + 10_000_000_000
+    deadline = peer.node.get_clock().now().nanoseconds + 60_000_000_000
     while not odometry.get_subscription_count():
         assert peer.node.get_clock().now().nanoseconds < deadline, recorder.said
         recorder._scan()

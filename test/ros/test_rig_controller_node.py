@@ -22,7 +22,7 @@ def controller(run_process):
     node = run_process(CONTROLLER, params=params)
     node.wait_for('steps a second', 60.0)
     yield node
-    assert node.stop(timeout=30.0) == 0, node.text
+    assert node.stop() == 0, node.text
 
 
 @pytest.fixture

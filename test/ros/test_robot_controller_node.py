@@ -115,7 +115,7 @@ class Robot:
         self.velocities.publish(message)
 
     def controls(self, count, accept=lambda _: True):
-        return self.peer.collect(JointState, 'robot/control', EVENT, count, 20.0, accept)
+        return self.peer.collect(JointState, 'robot/control', EVENT, count, accept=accept)
 
     def complaint(self, text):
         """Wait until the diagnostics of the controller say a text."""

@@ -53,7 +53,7 @@ def robot(request, run_process):
     node = run_process(SIMULATOR, params={'scenario_file': scenario, 'rate': 200.0})
     node.wait_for('steps a second', 60.0)
     yield load_robot(scenario), links, joints, markers
-    assert node.stop(timeout=30.0) == 0, node.text
+    assert node.stop() == 0, node.text
 
 
 @pytest.fixture(autouse=True)

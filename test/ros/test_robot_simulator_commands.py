@@ -176,12 +176,12 @@ def test_it_goes_on_slipping_and_flying_where_it_is_asked_to(peer, run_process):
         gaps.append(message.gap)
         return max(gaps) >= 0.01 and message.mode != 'separated'
 
-    assert peer.collect(RollingContact, 'jump/contact/state', EVENT, 1, 30.0, landed)
+    assert peer.collect(RollingContact, 'jump/contact/state', EVENT, 1, accept=landed)
     peer.node.destroy_publisher(publisher)
     assert {'slipping', 'separated'} <= set(modes)
     node.wait_for('lift_off at').wait_for('landing at')
     assert 'nothing moves' not in node.text.partition('landing at')[0]
-    assert node.stop(timeout=30.0) == 0
+    assert node.stop() == 0
 
 
 def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
@@ -223,7 +223,7 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
         plant.step(np.array([sent[time_to_nanoseconds(before.header.stamp)]]), 0.002)
         assert plant.x.tolist() == message.position.tolist()
     peer.node.destroy_publisher(publisher)
-    assert node.stop(timeout=30.0) == 0
+    assert node.stop() == 0
 
 
 def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process):
@@ -231,10 +231,10 @@ def test_the_pace_of_simulated_time_can_be_changed_as_it_goes(peer, run_process)
     node = in_namespace(run_process, 'pace', use_sim_time=True, rate_factor=0.01)
     peer.set_parameters('pace/simulator', rate_factor=50.0)
     late = peer.collect(
-        JointState, 'pace/robot/state', STREAM_READER, 1, 30.0, lambda m: m.header.stamp.sec >= 3
+        JointState, 'pace/robot/state', STREAM_READER, accept=lambda m: m.header.stamp.sec >= 3
     )
     assert late
-    assert node.stop(timeout=30.0) == 0
+    assert node.stop() == 0
 
 
 def test_a_scenario_of_no_robot_leaves_it_unconfigured_with_the_reason(run_process):

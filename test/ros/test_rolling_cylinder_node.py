@@ -85,7 +85,7 @@ def start(run_process, package):
 
     yield begin
     for node in reversed(nodes):
-        assert node.stop(timeout=30.0) == 0, node.text
+        assert node.stop() == 0, node.text
 
 
 @pytest.fixture(scope='module')

@@ -32,7 +32,7 @@ def address(rolling_ball):
     ) as process:
         yield re.search(r'http://\S+', process.stdout.readline()).group()
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def press(browser, key, came):

@@ -239,7 +239,7 @@ def test_command_serves_a_page_and_ctrl_c_ends_it(rolling_ball):
             assert page.status == 200
             assert b'<canvas' in page.read() or page.headers['content-type'] == 'text/html'
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, 'viewer closed' in out, 'Traceback' in err) == (0, True, False)
 
 
