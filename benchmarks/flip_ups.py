@@ -63,6 +63,11 @@ class Share(NamedTuple):
         interval = binomtest(successes, trials).proportion_ci(0.95, 'wilson')
         return cls(successes / trials, interval.low, interval.high)
 
+    def room_to(self, other: Share) -> float:
+        """Return by how much two shares may differ to stay in each other's interval."""
+        less, more = sorted([self, other])
+        return min(less.high - less.value, more.value - more.low)
+
 
 def rows() -> Iterator[Row]:
     """Yield the figures; draw the share of successes over the scale."""
@@ -94,7 +99,7 @@ def rows() -> Iterator[Row]:
         name=f'of {len(BESIDE)} seeds at {COMPARED:g}, compiled less whole chain',
         value=100 * (own.value - whole.value),
         unit='%',
-        goal=f'is 0 within {100 * min(own.high - own.value, whole.high - whole.value):.1f}',
+        goal=f'is 0 within {100 * own.room_to(whole):.1f}',
         reference=f'{100 * own.value:.1f} ({100 * own.low:.1f} to {100 * own.high:.1f}), chain '
         f'{100 * whole.value:.1f} ({100 * whole.low:.1f} to {100 * whole.high:.1f})',
     )

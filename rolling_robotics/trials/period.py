@@ -126,7 +126,17 @@ class Period:
         tuple
             States, shape (sum of SIZES, lanes), and what is off, shape (2 + joints, lanes).
 
+        Raises
+        ------
+        ParameterError
+            Commands take another time to the bridge than the one period that is written here.
+
         """
+        if imperfections.transport != 1:
+            raise ParameterError(
+                'compiled trials have 1 period from the controller to the bridge, got '
+                f'{imperfections.transport}'
+            )
         known: dict[Draw, Array] = {}
         states, off = [], []
         for seed in seeds:

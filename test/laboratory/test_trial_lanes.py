@@ -102,6 +102,12 @@ def test_a_law_without_feedback_is_refused(upright):
         Period(experiment, 'replay', OFF.motors)
 
 
+def test_another_delay_of_commands_is_refused(upright):
+    _, period = upright
+    with pytest.raises(ParameterError, match=r'1 period from the controller.*got 2'):
+        period.starts(Imperfections(transport=2), [0])
+
+
 def steps_of(A, gain, late, residuals, missed):
     """Carry an error on by the model."""
     error = [np.zeros(9)]
