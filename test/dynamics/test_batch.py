@@ -1,9 +1,11 @@
 """Batches of every system: against `simulate`, bit by bit in every arrangement, and events."""
 
+import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics import simulate
 from rolling_dynamics.batch import BatchSimulator, simulator
+from rolling_dynamics.batch.vector_source import vector_source
 from rolling_dynamics.compiled import cache_folder, compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugins
@@ -285,3 +287,13 @@ def test_misuse_is_told(misuse, text):
 def test_options_out_of_range_are_told(options, text):
     with pytest.raises(ParameterError, match=text):
         BatchSimulator(named_system('point_mass_disk').system, **{'size': 4, 'dt': 0.1, **options})
+
+
+def test_divisions_by_one_denominator_take_one_reciprocal():
+    a, b, c = (ca.SX.sym(n) for n in 'abc')
+    shared = '\n'.join(vector_source(ca.Function('f', [a, b, c], [a / c + b / c])))
+    assert shared.count('/') == 1
+    assert 'one/' in shared
+    apart = '\n'.join(vector_source(ca.Function('f', [a, b, c], [a / c + b / (a + c)])))
+    assert apart.count('/') == 2
+    assert 'one/' not in apart
