@@ -74,9 +74,8 @@ def test_a_second_publisher_is_no_loss(peer, run_process, tmp_path):
     send(first, COUNT)
     second = peer.node.create_publisher(Odometry, 'hand/odometry', STREAM_WRITER)
     listened_to(recorder, second)
-    for publisher in (first, second) * 5:
+    for publisher in (first, second) * 5:  # unacknowledged: that comes with a heartbeat, in 3 s
         send(publisher, 1)
-        assert publisher.wait_for_all_acked(Duration(seconds=60))
 
     def told(message):
         status = message.status[0]
