@@ -18,6 +18,7 @@ from rolling_controller.balance.region_of_attraction import (
 from rolling_controller.balance.throw_catch_law import ThrowCatchLaw
 from rolling_controller.law import OpenLoop
 from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.laboratory.throw_catch import LIMITS, ThrowCatchPlan
@@ -39,6 +40,7 @@ BALANCE = {
 }
 TRACKING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 3.0}
 TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
+HORIZON = Horizon(period=4e-3)
 DAMPING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 5.0, 'beta_WH': 100.0}
 
 
@@ -99,6 +101,27 @@ def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction)
         OpenLoop(plan),
         HandOver(OpenLoop(plan), region, earliest=0.0, latest=end),
         HandOver(feedback, region, earliest=0.0, latest=end),
+    )
+
+
+def predictive_flip_up(laboratory: Laboratory, plan: Plan) -> PredictiveLaw:
+    """
+    Return one law from lying flat to upright, without a hand-over, within friction.
+
+    Parameters
+    ----------
+    laboratory, plan
+        As of :func:`flip_up_arms`.
+
+    Raises
+    ------
+    ParameterError
+        There is no solver.
+
+    """
+    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
+    return PredictiveLaw(
+        *laboratory.model(), plan, weights, control_limits=CONTROL_LIMITS, horizon=HORIZON
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from rolling_controller.balance.laboratory_laws import (
     balance_region,
     damping_regulator,
     flip_up_arms,
+    predictive_flip_up,
     throw_catch_law,
 )
 from rolling_controller.balance.spatial_laws import spatial_regulator
@@ -127,15 +129,21 @@ def prepare_damping(laboratory: Laboratory, _planned: Planned) -> Prepared:
 
 
 def prepare_flip_up(laboratory: Laboratory, planned: Planned) -> Prepared:
-    """Return a planned flip-up: with feedback and balance, with balance only, replayed."""
+    """
+    Return a planned flip-up: with feedback and balance, with balance only, replayed, predictive.
+
+    The predictive law is designed when it is asked for: it needs a solver.
+    """
     plan = planned()
     region = balance_region(laboratory, REGION_SAMPLES)
     arms = flip_up_arms(laboratory, plan, region)
+    predictive = cache(lambda: predictive_flip_up(laboratory, plan))
     return Prepared(
         {
             'closed_loop': lambda: Along(arms.feedback_balance),
             'replay_balance': lambda: Along(arms.replay_balance),
             'open_loop': lambda: Along(arms.replay),
+            'predictive': lambda: Along(predictive()),
         },
         f'flip-up planned, {plan.duration:g} s; balance takes over at a cost to go of '
         f'{region.level:.3g} at most, by {region.samples} samples',

@@ -230,6 +230,11 @@ class PredictiveLaw:
         self.policy: Policy | None = None
         self._due, self._first = -math.inf, 0
 
+    def reset(self) -> None:
+        """Begin anew, at the start of the reference."""
+        self.record, self._given = Record(), None
+        self.follow(self.reference)
+
     def know(self, p: ArrayLike) -> None:
         """Predict and plan with these parameters from now on; the motion to follow stays."""
         self.p = np.array(p, dtype=float)

@@ -431,3 +431,16 @@ def test_kinematic_system_without_envelope_is_held():
     assert np.abs(miss).max() < 0.01
     assert np.abs(run.controls).max() > 0.05
     assert law.record.failed == 0
+
+
+def test_law_that_is_reset_begins_anew(hard):
+    problem, plan = hard
+    law = PredictiveLaw(
+        problem.system, problem.p, plan, control_limits=LIMIT, horizon=Horizon(slew=1.0)
+    )
+    aside = plan.states[0].copy()
+    aside[problem.system.state.slice('contact_h')] += 0.02
+    first = [law.command(t, aside) for t in (0.0, 2e-3, 4e-3)]
+    law.reset()
+    assert law.record.solved == 0
+    assert_allclose([law.command(t, aside) for t in (0.0, 2e-3, 4e-3)], first, atol=1e-12)

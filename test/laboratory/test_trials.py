@@ -166,6 +166,14 @@ def test_flip_up_succeeds_with_feedback_only():
 
 
 @pytest.mark.slow
+def test_predictive_flip_up_keeps_the_friction_that_the_regulator_leaves():
+    laws, worse = ['closed_loop', 'predictive'], PUBLISHED.scaled(4.0)
+    ended = {(t.law, t.seed): t.failure for t in run_many('flip_up', laws, (2, 4), worse)}
+    assert [ended['predictive', seed] for seed in (2, 4)] == ['', '']
+    assert all(ended['closed_loop', seed].startswith('friction cone left') for seed in (2, 4))
+
+
+@pytest.mark.slow
 def test_throw_is_caught():
     trials = list(run_many('throw_catch', ['closed_loop'], range(5)))
     assert [t.failure for t in trials] == [''] * 5
