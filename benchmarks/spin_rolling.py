@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 import math
 
+from benchmarks.random_contacts import random_pairs, random_pairs_in
 from benchmarks.row import Row
 from benchmarks.timing import timed
 import numpy as np
@@ -29,7 +30,6 @@ from rolling_planner.spin_rolling import (
 )
 from rolling_planner.spin_rolling.confined_rolling import plan_confined
 from rolling_planner.spin_rolling.elastica import extremals_by_length
-from rolling_planner.spin_rolling.vectors import angle_between
 from transforms3d.quaternions import quat2mat
 
 RADIUS, PAIRS, BOUNDED, GOALS, SHOTS = 0.3, 10_000, 1_000, 100, 200
@@ -43,34 +43,10 @@ def rows() -> Iterator[Row]:
     yield from _pure_rolling()
 
 
-def random_contact(rng: np.random.Generator, size: float) -> Contact:
-    """Return a contact in the square of +-size [m] with any attitude."""
-    return contact_at(
-        [
-            *rng.uniform(-size, size, 2),
-            rng.uniform(-math.pi, math.pi),
-            math.asin(rng.uniform(-1, 1)),
-            rng.uniform(-math.pi, math.pi),
-        ]
-    )
-
-
-def _pairs(count: int) -> Iterator[tuple[Contact, Contact]]:
-    rng = np.random.default_rng(0)
-    for k in range(count):
-        size = RADIUS * (0.2, 3.0, 10.0)[k % 3]
-        start, goal = random_contact(rng, size), random_contact(rng, size)
-        if k % 10 == 0:
-            goal = Contact(start.u_s, start.v_s, goal.R_SO)
-        if k % 100 == 1:
-            goal = Contact(goal.u_s, goal.v_s, start.R_SO)
-        yield start, goal
-
-
 def _unbounded() -> Iterator[Row]:
     seconds: list[float] = []
     missed, nearest, longer = 0, math.pi, 0
-    for start, goal in _pairs(PAIRS):
+    for start, goal in random_pairs(PAIRS, RADIUS):
         once, motion = timed(partial(plan_geometric, RADIUS, start, goal))
         seconds += once
         missed += goal_error(motion.end, goal) > REACHED
@@ -104,16 +80,8 @@ def _in_a_region() -> Iterator[Row]:
     region = ContactRegion(
         u_bounds=(-RADIUS, RADIUS), v_bounds=(-RADIUS, RADIUS), half_angle=math.radians(60)
     )
-    rng, missed, refused, seconds = np.random.default_rng(1), 0, 0, []
-
-    def draw() -> Contact:
-        while True:
-            contact = random_contact(rng, RADIUS)
-            if angle_between(region.axis, contact.normal) < region.half_angle:
-                return contact
-
-    for _ in range(BOUNDED):
-        start, goal = draw(), draw()
+    missed, refused, seconds = 0, 0, []
+    for start, goal in random_pairs_in(region, BOUNDED, RADIUS, seed=1):
         motion = plan_geometric(RADIUS, start, goal, region)
         missed += goal_error(motion.end, goal) > REACHED
         once, rolled = timed(partial(_rolled_inside, start, goal, region))

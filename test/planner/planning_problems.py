@@ -1,5 +1,6 @@
 """Planning problems that several tests share."""
 
+from benchmarks.problems import TABLE_II
 import numpy as np
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
@@ -12,16 +13,6 @@ LEVEL = {
     'p_WH': [0, 0, 0],
     'w_WH_H': [0, 0, 0],
     'v_WH_H': [0, 0, 0],
-}
-TABLE_II = {
-    'Phi_WH': 1,
-    'contact_o': 10,
-    'contact_h': 1000,
-    'psi': 10,
-    'w_WH_H': 1,
-    'contact_o_dot': 10,
-    'contact_h_dot': 10,
-    'psi_dot': 10,
 }
 
 

@@ -2,8 +2,8 @@
 
 import math
 
+from benchmarks.random_contacts import random_contact, random_pairs_in
 import numpy as np
-from pairs import random_contact, random_pairs_in
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.simulation import simulate

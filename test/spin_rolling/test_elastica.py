@@ -2,8 +2,8 @@
 
 from functools import reduce
 
+from benchmarks.random_contacts import random_contact, random_pairs
 import numpy as np
-from pairs import random_contact, random_pairs
 import pytest
 from rolling_planner.spin_rolling import (
     contact_at,

@@ -2,8 +2,8 @@
 
 import math
 
+from benchmarks.random_contacts import random_pairs, random_pairs_in
 import numpy as np
-from pairs import from_pole, random_pairs, random_pairs_in
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates
@@ -22,6 +22,12 @@ from rolling_planner.spin_rolling.vectors import angle_between, distance_to_arc,
 from scipy.spatial.transform import Rotation
 
 R = 0.3
+
+
+def from_pole(contact):
+    """Return the angle from the contact on the sphere to the nearest pole of the chart."""
+    n = contact.normal
+    return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
 
 
 def rolled(motion):

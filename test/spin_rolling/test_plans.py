@@ -2,8 +2,8 @@
 
 import math
 
+from benchmarks.random_contacts import random_pairs
 import numpy as np
-from pairs import random_pairs
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate

@@ -1,25 +1,28 @@
-"""Seeded starts and goals."""
+"""Seeded starts and goals of a sphere that rolls and spins, for benchmarks and tests."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 import math
 
 import numpy as np
-from rolling_planner.spin_rolling import Contact, contact_at
+from rolling_planner.spin_rolling import Contact, contact_at, ContactRegion
 from rolling_planner.spin_rolling.vectors import angle_between, unit
 
 
-def random_contact(rng, size):
-    """Return a contact, uniform on the square of +-size and over all attitudes."""
+def random_contact(rng: np.random.Generator, size: float) -> Contact:
+    """Return a contact, uniform on the square of +-size [m] and over all attitudes."""
     return contact_at(
         [
             *rng.uniform(-size, size, 2),
-            rng.uniform(-np.pi, np.pi),
+            rng.uniform(-math.pi, math.pi),
             math.asin(rng.uniform(-1, 1)),
-            rng.uniform(-np.pi, np.pi),
+            rng.uniform(-math.pi, math.pi),
         ]
     )
 
 
-def random_pairs(count, radius, seed=0):
+def random_pairs(count: int, radius: float, seed: int = 0) -> Iterator[tuple[Contact, Contact]]:
     """Yield starts and goals near and far; each 10th at one place, each 100th not turned."""
     rng = np.random.default_rng(seed)
     for k in range(count):
@@ -32,11 +35,13 @@ def random_pairs(count, radius, seed=0):
         yield start, goal
 
 
-def random_pairs_in(region, count, size, seed=0):
-    """Yield starts and goals in a region."""
+def random_pairs_in(
+    region: ContactRegion, count: int, size: float, seed: int = 0
+) -> Iterator[tuple[Contact, Contact]]:
+    """Yield starts and goals in a region, on the square of +-size [m]."""
     rng, axis = np.random.default_rng(seed), unit(region.axis)
 
-    def draw():
+    def draw() -> Contact:
         while True:
             contact = random_contact(rng, size)
             if angle_between(axis, contact.normal) < region.half_angle:
@@ -44,9 +49,3 @@ def random_pairs_in(region, count, size, seed=0):
 
     for _ in range(count):
         yield draw(), draw()
-
-
-def from_pole(contact):
-    """Return the angle from the contact on the sphere to the nearest pole of the chart."""
-    n = contact.normal
-    return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
