@@ -29,6 +29,7 @@ InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 AGAIN = 8.0  # after which a goal without an answer is sent again [s]
+STANDSTILL = 1.0  # [s]
 PATIENCE = 60.0  # for what comes in milliseconds, unless the machine is busy [s]
 
 
@@ -210,6 +211,12 @@ class Process:
             assert self.popen.poll() is None or text in self.text, f'it ended:\n{self.text}'
             self._reader.join(0.01)
         return self
+
+    def stand_still(self):
+        """Stop as in a debugger or on a loaded machine, and go on."""
+        self.popen.send_signal(signal.SIGSTOP)
+        time.sleep(STANDSTILL)
+        self.popen.send_signal(signal.SIGCONT)
 
     def stop(self, *numbers, timeout=PATIENCE):
         """Send signals; return the exit status."""

@@ -1,7 +1,6 @@
 """Controllers whose states freeze, lag, run ahead or cannot be used, or whose loop is late."""
 
 from pathlib import Path
-import signal
 import sys
 import threading
 import time
@@ -36,7 +35,6 @@ SETTINGS = {
     'diagnostics_period': 0.1,
 }
 LATE = {'overrun_window': 2.0, 'overrun_abort': 0.3, 'state_timeout': 5.0}
-STANDSTILL = 1.0  # [s]
 DATES = {
     'frozen': 'states keep coming with one old stamp',
     'alternating': 'states come with two old stamps in turn',
@@ -177,13 +175,6 @@ def followed(request, peer, run_process):
         made.close()
 
 
-def stand_still(process):
-    """Stop a process as a debugger or a loaded machine would, and let it go on."""
-    process.popen.send_signal(signal.SIGSTOP)
-    time.sleep(STANDSTILL)
-    process.popen.send_signal(signal.SIGCONT)
-
-
 def complaint(peer, text):
     def says(message):
         status = message.status[0]
@@ -247,7 +238,7 @@ def test_too_many_missed_deadlines_end_the_execution(followed, fault_row):
     followed.peer.set_parameters('controller', **LATE)
     handle = followed.follow()
     told = fault_row(f'{followed.name} executes a plan; its process is stopped for 1 s')
-    stand_still(followed.process)
+    followed.process.stand_still()
     result = followed.result(handle)
     told(f'the execution ended: {result.error_string}')
     followed.peer.set_parameters('controller', overrun_abort=1.0, state_timeout=TIMEOUT)
@@ -316,5 +307,5 @@ def test_run_of_the_laboratory_ends_too(peer, run_process, fault_row):
             peer.collect(Odometry, 'object/odometry', STREAM_READER, 5)
         peer.set_parameters('laboratory', **LATE)
         handle = runner.begin()
-        stand_still(process)
+        process.stand_still()
         assert 'overrun_abort is 30%' in runner.result(handle).error_string

@@ -1,14 +1,10 @@
 """Loops of the nodes that miss their deadlines, since the process stands still for a while."""
 
-import signal
-import time
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import pytest
 from rolling_node_kit.qos import EVENT
 from std_srvs.srv import SetBool
 
-STANDSTILL = 1.0  # [s]
 LIMITS = {
     'overrun_window': 2.0,
     'overrun_warn': 0.25,  # a busy machine misses some
@@ -30,13 +26,6 @@ NODES = {
 }
 FAST = {'motor_bridge', 'simulator'}
 ENDED = sorted(set(NODES) - {'recorder'})
-
-
-def stand_still(process):
-    """Stop a process as a debugger or a loaded machine would, and let it go on."""
-    process.popen.send_signal(signal.SIGSTOP)
-    time.sleep(STANDSTILL)
-    process.popen.send_signal(signal.SIGCONT)
 
 
 def status_of(peer, name, accept):
@@ -73,7 +62,7 @@ def test_missed_deadlines_are_told_and_may_end_the_work(
     process = start(run_process, name, node, tmp_path)
     status_of(peer, name, punctual)
     told = fault_row(f'the process of the {node} is stopped for 1 s')
-    stand_still(process)
+    process.stand_still()
     status = status_of(peer, name, lambda s: 'missed' in s.message)
     told(f'an error on /diagnostics: {status.message}')
     assert status.level == DiagnosticStatus.ERROR
@@ -82,7 +71,7 @@ def test_missed_deadlines_are_told_and_may_end_the_work(
     if node in ENDED:
         peer.set_parameters(name, overrun_abort=0.4)
         told = fault_row(f'the same, and overrun_abort of the {node} is 40 %')
-        stand_still(process)
+        process.stand_still()
         process.wait_for('until ~/enable: ')
         told('it stops its work until ~/enable')
         status = status_of(peer, name, lambda s: 'overrun_abort is 40%' in s.message)

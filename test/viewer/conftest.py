@@ -33,3 +33,12 @@ def plate(tmp_path_factory):
     """Return the scene of a ball on a plate that spins: there is a contact force."""
     folder = tmp_path_factory.mktemp('plate')
     return scene_of(read_result(simulated(folder, 'spinning_plate', duration=0.5)))
+
+
+@pytest.fixture
+def server():
+    """Return a server of pages without a page."""
+    from rolling_robotics.viewer.serve import served  # needs viser
+
+    with served('127.0.0.1', 0) as running:
+        yield running

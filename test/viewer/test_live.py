@@ -8,16 +8,9 @@ pytest.importorskip('viser')
 from rolling_robotics.viewer.history import History, JOINED, Snapshot
 from rolling_robotics.viewer.live_panel import LivePanel
 from rolling_robotics.viewer.live_trace import LiveCurve, LiveTrace, PIECE
-from rolling_robotics.viewer.serve import served
 import viser
 
 SPAN, PERIOD = 2.0, 0.1
-
-
-@pytest.fixture
-def server():
-    with served('127.0.0.1', 0) as running:
-        yield running
 
 
 def snapshot(time, **changes):

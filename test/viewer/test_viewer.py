@@ -23,13 +23,7 @@ from rolling_robotics.viewer.legend import curve_colours, legend_of, legend_of_s
 from rolling_robotics.viewer.pace import ticks
 from rolling_robotics.viewer.panel import Player, rounded_step
 from rolling_robotics.viewer.scene_server import LAYERS, Stage
-from rolling_robotics.viewer.serve import look_at_motion, served
-
-
-@pytest.fixture
-def server():
-    with served('127.0.0.1', 0) as running:
-        yield running
+from rolling_robotics.viewer.serve import look_at_motion
 
 
 def test_bodies_and_frames_are_where_the_scene_has_them(server, plate):
