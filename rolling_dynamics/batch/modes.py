@@ -127,11 +127,15 @@ class Modes:
             quality = machine.kernel.guards(lanes.copied(padded))[charts, : index.size]
             lanes.levels[charts, index] = CHART * quality
 
-    def start(self, lanes: Lanes, lane: int, system: StartMode) -> None:
-        """Have a lane begin in the mode that its state is in."""
-        x, p = lanes.x[:, lane].astype(float), lanes.p[:, lane].astype(float)
-        begun = system.begin(p, x, lanes.u[:, lane].astype(float), float(lanes.t[lane]))
-        self._take(lanes, lane, begun)
+    def start(self, lanes: Lanes, index: Index, system: StartMode) -> None:
+        """Have lanes begin, each in the mode that its state is in."""
+        vectors = (a[:, index].T.astype(float, order='C') for a in (lanes.p, lanes.x, lanes.u))
+        given = zip(*vectors, lanes.t[index].tolist(), strict=True)
+        for lane, (p, x, u, t) in zip(index.tolist(), given, strict=True):
+            self._put(lanes, lane, system.begin(p, x, u, t))
+        going = index[lanes.stop[index] == 0]
+        for number in np.unique(lanes.mode[going]).tolist():
+            self.enter(lanes, going[lanes.mode[going] == number], number)
 
     def advance(self, lanes: Lanes, watcher: Watcher | None = None) -> None:
         """Carry lanes to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
@@ -182,17 +186,19 @@ class Modes:
             count += 1
         if count > AT_ONCE and name is not None:
             s = s.noted(CHATTERS, 'the modes change without limit', ends=True)
-        self._take(lanes, lane, s)
+        self._put(lanes, lane, s)
+        if not lanes.stop[lane]:
+            self.enter(lanes, np.array([lane]), int(lanes.mode[lane]))
 
-    def _take(self, lanes: Lanes, lane: int, s: MotionState) -> None:
-        """Have a lane go on from a state in its mode, or end where that has ended."""
+    def _put(self, lanes: Lanes, lane: int, s: MotionState) -> None:
+        """Give a lane a state and its mode, or end it where that has ended."""
         lanes.t[lane], lanes.x[:, lane], lanes.p[:, lane] = s.t, s.x, s.p
         if s.ended is not None:
             lanes.stop[lane] = self._stop(s.stopped)
         elif s.mode not in self.names:  # of a view of some modes
             lanes.stop[lane] = self._stop(s.mode)
         else:
-            self.enter(lanes, np.array([lane]), self.names.index(s.mode))
+            lanes.mode[lane] = self.names.index(s.mode)
             slides = self.system.modes[s.mode].slip is not None
             if slides and self.options.method != ADAPTIVE:
                 lanes.stop[lane] = self._stop(s.mode)

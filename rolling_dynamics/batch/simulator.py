@@ -235,8 +235,7 @@ class BatchSimulator:
         self._modes.enter(self._lanes, where, self._first)
         starts = offers(self.system, StartMode) if self.mode is None else None
         if starts is not None:
-            for lane in where.tolist():
-                self._modes.start(self._lanes, lane, starts)
+            self._modes.start(self._lanes, where, starts)
 
     def step(self, u: ArrayLike) -> None:
         """

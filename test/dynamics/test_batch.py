@@ -250,6 +250,24 @@ def test_a_lane_whose_state_would_not_be_finite_stops_before():
     assert batch.running.sum() == LANES - 1
 
 
+def test_each_lane_starts_in_the_mode_that_its_state_is_in(monkeypatch):
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
+    system, x, p, u = random_lanes('ball_balancer', 6)
+    x[:, 2:] = 0.0  # a level plate holds a ball at rest
+    x[1::2, system.state.slice('ball_rate')] = 0.1
+    together = BatchSimulator(system, 6, 0.01, method='DOP853')
+    together.reset(states=np.roll(x, 1, axis=0), parameters=p)
+    together.reset(np.arange(6) != 3, states=x)
+    stuck = together.modes == 'stuck'
+    assert stuck.tolist() == [True, False, True, True, True, False]
+    x[3] = together.states[3]
+    together.step(u)
+    for k in range(6):
+        alone = finished(system, x[[k]], p[[k]], u[[k]], 0.01, 0.01, method='DOP853')
+        np.testing.assert_array_equal(together.states[k], alone.states[0])
+        assert together.modes[k] == alone.modes[0]
+
+
 PARAMETERS = named_system('point_mass_disk').p
 NOT_NUMBERS = np.full((4, 11), np.nan)
 BAD = [
