@@ -11,7 +11,7 @@ from rolling_controller.predictive.program import solver
 Array = NDArray[np.float64]
 FRAMES = 24  # that are looked ahead
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
-PLACE, RATE, TILT, EFFORT = 1e-3, 1.8e-3, 100.0, 1.0  # m, m/s, counts, greatest acceleration
+PLACE, RATE, TILT, EFFORT = 1e-3, 1.65e-3, 100.0, 1.0  # m, m/s, counts, greatest acceleration
 RISING = 2  # power of the time with which deviations count
 BALL_RATE, TILTED, TILT_RATE = 1, 2, 3  # columns of a state
 SLACK = 1e-6  # counts, for the rounding of the start

@@ -166,11 +166,13 @@ def test_a_step_in_float_differs_by_a_count(name, rig, inputs):
 @needs_compiler
 @pytest.mark.slow
 def test_the_predictive_law_in_float_drives_the_rig():
-    """Its ball stays within 1 mm of the one that the same C in double drives."""
+    """Its ball stays within 3 mm of the one that the same C in double drives."""
     file = check(BallBalancerFile, load_scenario('ball_balancer').raw, '')
     laws = in_both_types('predictive', RigModel.of(file))
     double, single = (run_rig(file, law, protocol.jumps, 60.0) for law in laws)
-    assert abs(single.ball - double.ball).max() < 1e-3
+    off = np.hypot(*(single.ball - double.ball).T)
+    assert off.max() < 3e-3
+    assert np.median(off) < 1e-4
     assert max(j.end_error for j in protocol.judged(single)) < protocol.WITHIN
 
 
