@@ -1,5 +1,6 @@
 """Identification from logs: exact derivatives, what emulated logs tell, what is refused."""
 
+from benchmarks import identification_coverage
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
@@ -18,10 +19,12 @@ from rolling_robotics.plugins.ball_balancer import identification
 BREAKAWAY, KINETIC = 18.0, 9.0  # counts
 
 
-def emulated(duration, seed):
-    """Return rig and log of jumps on an uneven plate of one breakaway tilt."""
+def emulated(duration, seed, **changes):
+    """Return rig and log of jumps on a plate of one breakaway tilt."""
     raw = dict(load_scenario('ball_balancer').raw)
     raw['resistance'] = {'breakaway': [BREAKAWAY, BREAKAWAY], 'kinetic_share': 0.5}
+    for section, change in changes.items():
+        raw[section] = {**raw[section], **change}
     file = check(BallBalancerFile, raw, '')
     rig = RigModel.of(file)
     run = run_rig(file, pid_law(rig), protocol.jumps, duration, seed=seed)
@@ -42,7 +45,7 @@ def truth(rig):
 
 def test_derivatives_are_exact(short):
     rig, log = short
-    likelihood = of._Likelihood(log, differences(log, of.BUMPS))
+    likelihood = of._Likelihood(log, differences(log))
     values = np.zeros(likelihood.size)
     values[: len(of.NAMES)] = truth(rig)
     _, J = likelihood.raw(values)
@@ -56,32 +59,53 @@ def test_derivatives_are_exact(short):
         assert off < (0.1 if name == 'dead_band' else 1e-2), name  # a servo rests at a kink
 
 
-def test_the_true_numbers_leave_the_noise_of_the_camera(short):
-    """And a second difference of places is the integral that it is said to be."""
-    rig, log = short
-    d = differences(log, of.BUMPS)
+def test_the_true_numbers_leave_nothing_of_a_log_without_noise():
+    """So the model has the equations of the plant, down to a 50th of the camera's noise."""
+    rig, log = emulated(9.0, 1, camera={'noise': 0.0}, plate={'slope': 0.0})
+    d = differences(log)
     likelihood = of._Likelihood(log, d)
     values = np.zeros(likelihood.size)
     values[: len(of.NAMES)] = truth(rig)
     r, _ = likelihood.raw(values)
-    noise = rig.noise * np.sqrt(6)
-    assert r.std() < 1.35 * noise
-    assert d.second.std() > 4 * noise
+    assert r.std() < 3e-6
+    assert d.second.std() > 100 * r.std()
     values[of.LEVER] = 0
-    assert likelihood.raw(values)[0].std() > 1.7 * noise
+    assert likelihood.raw(values)[0].std() > 1e-4
 
 
 @pytest.mark.slow
 def test_a_log_of_two_minutes_tells_the_numbers():
-    rig, log = emulated(120.0, 2)
-    found = of.identify(log)
-    expected = dict(zip(of.NAMES, truth(rig), strict=True))
-    for name in ('delay', 'servo_acceleration', 'servo_speed', 'gain', 'lever', 'kinetic'):
-        n = found.numbers[name]
-        assert abs(n.value - expected[name]) < 3 * n.half_width, name
-    assert found.numbers['delay'].half_width < 3e-3
-    assert found.numbers['gain'].half_width < 0.03 * rig.gain
-    assert found.noise[0] == pytest.approx(rig.noise, rel=0.15)
+    """On the uneven plate of the published rig."""
+    found = identification_coverage.run(2)
+    for name, unit in zip(of.NAMES, of.UNITS, strict=True):
+        true, value, half_width = found[name]
+        assert abs(value - true) < 1.5 * half_width, f'{name} [{unit}]'
+    assert found['delay'][2] < 3e-3
+    assert found['gain'][2] < 0.03 * found['gain'][0]
+
+
+def test_coverage_goes_on_where_it_was_ended(tmp_path, monkeypatch, capsys):
+    """And tells numbers whose intervals are too wide, or too seldom where they should be."""
+    ran = []
+
+    def run(seed):
+        ran.append(seed)
+        half = None if seed == 3 else 1.0
+        numbers = {'gain': [4.0, 4.0 + (seed % 10 == 0), 1e-4], 'delay': [0.05, 0.05, half]}
+        return {'seed': seed, 'law': identification_coverage.LAW, **numbers}
+
+    monkeypatch.setattr(identification_coverage, 'run', run)
+    out = tmp_path / 'coverage.jsonl'
+    for seeds in ('0..4', '0..19'):
+        assert identification_coverage.main([seeds, '--out', str(out)]) == 1
+    assert ran == list(range(20))
+    gain, delay = capsys.readouterr().out.splitlines()[-2:]
+    assert gain.split()[:4] == ['gain', '18', 'of', '20']
+    assert delay.split()[:4] == ['delay', '19', 'of', '20']
+    assert [met for _, met in identification_coverage.summary([run(k) for k in range(20)])] == [
+        True,
+        False,
+    ]
 
 
 def test_the_experiment_has_the_set_points_of_the_emulated_log(tmp_path):

@@ -13,6 +13,7 @@ from scipy.linalg import cholesky_banded, solve_banded
 Array = NDArray[np.float64]
 NODES = 6  # of the integral, in each of both intervals
 SLOWEST = 0.015  # m/s: slower, the direction of rolling resistance is not certain
+UNEVEN_OVER, ROUGH_OVER = 0.02, 0.015  # m, between bumps: of the slope, of the resistance
 UNEVEN = 1.5  # longest interval over the usual one
 
 
@@ -33,8 +34,14 @@ class Differences:
         Their sum [s^2], shape (k,).
     direction
         Unit vector of the motion, shape (k, 2).
+    edges
+        Times between nodes, and before and after them [s], shape (k, n + 1).
+    ball, ball_rate
+        Places [m] and rates [m/s] at the nodes, shape (k, n, 2).
     bumps
-        Slopes of the bumps of the plate at the place, shape (k, 2, bumps).
+        Slopes of the bumps of the plate at the place, shape (k, 2, bumps), less their means.
+    rough
+        Bumps of the kinetic resistance there, shape (k, many), less their means.
     bands
         Of the covariance that places of unit variance give, and of accelerations of unit
         variance: lower bands, shape (3, k) and (k,).
@@ -48,16 +55,12 @@ class Differences:
     weights: Array
     whole: Array
     direction: Array
+    edges: Array
+    ball: Array
+    ball_rate: Array
     bumps: Array
+    rough: Array
     bands: tuple[Array, Array]
-    middles: Array
-    width: float
-
-    def slope_at(self, place: Array) -> Array:
-        """Return the slopes of the bumps [1] at places (k, 2) [m], shape (k, 2, bumps)."""
-        away = place[:, None, :] - self.middles
-        size = np.exp(-(away**2).sum(axis=-1) / (2 * self.width**2))
-        return np.moveaxis(away / self.width * size[..., None], 1, 2)
 
     def factor(self, noise: tuple[float, float]) -> Array:
         """Return the banded Cholesky factor [m] of the covariance, shape (3, k)."""
@@ -75,40 +78,30 @@ class Differences:
         return float((white**2).sum() / 2 + 2 * np.log(self.factor(noise)[0]).sum())
 
 
-def differences(log: Log, bumps: int) -> Differences:
-    """
-    Return the second differences of the frames in which the ball rolls.
-
-    Parameters
-    ----------
-    log
-        The log.
-    bumps
-        How many stand along each side of the square that the ball visits.
-
-    """
+def differences(log: Log) -> Differences:
+    """Return the second differences of the frames of a log in which the ball rolls."""
     t, y = log.times, log.ball
     h = np.diff(t)
     usual = np.median(h)
     h1, h2 = h[:-1], h[1:]
     rate = (y[2:] - y[:-2]) / (h1 + h2)[:, None]
     speed = np.hypot(*rate.T)
-    steps = np.hypot(*(np.diff(y, axis=0) / h[:, None]).T)
-    rolls = np.minimum(np.minimum(steps[:-1], steps[1:]), speed) > SLOWEST
+    steps = np.diff(y, axis=0) / h[:, None]
+    speeds = np.hypot(*steps.T)
+    rolls = np.minimum(np.minimum(speeds[:-1], speeds[1:]), speed) > SLOWEST
     i = np.flatnonzero(rolls & (np.maximum(h1, h2) < UNEVEN * usual))
     ratio = (h2 / h1)[i]
     second = y[i + 2] - y[i + 1] - ratio[:, None] * (y[i + 1] - y[i])
-    share = (np.arange(NODES) + 0.5) / NODES
+    share, ends = (np.arange(NODES) + 0.5) / NODES, np.arange(NODES + 1) / NODES
     nodes = np.hstack(
         [t[i][:, None] + share * h1[i][:, None], t[i + 1][:, None] + share * h2[i][:, None]]
     )
     rising, falling = share * h2[i][:, None], (1 - share) * h2[i][:, None]
     weights = np.hstack([rising * h1[i][:, None], falling * h2[i][:, None]]) / NODES
-    low, high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
-    lines = [np.linspace(a, b, bumps) for a, b in zip(low, high, strict=True)]
-    middles = np.array(np.meshgrid(*lines)).reshape(2, -1).T
     whole = weights.sum(axis=1)
-    out = Differences(
+    _, bumps = _bumps(y[i + 1], UNEVEN_OVER)
+    rough, _ = _bumps(y[i + 1], ROUGH_OVER)
+    return Differences(
         second=second,
         corners=np.column_stack([t[i], t[i + 1], t[i + 2]]),
         coefficients=np.column_stack([ratio, -1 - ratio, np.ones(i.size)]),
@@ -116,13 +109,34 @@ def differences(log: Log, bumps: int) -> Differences:
         weights=weights,
         whole=whole,
         direction=rate[i] / speed[i][:, None],
-        bumps=np.zeros((i.size, 2, 0)),
+        edges=np.hstack(
+            [t[i][:, None] + ends * h1[i][:, None], t[i + 1][:, None] + ends[1:] * h2[i][:, None]]
+        ),
+        ball=np.hstack([_between(y[i], y[i + 1], share), _between(y[i + 1], y[i + 2], share)]),
+        ball_rate=np.repeat(np.stack([steps[i], steps[i + 1]], axis=1), NODES, axis=1),
+        bumps=_centred(bumps),
+        rough=_centred(rough),
         bands=_bands(i, ratio, t.size, whole),
-        middles=middles,
-        width=float(max(high - low)) / (bumps - 1),
     )
-    object.__setattr__(out, 'bumps', out.slope_at(y[i + 1]))
-    return out
+
+
+def _between(a: Array, b: Array, share: Array) -> Array:
+    return np.asarray(a[:, None] + share[:, None] * (b - a)[:, None])
+
+
+def _centred(bumps: Array) -> Array:
+    """Return bumps less their means, so that the number beside them is the mean over frames."""
+    return bumps - bumps.mean(axis=0) if len(bumps) else bumps
+
+
+def _bumps(places: Array, spacing: float) -> tuple[Array, Array]:
+    """Return sizes (k, many) and slopes (k, 2, many) of bumps [1] on a grid over places (k, 2)."""
+    low, high = places.min(axis=0, initial=0.0), places.max(axis=0, initial=0.0)
+    lines = [np.arange(a, b + spacing, spacing) for a, b in zip(low, high, strict=True)]
+    middles = np.array(np.meshgrid(*lines)).reshape(2, -1).T
+    away = (places[:, None] - middles) / spacing
+    size = np.exp(-(away**2).sum(axis=-1) / 2)
+    return size, np.moveaxis(away * size[..., None], 1, 2)
 
 
 def _bands(i: NDArray[np.intp], ratio: Array, rows: int, whole: Array) -> tuple[Array, Array]:

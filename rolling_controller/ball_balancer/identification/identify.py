@@ -4,7 +4,8 @@ Delay, servos, gain, offset and resistance of a rig from a log, by maximum likel
 A second difference of places is exactly an integral of the acceleration between its frames, and
 frees the likelihood of places and rates at the start. Its noise has the covariance that noise of
 places gives it, and that of accelerations which the model does not know. The tilt follows from
-the commands by the servos of the plant; derivatives are exact.
+the commands by the servos of the plant, the acceleration from its equations; slope and kinetic
+resistance vary over the plate. Derivatives are exact.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.differences import Differences, differences
 from rolling_controller.ball_balancer.identification.log import Log
+from rolling_controller.ball_balancer.identification.plate_turns import beyond_proportion, PULL
 from rolling_controller.ball_balancer.identification.servo_response import Response, response
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import least_squares, minimize
@@ -38,7 +40,7 @@ START = np.array([0.06, 15000.0, 1500.0, 1.0, 4e-3, 1e-5, 0.0, 0.0, 5.0])
 LOW = np.array([0.0, 500.0, 50.0, 0.0, 1e-4, -1e-3, -200.0, -200.0, 0.0])
 HIGH = np.array([0.4, 1e6, 1e5, 50.0, 1.0, 1e-3, 200.0, 200.0, 100.0])
 SERVO, GAIN, LEVER, OFFSET, KINETIC = slice(1, 4), 4, 5, slice(6, 8), 8
-BUMPS, BUMP_SLOPE = 7, 12.0  # along each side; counts, of the slope that each may have
+BUMP_SLOPE, BUMP_ROUGH = 12.0, 1.5  # counts, of slope and kinetic resistance of a bump: priors
 STIFFNESS = 100.0  # 1/s, of the servos close to their targets
 WHILE_NOISE_CHANGES, IN_THE_END = 1e-4, 1e-7  # relative tolerances of a fit
 CERTAIN = 0.3  # half width over value at which a log tells nothing of a number
@@ -78,15 +80,13 @@ class Identified:
     Attributes
     ----------
     numbers
-        By name.
+        By name; offsets and kinetic resistance are means over the frames in which the ball rolls.
     noise
         Standard deviation of a place [m], and of unknown accelerations [m/s^2].
     fit
         Share of the variance of the second differences beyond their noise that is explained.
     rolling
         Second differences that were used.
-    slope
-        ``place (2) -> slope (2)`` of the uneven plate beside the offset: coefficients of bumps.
 
     """
 
@@ -94,7 +94,6 @@ class Identified:
     noise: tuple[float, float]
     fit: float
     rolling: int
-    slope: Array
 
 
 class _Likelihood:
@@ -103,42 +102,78 @@ class _Likelihood:
     def __init__(self, log: Log, d: Differences) -> None:
         self.log, self.d = log, d
         self.noise = (5e-5, 0.02)
-        self.size = len(NAMES) + d.bumps.shape[-1]
+        self.priors = np.repeat([BUMP_SLOPE, BUMP_ROUGH], [d.bumps.shape[-1], d.rough.shape[-1]])
+        self.size = len(NAMES) + self.priors.size
         self.scale = np.ones(self.size)
         self.scale[: len(NAMES)] = np.maximum(np.abs(START), 1.0)
         self.scale[0], self.scale[GAIN], self.scale[LEVER] = 0.05, 4e-3, 1e-5
         self._known: tuple[Array, Response] | None = None
 
-    def tilt(self, values: Array) -> tuple[Array, Array]:
-        """Return tilt times kernel and its second difference with derivatives, (k, 2, 5)."""
+    def response(self, values: Array) -> Response:
+        """Return the tilt for limits of the servos; the last one is kept."""
         limits = values[SERVO]
         if self._known is None or not np.array_equal(self._known[0], limits):
             self._known = limits.copy(), response(self.log, limits, STIFFNESS)
-        r, d = self._known[1], self.d
-        value, rate = r.at(d.nodes - values[0])
-        kernel = d.weights[..., None, None]
-        summed = _by_delay((kernel * value).sum(axis=1), (kernel * rate).sum(axis=1))
-        value, rate = r.at(d.corners - values[0])
-        ends = d.coefficients[..., None, None]
-        moved = _by_delay((ends * value).sum(axis=1), (ends * rate).sum(axis=1))
-        return summed, moved
+        return self._known[1]
 
     def raw(self, values: Array) -> tuple[Array, Array]:
         """Return residuals (k, 2) and their derivatives (k, 2, size)."""
-        d, n = self.d, len(NAMES)
+        d, n, r = self.d, len(NAMES), self.response(values)
         gain, lever, kinetic = values[GAIN], values[LEVER], values[KINETIC]
-        tilt, moved = self.tilt(values)
+        smooth, rough = np.split(values[n:], [d.bumps.shape[-1]])
+        tilts, rates, bends = r.at(d.nodes - values[0])
+        _, passing, turning = r.at(d.edges - values[0])
+        width = np.diff(d.edges, axis=1)[..., None, None]
+        accelerations = np.diff(passing, axis=1) / width  # means, as those of a servo jump
+        jerks = np.diff(turning, axis=1) / width
+        turns = np.concatenate([tilts, rates, accelerations], axis=-1)
+        later = np.concatenate([rates, bends, jerks], axis=-1)[..., 0, :]
+        more, by_gain, by_servo = self._more(gain, turns, later)
+        kernel = d.weights[..., None, None]
+        tilt = _by_delay((kernel * tilts).sum(axis=1), (kernel * rates).sum(axis=1))
+        ends, moving, _ = r.at(d.corners - values[0])
+        three = d.coefficients[..., None, None]
+        moved = _by_delay((three * ends).sum(axis=1), (three * moving).sum(axis=1))
+        against = d.whole[:, None] * d.direction
+        resistance = kinetic + d.rough @ rough
         whole = d.whole[:, None]
-        slope = d.bumps @ values[n:]
-        pull = tilt[..., 0] + whole * (values[OFFSET] + slope - kinetic * d.direction)
+        pull = tilt[..., 0] + whole * (values[OFFSET] + d.bumps @ smooth)
+        pull -= resistance[:, None] * against
         J = np.zeros((*pull.shape, self.size))
-        J[..., :GAIN] = gain * tilt[..., 1:] - lever * moved[..., 1:]
-        J[..., GAIN] = pull
+        J[..., :GAIN] = gain * tilt[..., 1:] - lever * moved[..., 1:] + by_servo
+        J[..., GAIN] = pull + by_gain
         J[..., LEVER] = -moved[..., 0]
         J[:, 0, OFFSET.start] = J[:, 1, OFFSET.start + 1] = gain * d.whole
-        J[..., KINETIC] = -gain * whole * d.direction
-        J[..., n:] = gain * whole[..., None] * d.bumps
-        return gain * pull - lever * moved[..., 0] - d.second, J
+        J[..., KINETIC] = -gain * against
+        J[..., n : n + smooth.size] = gain * whole[..., None] * d.bumps
+        J[..., n + smooth.size :] = -gain * against[..., None] * d.rough[:, None]
+        return gain * pull + more - lever * moved[..., 0] - d.second, J
+
+    def _more(self, gain: float, turns: Array, later: Array) -> tuple[Array, Array, Array]:
+        """
+        Return what :func:`beyond_proportion` adds, by gain, and by delay and servos.
+
+        Parameters
+        ----------
+        gain
+            Of the rig [m/s^2].
+        turns
+            Tilt, its rate and acceleration at the nodes with their derivatives, (k, n, 4, 6).
+        later
+            What they change with the time, (k, n, 6).
+
+        """
+        d, angle, shape = self.d, gain / PULL, self.d.weights.shape
+        ball, ball_rate = (v.reshape(-1, 2) for v in (d.ball, d.ball_rate))
+        turned = angle * turns[..., 0, :].reshape(-1, 6)
+        more, slopes = beyond_proportion(ball, ball_rate, turned)
+        slopes = d.weights[..., None, None] * slopes.reshape(*shape, 2, 6)
+        by_servo = np.concatenate([-later[..., None, :], turns[..., 1:, :]], axis=-2)
+        return (
+            np.einsum('kn,kna->ka', d.weights, more.reshape(*shape, 2)),
+            np.einsum('knab,knb->ka', slopes, turns[..., 0, :]) / PULL,
+            angle * np.einsum('knab,knjb->kaj', slopes, by_servo),
+        )
 
     def whitened(self, z: Array) -> tuple[Array, Array]:
         """Return residuals and derivatives by scaled parameters, priors of the bumps below."""
@@ -150,7 +185,7 @@ class _Likelihood:
             out.append(white[:, 0])
             jacobian.append(white[:, 1:])
         prior = np.zeros((self.size - len(NAMES), self.size))
-        prior[:, len(NAMES) :] = np.eye(len(prior)) / BUMP_SLOPE
+        prior[:, len(NAMES) :] = np.diag(1 / self.priors)
         out.append(prior @ z)
         jacobian.append(prior)
         return np.concatenate(out), np.vstack(jacobian) * self.scale
@@ -208,7 +243,7 @@ def identify(log: Log) -> Identified:
         raise ParameterError(
             f'the ball is seen in fewer than {FEWEST} frames of this log: check the camera'
         )
-    d = differences(log, BUMPS)
+    d = differences(log)
     if len(d.whole) < FEWEST:
         raise ParameterError(
             f'the ball rolls in {len(d.whole)} frames of this log, at least {FEWEST} are needed: '
@@ -235,7 +270,6 @@ def identify(log: Log) -> Identified:
         noise=likelihood.noise,
         fit=1 - float(np.var(r) / np.var(d.second)),
         rolling=len(d.whole),
-        slope=values[len(NAMES) :],
     )
 
 

@@ -26,8 +26,12 @@ class Response(NamedTuple):
     times: Array
     values: Array
 
-    def at(self, times: Array) -> tuple[Array, Array]:
-        """Return tilt [counts] and its derivatives, and their rates, each shape (..., 4, 2)."""
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        """
+        Return tilt [counts] and its derivatives, and the rates of all of them, shape (..., 4, 2).
+
+        And what those rates change with the time, likewise.
+        """
         k = np.clip(np.searchsorted(self.times, times, side='right') - 1, 0, self.times.size - 2)
         h = (self.times[k + 1] - self.times[k])[..., None, None]
         s = np.clip((times - self.times[k])[..., None, None] / h, 0.0, 1.0)
@@ -40,7 +44,8 @@ class Response(NamedTuple):
             - s**2 * (1 - s) * m1
         )
         rate = 6 * s * (1 - s) * (p1 - p0) + (1 - 4 * s + 3 * s**2) * m0 + (3 * s**2 - 2 * s) * m1
-        return value, rate / h
+        bend = (12 * s - 6) * (p0 - p1) + (6 * s - 4) * m0 + (6 * s - 2) * m1
+        return value, rate / h, bend / h**2
 
 
 def response(log: Log, limits: Array, stiffness: float) -> Response:
