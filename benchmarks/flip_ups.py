@@ -1,7 +1,7 @@
 """
 100,000 flip-ups with what is not perfect from 1.5 to 6 times as large as stated.
 
-Each scale takes 16 trials of the whole chain, by which the error of the estimator is measured, and
+Each scale takes 32 trials of the whole chain, by which the error of the estimator is measured, and
 10,000 compiled ones. Beside them stand 200 trials of the whole chain at one scale; each appends a
 line to ``build/flip_ups.jsonl`` and is not made again, so delete it after a change. The figure is
 ``build/flip_ups.png``.
@@ -35,7 +35,7 @@ from scipy.stats import binomtest
 Array = NDArray[np.float64]
 EXPERIMENT, LAW = 'flip_up', 'closed_loop'
 SCALES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
-MEASURED = range(3000, 3016)  # seeds of the trials that tell the error of the estimator
+MEASURED = range(3000, 3032)  # seeds of the trials that tell the error of the estimator
 SEEDS = range(10_000, 20_000)
 COMPARED, BESIDE = 4.0, range(2000, 2200)  # scale and seeds of trials of the whole chain
 RUNS, FIGURE = Path('build/flip_ups.jsonl'), Path('build/flip_ups.png')

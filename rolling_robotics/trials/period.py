@@ -147,7 +147,8 @@ class Period:
             phases = ripple_phases(np.random.default_rng(seed), JOINTS)
             states.append(known[alike])
             off.append([draw.inertia, draw.friction_torque, *phases])
-        return np.array(states).T.copy(), np.array(off).T.copy()
+        size = sum(SIZES.values())
+        return np.reshape(states, (-1, size)).T.copy(), np.reshape(off, (-1, 2 + JOINTS)).T.copy()
 
     def _start(self, draw: Draw) -> Array:
         e = self.experiment

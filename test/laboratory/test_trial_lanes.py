@@ -102,6 +102,11 @@ def test_a_law_without_feedback_is_refused(upright):
         Period(experiment, 'replay', OFF.motors)
 
 
+def test_no_seeds_are_no_lanes(upright):
+    _, period = upright
+    assert [a.shape[1] for a in period.starts(OFF, [])] == [0, 0]
+
+
 def test_another_delay_of_commands_is_refused(upright):
     _, period = upright
     with pytest.raises(ParameterError, match=r'1 period from the controller.*got 2'):
