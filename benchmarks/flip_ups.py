@@ -1,9 +1,11 @@
 """
 100,000 flip-ups with what is not perfect from 1.5 to 6 times as large as stated.
 
-Each scale takes 32 trials of the whole chain, by which the error of the estimator is measured, and
-10,000 compiled ones. Beside them stand 200 trials of the whole chain at one scale; each appends a
-line to ``build/flip_ups.jsonl`` and is not made again, so delete it after a change. The figure is
+Each scale takes some trials of the whole chain, by which the errors of the estimator are measured,
+and 10,000 compiled ones that have these errors. How certain a share is follows from the number of
+measured errors, not from that of trials: its interval comes from drawing the measured ones anew.
+Beside them stand 200 other trials of the whole chain at one scale; each appends a line to
+``build/flip_ups.jsonl`` and is not made again, so delete it after a change. The figure is
 ``build/flip_ups.png``.
 """
 
@@ -24,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.demo.figures.panels import saved_panels
-from rolling_robotics.trials.estimate_error import measured
+from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import TrialLanes
 from rolling_robotics.trials.period import Period
@@ -35,23 +37,15 @@ from scipy.stats import binomtest
 Array = NDArray[np.float64]
 EXPERIMENT, LAW = 'flip_up', 'closed_loop'
 SCALES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
-MEASURED = range(3000, 3032)  # seeds of the trials that tell the error of the estimator
+FIRST = 3000  # seed of the trials that tell the errors of the estimator
+MEASURED = dict.fromkeys(SCALES, 32) | dict.fromkeys(SCALES[:3], 16) | {4.0: 128}  # how many
 SEEDS = range(10_000, 20_000)
 COMPARED, BESIDE = 4.0, range(2000, 2200)  # scale and seeds of trials of the whole chain
 RUNS, FIGURE = Path('build/flip_ups.jsonl'), Path('build/flip_ups.png')
 
 
-class Flown(NamedTuple):
-    """What came of a scale: how often each end came, seed by seed beside the chain, CPU [s]."""
-
-    ends: Counter[str]
-    beside: list[bool]
-    chain: float
-    compiled: float
-
-
 class Share(NamedTuple):
-    """A share of successes with its interval of 95 %, by Wilson."""
+    """A share of successes with its interval of 95 %."""
 
     value: float
     low: float
@@ -59,14 +53,34 @@ class Share(NamedTuple):
 
     @classmethod
     def of(cls, successes: int, trials: int) -> Share:
-        """Return the share of so many successes in so many trials."""
+        """Return the share in so many trials that have nothing in common, by Wilson."""
         interval = binomtest(successes, trials).proportion_ci(0.95, 'wilson')
         return cls(successes / trials, interval.low, interval.high)
+
+    @classmethod
+    def among(cls, good: NDArray[np.bool_], errors: NDArray[np.int64]) -> Share:
+        """Return the share of trials with measured errors, drawing those anew 2,000 times."""
+        trials = np.bincount(errors)
+        successes = np.bincount(errors, good, trials.size)
+        drawn = np.random.default_rng(0).integers(trials.size, size=(2000, trials.size))
+        shares = successes[drawn].sum(axis=1) / trials[drawn].sum(axis=1)
+        low, high = np.quantile(shares, (0.025, 0.975))
+        return cls(float(good.mean()), float(low), float(high))
 
     def room_to(self, other: Share) -> float:
         """Return by how much two shares may differ to stay in each other's interval."""
         less, more = sorted([self, other])
         return min(less.high - less.value, more.value - more.low)
+
+
+class Flown(NamedTuple):
+    """What came of a scale: the share, what ended trials, that of BESIDE, CPU times [s]."""
+
+    share: Share
+    ends: Counter[str]
+    beside: Share | None
+    chain: float
+    compiled: float
 
 
 def rows() -> Iterator[Row]:
@@ -84,7 +98,7 @@ def rows() -> Iterator[Row]:
         reference=f'by the clock on {len(os.sched_getaffinity(0))} processors; CPU: '
         f'{compiled:.0f} s, and {chain:.0f} s of the chain to measure the estimator',
     )
-    shares = {scale: Share.of(f.ends[''], len(SEEDS)) for scale, f in flown.items()}
+    shares = {scale: f.share for scale, f in flown.items()}
     for scale, share in shares.items():
         ends = ', '.join(f'{end} {n}' for end, n in flown[scale].ends.most_common() if end)
         yield Row(
@@ -93,7 +107,9 @@ def rows() -> Iterator[Row]:
             unit='%',
             reference=f'{100 * share.low:.1f} to {100 * share.high:.1f}; {ends or "none failed"}',
         )
-    own = Share.of(sum(flown[COMPARED].beside), len(BESIDE))
+    own = flown[COMPARED].beside
+    if own is None:
+        return
     whole = Share.of(sum(_beside()), len(BESIDE))
     yield Row(
         name=f'of {len(BESIDE)} seeds at {COMPARED:g}, compiled less whole chain',
@@ -120,14 +136,21 @@ def _fly(scale: float) -> Flown:
     period = Period(experiment, LAW, imperfections.motors)
     lanes = TrialLanes(period, threads=1)
     begun = time.process_time()
-    error = measured(period, imperfections, MEASURED)
+    measured_on = range(FIRST, FIRST + MEASURED[scale])
+    error = measured(experiment, LAW, imperfections, measured_on)
     between = time.process_time()
-    ended = lanes.run(imperfections, error, SEEDS)
+    share, ends = _share(lanes, imperfections, error, SEEDS)
     after = time.process_time()
-    beside = lanes.run(imperfections, error, BESIDE if scale == COMPARED else [])
-    good = [not failure for failure in beside.failures]
-    ends = Counter(ended.failures.tolist())
-    return Flown(ends, good, between - begun, after - between)
+    beside = _share(lanes, imperfections, error, BESIDE)[0] if scale == COMPARED else None
+    return Flown(share, ends, beside, between - begun, after - between)
+
+
+def _share(
+    lanes: TrialLanes, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
+) -> tuple[Share, Counter[str]]:
+    failures = lanes.run(imperfections, error, seeds).failures
+    share = Share.among(failures == '', error.drawn(imperfections, seeds))
+    return share, Counter(failures.tolist())
 
 
 def _beside() -> list[bool]:

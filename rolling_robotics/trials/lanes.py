@@ -17,9 +17,9 @@ from rolling_dynamics.batch.vector_source import vector_source
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
-from rolling_robotics.trials.estimate_error import EstimateError, LENGTH
+from rolling_robotics.trials.estimate_error import EstimateError
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.period import LATE, Period, SIZES
+from rolling_robotics.trials.period import Period, SIZES
 
 TOGETHER = 64  # trials of one call of machine code
 BEGINS = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))  # in a state
@@ -87,24 +87,21 @@ class TrialLanes:
         imperfections
             What is off; the draws are those of the chain for the same seed.
         error
-            Model of the estimator's error at these imperfections.
+            What the estimator's error is at these imperfections.
         seeds
             Of the trials.
 
         """
         rows = np.ascontiguousarray(self._period.periods(imperfections.warm_up))
-        model = np.concatenate([error.A.T.ravel(), error.gain.T.ravel()])
-        late = np.ascontiguousarray(error.late, dtype=ctypes.c_long)
-        blocks = np.ascontiguousarray(error.blocks)
+        series = np.ascontiguousarray(error.series)
         states, off = (a.T.copy() for a in self._period.starts(imperfections, seeds))
-        chosen = np.ascontiguousarray(error.drawn(seeds), dtype=ctypes.c_long)
+        chosen = error.drawn(imperfections, seeds).astype(ctypes.c_long)
 
         def fly(first: int) -> None:
             part = slice(first, first + TOGETHER)
-            here = (rows, model, late, blocks, chosen[part], off[part], states[part])
-            at = [ctypes.c_void_p(a.ctypes.data) for a in here]
+            here = (rows, series, chosen[part], off[part], states[part])
             size, count = (ctypes.c_long(len(a)) for a in (here[-1], rows))
-            self._fly(size, count, *at[:5], ctypes.c_long(LENGTH), *at[5:])
+            self._fly(size, count, *(ctypes.c_void_p(a.ctypes.data) for a in here))
 
         with ThreadPoolExecutor(self._threads) as pool:
             list(pool.map(fly, range(0, len(states), TOGETHER)))
@@ -121,9 +118,7 @@ def _source(period: Period) -> str:
         'NO': function.numel_in(1),
         'NR': function.numel_in(2),
         'NE': STATE.size,
-        'NL': LATE,
         'FAILURE': BEGINS['failure'],
-        'MISSED': BEGINS['missed'],
     }
     return '\n'.join(
         [

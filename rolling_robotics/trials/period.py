@@ -3,13 +3,12 @@ One period of the laboratory as one expression: law, bridge, motors, arm, object
 
 It is what :class:`LaboratoryChain` does part by part, in the same order and of the same equations,
 in the plane, with the object rolling. In place of camera and estimator an error is added to the
-true state, which follows a model of its own, see :mod:`rolling_robotics.trials.estimate_error`.
+true state, see :mod:`rolling_robotics.trials.estimate_error`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -44,14 +43,12 @@ from rolling_robotics.trials.imperfections import Draw, Imperfections
 Array = NDArray[np.float64]
 JOINTS = 3
 # of a lane: joints, drives and the bridge's reference; the command on its way; the plate's part of
-# the contact force; the object on the hand; the error of the estimate and what drives it; how the
-# trial stands
+# the contact force; the object on the hand; how the trial stands
 SIZES = {
     'q': JOINTS, 'qd': JOINTS, 'torque': JOINTS, 'counted': JOINTS, 'reported': JOINTS,
-    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 12, 'error': STATE.size,
-    'missed': 1, 'balancing': 1, 'failure': 1, 'time': 1,
+    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 12, 'balancing': 1,
+    'failure': 1, 'time': 1,
 }  # fmt: skip
-LATE = 2  # times before at which what was missed still counts
 RECORD = STATE.size + 3 + 3 * STATE.size  # x_nom, u_nom, rows of K
 
 
@@ -66,10 +63,9 @@ class Period:
     failures
         What may end a trial: entry k of them is told by k + 1.
     function
-        ``(state, off, period, late, residual, A, gain) -> state``, of scalars: ``off`` are factors
-        of the object's inertia and of friction, and the phases of the drives' ripple; ``period``
-        is a row of :meth:`periods`; the error is A times that before, ``gain`` (9 for each) times
-        :attr:`missed` of now and of two times before, which are ``late``, and ``residual``.
+        ``(state, off, period, error) -> state``, of scalars: ``off`` are factors of the object's
+        inertia and of friction, and the phases of the drives' ripple; ``period`` is a row of
+        :meth:`periods`; ``error`` is what the estimated state is off.
 
     """
 
@@ -190,13 +186,12 @@ class Period:
     def _written(self) -> ca.Function:
         s = {name: ca.SX.sym(name, n) for name, n in SIZES.items()}
         off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', RECORD + 4)
-        residual, A = ca.SX.sym('residual', STATE.size), ca.SX.sym('A', STATE.size**2)
-        late, gain = ca.SX.sym('late', LATE), ca.SX.sym('gain', (1 + LATE) * STATE.size)
+        error = ca.SX.sym('error', STATE.size)
         time, held, over, judged = ca.vertsplit(period[RECORD:])
         p = self._true_parameters(off)
         model, _ = self.experiment.laboratory.model()
         truth = model_state(self._plant, model)(s['plant'], p)
-        u, balancing = self._law(truth + s['error'], s['balancing'], period[:RECORD], held, over)
+        u, balancing = self._law(truth + error, s['balancing'], period[:RECORD], held, over)
         reference, torque, behind, singular = self._bridge(s)
         drives = self._motors_turned(s, torque, off)
         q, qd = drives[:2]
@@ -209,7 +204,6 @@ class Period:
         ahead, guards = self._rolled(s['plant'], rate, control, p)
         plant = ca.if_else(held, s['plant'], ahead)
         plant = self._on_hand(plant, hand(q, qd, ca.DM.zeros(JOINTS), nothing, numbers))
-        missed = self.missed(truth, s['plant'], control, held, off[0], off[1])
         turned = ca.sum1(plant[[self._plant.state.slice(n).start for n in ('beta_WH', 'beta_HO')]])
         away = ca.fabs(turned - self.experiment.goal)
         ends = [
@@ -225,14 +219,11 @@ class Period:
             'q': q, 'qd': qd, 'torque': drives[2], 'counted': drives[3], 'reported': drives[4],
             'q_ref': reference[0], 'qd_ref': reference[1], 'sent': u,
             'wrench': self._on_plate(plant, control, p), 'plant': plant,
-            'error': ca.reshape(A, STATE.size, -1) @ s['error']
-            + ca.reshape(gain, STATE.size, -1) @ ca.vertcat(missed, late) + residual,
-            'missed': missed,
             'balancing': balancing, 'failure': failure,
             'time': ca.if_else(s['failure'] > 0, s['time'], time + PERIOD),
         }  # fmt: skip
         out = ca.cse(ca.densify(ca.vertcat(*(new[name] for name in SIZES))))
-        inputs = [ca.vertcat(*s.values()), off, period, late, residual, A, gain]
+        inputs = [ca.vertcat(*s.values()), off, period, error]
         return ca.Function('period', inputs, [out])
 
     def _true_parameters(self, off: ca.SX) -> ca.SX:
@@ -327,19 +318,3 @@ class Period:
         force = R @ on_object[3:6]
         moment = R @ on_object[0:3] + ca.cross(R @ point, force)
         return -ca.vertcat(force[0], force[2], moment[1])
-
-    @cached_property
-    def missed(self) -> ca.Function:
-        """
-        What the believed acceleration of the object's turn in the hand is off [rad/s^2].
-
-        ``(truth, plant, control, held, factor of inertia, factor of friction) -> difference``
-        """
-        truth, plant = ca.SX.sym('truth', STATE.size), ca.SX.sym('plant', SIZES['plant'])
-        control, held, off = ca.SX.sym('control', 3), ca.SX.sym('held'), ca.SX.sym('off', 2)
-        system, p = self.experiment.laboratory.model()
-        believed = system.modes['rolling'].dynamics(truth, control, 0, ca.DM(p))
-        true = self._equations.dynamics(plant, control, 0, self._true_parameters(off))
-        turning = true[self._plant.state.slice('w_HO_H')] * (1 - held)
-        out = believed[STATE.slice('w_HO_H')] - turning
-        return ca.Function('missed', [truth, plant, control, held, *ca.vertsplit(off)], [out])

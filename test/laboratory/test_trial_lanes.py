@@ -1,5 +1,7 @@
 """Compiled trials: a period is that of the chain, lanes are periods, errors are as measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver
@@ -14,15 +16,16 @@ from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.trials import estimate_error
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
-from rolling_robotics.trials.estimate_error import EstimateError, LENGTH, measured
+from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import BEGINS, TrialLanes
-from rolling_robotics.trials.period import LATE, Period, SIZES
+from rolling_robotics.trials.period import Period, SIZES
+from rolling_robotics.trials.prepare import build
 
 HELD, FREE = 20, 60  # periods
 OFF = Imperfections(warm_up=HELD * PERIOD)
-NO_ERROR = np.zeros(LATE), np.zeros(9), np.zeros(81), np.zeros(9 * (1 + LATE))
+EXACT = np.zeros(9)
 
 
 def hand_over(laboratory):
@@ -72,7 +75,7 @@ def test_a_period_is_that_of_the_chain_with_true_states(upright):
         chain.sense()
         sent = np.zeros(3) if held else law.command(time, chain.truth, touching=True).copy()
         chain.act(sent)
-        state = np.array(period.function(state, off[:, 0], row, *NO_ERROR)).ravel()
+        state = np.array(period.function(state, off[:, 0], row, EXACT)).ravel()
         np.testing.assert_allclose(part(state, 'sent'), sent, rtol=0, atol=1e-9)
         np.testing.assert_allclose(part(state, 'q'), chain.plant.motors.q, rtol=0, atol=1e-12)
         np.testing.assert_allclose(part(state, 'plant'), chain.plant.state.x, rtol=0, atol=1e-11)
@@ -90,7 +93,7 @@ def test_a_trial_ends_at_its_first_failure(upright):
     begin[BEGINS['plant'] + 3] += 0.5  # rad: too far from upright at the end
     state = begin
     for row in rows:
-        state = np.array(period.function(state, off, row, *NO_ERROR)).ravel()
+        state = np.array(period.function(state, off, row, EXACT)).ravel()
     failure = period.failures[int(part(state, 'failure')[0]) - 1]
     assert failure in {'friction', 'off the goal'}
     assert 0 < part(state, 'time')[0] <= FREE * PERIOD
@@ -113,54 +116,38 @@ def test_another_delay_of_commands_is_refused(upright):
         period.starts(Imperfections(transport=2), [0])
 
 
-def steps_of(A, gain, late, residuals, missed):
-    """Carry an error on by the model."""
-    error = [np.zeros(9)]
-    for k in range(len(missed) - 1):
-        m = [missed[k], *(missed[k - d] if k >= d else 0.0 for d in late)]
-        error.append(A @ error[-1] + gain @ m + residuals[k])
-    return np.array(error)
+def test_a_trial_has_the_errors_of_one_that_is_alike(upright):
+    experiment, _ = upright
+    found = measured(experiment, 'closed_loop', OFF, range(6))
+    assert found.series.shape == (6, HELD + FREE, 9)
+    assert not found.series.any()  # too few images so far: nothing is told
+    draws = [OFF.draw(seed) for seed in range(60)]
+    drawn = found.drawn(OFF, range(60))
+    kinds = [(d.inertia, d.turn) for d in draws]
+    alike = [found.kinds[k] == kind for k, kind in zip(drawn, kinds, strict=True)]
+    assert alike == [kind in found.kinds for kind in kinds]
+    assert len(set(found.kinds)) > 1
+    assert set(drawn) == set(range(6))
+    assert list(found.drawn(OFF, [7])) == [drawn[7]]
+    with pytest.raises(ParameterError, match='at least one trial'):
+        measured(experiment, 'closed_loop', OFF, [])
 
 
-def test_the_model_that_made_the_errors_is_found(upright, monkeypatch):
-    _, period = upright
-    rng = np.random.default_rng(0)
-    A, gain = 0.9 * np.eye(9) + 0.01 * rng.normal(size=(9, 9)), rng.normal(size=(9, 3))
-    made = []
+def test_errors_after_a_failure_are_those_of_another_trial(upright, monkeypatch):
+    experiment, _ = upright
+    lengths, periods = (HELD + 5, HELD + FREE, HELD + 30), HELD + FREE
 
-    def series(_period, _imperfections, seed):
-        missed = rng.normal(size=HELD + FREE)
-        residuals = 1e-9 * rng.normal(size=(HELD + FREE, 9))
-        error = steps_of(A, gain, (8, 12), residuals, missed)
-        error[:3] = np.nan  # nothing is told at first
-        made.append(residuals)
-        return error, missed
+    def series(_experiment, _law, seed, _imperfections):
+        return np.full((lengths[seed], 9), float(seed)), lengths[seed] == periods
 
     monkeypatch.setattr(estimate_error, '_series', series)
-    found = measured(period, OFF, range(8))
-    assert list(found.late) == [8, 12]  # periods, of a latency of 8 ms
-    np.testing.assert_allclose(found.A, A, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(found.gain, gain, rtol=0, atol=1e-6)
-    # what the first window lacks is taken from the next, and blocks stay in their window
-    assert [len(k) for k in found.known] == [8] * ((HELD + FREE) // LENGTH)
-    np.testing.assert_array_equal(found.known[0], found.known[1])
-    np.testing.assert_allclose(
-        found.blocks[found.known[2][5]], made[5][2 * LENGTH : 3 * LENGTH], rtol=0, atol=1e-8
-    )
-    drawn = found.drawn(range(50))
-    np.testing.assert_array_equal(drawn[7], found.drawn([7])[0])
-    assert all(set(drawn[:, w]) <= set(k) for w, k in enumerate(found.known))
-    assert len(set(drawn[:, 2])) == 8
-
-
-def test_an_error_that_nothing_tells_is_refused(upright, monkeypatch):
-    _, period = upright
-    with pytest.raises(ParameterError, match='at least one trial'):
-        measured(period, OFF, [])
-    blind = np.full((HELD + FREE, 9), np.nan), np.zeros(HELD + FREE)
-    monkeypatch.setattr(estimate_error, '_series', lambda *_: blind)
-    with pytest.raises(ParameterError, match='no trial has an estimate'):
-        measured(period, OFF, [0])
+    found = measured(experiment, 'closed_loop', replace(OFF, inertia=0.0, turn=0.0), range(3))
+    assert list(found.successes) == [False, True, False]
+    for k, length in enumerate(lengths):
+        assert set(found.series[k, :length, 0]) == {float(k)}
+        assert set(found.series[k, length:, 0]) <= {1.0}
+    only = measured(experiment, 'closed_loop', OFF, [0])  # none came to its end
+    assert set(only.series[0].ravel()) == {0.0}
 
 
 @pytest.mark.slow  # compiles some thousand operations
@@ -169,32 +156,35 @@ def test_lanes_are_periods_whatever_is_beside_them(upright, monkeypatch):
     monkeypatch.setenv('ROLLING_COMPILE', 'now')
     _, period = upright
     rng = np.random.default_rng(1)
-    windows = (HELD + FREE) // LENGTH
-    error = EstimateError(
-        A=0.9 * np.eye(9),
-        gain=1e-5 * rng.normal(size=(9, 3)),
-        late=np.array([8, 12]),
-        blocks=1e-5 * rng.normal(size=(6, LENGTH, 9)),
-        known=(np.arange(6),) * windows,
-    )
+    series = 1e-3 * rng.normal(size=(6, HELD + FREE, 9))
+    big = OFF.scaled(6.0)
+    kinds = tuple((1 + a * big.inertia, b * big.turn) for a in (-1, 1) for b in (-1, 1, 1))
+    error = EstimateError(series, kinds, np.ones(6, bool))
     lanes, seeds = TrialLanes(period, threads=1), list(range(150))
-    together = lanes.run(OFF, error, seeds)
-    apart = TrialLanes(period, threads=3).run(OFF, error, seeds[::-1][:77])
+    together = lanes.run(big, error, seeds)
+    apart = TrialLanes(period, threads=3).run(big, error, seeds[::-1][:77])
     np.testing.assert_array_equal(together.failures[::-1][:77], apart.failures)
     np.testing.assert_array_equal(together.times[::-1][:77], apart.times)
-    assert not together.failures[3]
-    big = OFF.scaled(6.0)
-    ended = lanes.run(big, error, seeds)
-    assert set(ended.failures) - {''}
+    assert len(set(together.failures)) > 1
     for seed in (3, 4, 5):
         states, off = period.starts(big, [seed])
-        state, missed = states[:, 0], []
-        for k, row in enumerate(period.periods(big.warm_up)):
-            residual = error.blocks[error.drawn([seed])[0, k // LENGTH], k % LENGTH]
-            late = [missed[k - d] if k >= d else 0.0 for d in error.late]
-            given = late, residual, error.A.T.ravel(), error.gain.T.ravel()
-            state = np.array(period.function(state, off[:, 0], row, *given)).ravel()
-            missed.append(part(state, 'missed')[0])
+        state, own = states[:, 0], series[error.drawn(big, [seed])[0]]
+        for row, off_by in zip(period.periods(big.warm_up), own, strict=True):
+            state = np.array(period.function(state, off[:, 0], row, off_by)).ravel()
         code = int(part(state, 'failure')[0])
-        assert ended.failures[seed] == ('', *period.failures)[code]
-        assert ended.times[seed] == pytest.approx(part(state, 'time')[0], abs=1e-12)
+        assert together.failures[seed] == ('', *period.failures)[code]
+        assert together.times[seed] == pytest.approx(part(state, 'time')[0], abs=1e-12)
+
+
+@pytest.mark.slow  # plans, and twelve trials of the whole chain
+@pytest.mark.skipif(compiler() is None, reason='no C compiler')
+def test_with_its_own_errors_a_compiled_trial_ends_as_the_chain_did(monkeypatch):
+    monkeypatch.setenv('ROLLING_COMPILE', 'now')
+    experiment, big, seeds = build('flip_up'), Imperfections().scaled(5.0), range(3000, 3012)
+    lanes = TrialLanes(Period(experiment, 'closed_loop', big.motors))
+    ended = []
+    for seed in seeds:
+        own = measured(experiment, 'closed_loop', big, [seed])
+        ended.append((own.successes[0], lanes.run(big, own, [seed]).failures[0] == ''))
+    assert [a for a, _ in ended] == [b for _, b in ended]
+    assert 0 < sum(a for a, _ in ended) < len(ended)
