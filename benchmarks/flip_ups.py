@@ -186,7 +186,6 @@ def draw(shares: dict[float, Share], flown: dict[float, Flown], whole: Share, pa
         )  # fmt: skip
         a.set(xlabel='imperfections, times those stated', ylabel='share of trials [%]')
         a.set_ylim(-3, 103)
-        a.legend(fontsize='small')
 
 
 def _frequent(flown: dict[float, Flown]) -> Sequence[tuple[str, str]]:
