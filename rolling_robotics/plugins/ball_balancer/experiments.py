@@ -30,7 +30,7 @@ EXPERIMENTS = (
             '/tf',
             '/diagnostics',
         ),
-        laws=('lqr', 'pid', 'predictive', 'exported'),
+        laws=('predictive', 'lqr', 'pid', 'exported'),
         demo='rolling_robotics.plugins.ball_balancer.demo:DEMO',
     ),
 )
