@@ -51,6 +51,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics import calibration_report as report  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     if args.out and args.kind in {'object', 'sliding'}:
         raise ParameterError(
@@ -58,14 +59,15 @@ def run(args: Namespace) -> int:
         )
     out = checked_output(args.out, '.yaml') if args.out else None
     parameters: dict[str, dict[str, Any]] = {}
-    if args.kind == 'camera':
-        lines, parameters = report.camera(args.recording, args.params, args.mount)
-    elif args.kind == 'joints':
-        lines, parameters = report.joints(args.recording, args.params)
-    elif args.kind == 'sliding':
-        lines = report.sliding(args.recording, args.params, args.scenario)
-    else:
-        lines = report.rocking(args.recording, args.scenario)
+    with Progress(f'calibrating from {args.recording.name}'):
+        if args.kind == 'camera':
+            lines, parameters = report.camera(args.recording, args.params, args.mount)
+        elif args.kind == 'joints':
+            lines, parameters = report.joints(args.recording, args.params)
+        elif args.kind == 'sliding':
+            lines = report.sliding(args.recording, args.params, args.scenario)
+        else:
+            lines = report.rocking(args.recording, args.scenario)
     print('\n'.join(lines))
     if out is not None:
         report.write_parameters(out, parameters)

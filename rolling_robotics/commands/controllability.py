@@ -35,11 +35,14 @@ def run(args: Namespace) -> int:
         report_text,
     )
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     if not 1 <= args.depth <= 8:
         raise ParameterError(f'--depth: must lie between 1 and 8, got {args.depth}')
     out = checked_output(args.json, '.json', '--json') if args.json else None
-    report = controllability_report(load_scenario(args.scenario), args.depth)
+    scenario = load_scenario(args.scenario)
+    with Progress(f'deriving brackets of {scenario.name}'):
+        report = controllability_report(scenario, args.depth)
     if out is not None:
         write_json(out, report)
     say_written(out, report_text(report))

@@ -37,6 +37,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_dynamics.suggestion import suggestion  # noqa: PLC0415
     from rolling_dynamics.text import quoted  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     scenario = load_scenario(args.scenario)
     laws = needed_role(scenario.system.name, 'step_laws', 'laws to export')(scenario)
@@ -44,7 +45,8 @@ def run(args: Namespace) -> int:
         raise ParameterError(
             f'no law {quoted(args.controller)}{suggestion(args.controller, laws)}'
         )
-    source = laws[args.controller]()
+    with Progress(f'writing {args.controller}'):
+        source = laws[args.controller]()
     print(*source.write(args.out), sep='\n')
     print(f'  operations a step   {source.operations} at most')
     print(f'  state               {8 * source.state} bytes in double')

@@ -47,6 +47,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.commands.recordings import is_recording  # noqa: PLC0415
     from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     writes, named = args.experiment or bool(args.emulate), args.emulate or args.scenario
     recording = not writes and is_recording(args.log)
@@ -65,11 +66,13 @@ def run(args: Namespace) -> int:
         if args.experiment:
             module.experiment(path)
         else:
-            module.emulate(scenario, path, args.seed)
+            with Progress(f'emulating {path.name}'):
+                module.emulate(scenario, path, args.seed)
         print(f'written to {path}')
         return 0
     out = checked_output(args.json, '.json', '--json') if args.json else None
-    found = module.identify(args.log, scenario)
+    with Progress(f'identifying {args.log.name}'):
+        found = module.identify(args.log, scenario)
     for line in module.lines(found):
         print(line)
     if out is not None:

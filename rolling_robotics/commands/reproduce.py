@@ -46,6 +46,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
+    from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.reproduce.row import NOT_MET, table  # noqa: PLC0415
 
     if args.name not in REPRODUCTIONS:
@@ -54,7 +55,8 @@ def run(args: Namespace) -> int:
     module = importlib.import_module(REPRODUCTIONS[args.name])
     # a paper that says what of it is LONG can leave that out
     options = {'fast': args.fast} if hasattr(module, 'LONG') else {}
-    rows = module.rows(**options)
+    with Progress(f'reproducing {args.name}'):
+        rows = module.rows(**options)
     stated, unseen = module.stated(rows), list(getattr(module, 'UNSEEN', ()))
     if out is not None:
         found = {'stated': stated, 'rows': [r.to_dict() for r in rows], 'unseen': unseen}
@@ -65,8 +67,9 @@ def run(args: Namespace) -> int:
     if options.get('fast'):
         say(f'left out, as it takes over a minute: {module.LONG}')
     if args.figures is not None:
-        for path in module.figures(args.figures, **options):
-            print(path)
+        with Progress(f'drawing {args.name}'):
+            drawn = list(module.figures(args.figures, **options))
+        print(*drawn, sep='\n')
     missed = [f'not met: {row.name}' for row in rows if row.verdict == NOT_MET]
     if missed:
         say('\n'.join(missed))

@@ -66,6 +66,13 @@ def test_elsewhere_there_is_one_line(capsys):
     assert re.fullmatch(line, said)
 
 
+def test_commands_that_compute_say_so(tmp_path, capsys):
+    assert main(['controllability', 'spin_rolling_published', '--depth', '2']) in {0, 1}
+    assert re.search(r'deriving brackets of \w+: 0 s', capsys.readouterr().err)
+    assert main(['export', 'pid', '--scenario', 'ball_balancer', '--out', str(tmp_path)]) == 0
+    assert 'writing pid: ' in capsys.readouterr().err
+
+
 def test_short_work_is_not_spoken_of(monkeypatch, capsys):
     monkeypatch.setattr(progress, 'PATIENCE', 3600)
     with Progress('planning a ball') as shown:
