@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 import os
 from pathlib import Path
 import time
@@ -21,6 +22,7 @@ SCALAR = 3000
 BALL = 'contact'
 FEWEST = {'float64': 6.0, 'float32': 12.0}  # million steps of the ball on a plate
 OVER_MUJOCO = 35.0
+SCALING = 0.9  # share of the cores
 BYTES = 2e9
 
 
@@ -33,7 +35,7 @@ def rows() -> Iterator[Row]:
         if mujoco is not None:
             reference += f'; MuJoCo, one motion: {mujoco:.3g}'
         for dtype, fewest in FEWEST.items():
-            steps = _batch(given, dtype) if compiles() else None
+            steps = _batch(given, dtype)[0] if compiles() else None
             yield Row(
                 name=f'steps of a batch, {name}, {dtype}, guards watched',
                 value=steps,
@@ -49,7 +51,7 @@ def rows() -> Iterator[Row]:
                     goal=f'at least {OVER_MUJOCO:g}',
                 )
         if compiles():
-            yield _on_all_cores(name, given)
+            yield from _on_all_cores(name, given)
     yield Row(
         name='memory of a million lanes of the ball on a plate, stepped',
         value=_memory(named_system(BALL)),
@@ -72,42 +74,51 @@ def _resident() -> int:
     return pages * os.sysconf('SC_PAGE_SIZE')
 
 
-def _on_all_cores(name: str, given: NamedSystem) -> Row:
-    """Return the steps of a second of the clock, a thread for each core."""
+def _on_all_cores(name: str, given: NamedSystem) -> Iterator[Row]:
+    """Yield the steps of a second of the clock, a thread for each core, and of one, in turns."""
     cores = len(os.sched_getaffinity(0))
-    one, every = (_batch(given, 'float64', n, time.perf_counter) for n in (1, cores))
+    one, every = _batch(given, 'float64', (1, cores), time.perf_counter)
     reference = f'one core: {one:.3g}' if one else ''
     mujoco = mujoco_steps(name, SCALAR, cores, time.perf_counter)
     if mujoco is not None:
         reference += f'; MuJoCo, a motion in each of {cores} threads: {mujoco:.3g}'
-    return Row(
+    yield Row(
         name=f'steps of a batch, {name}, float64, on {cores} cores',
         value=every,
         unit='million/s',
         reference=reference,
+    )
+    yield Row(
+        name=f'the same over {cores} times that of one core, {name}',
+        value=every / (cores * one) if one and every else None,
+        unit='',
+        goal=f'at least {SCALING:g}',
     )
 
 
 def _batch(
     given: NamedSystem,
     dtype: str,
-    threads: int = 1,
+    threads: tuple[int, ...] = (1,),
     clock: Callable[[], float] = time.process_time,
-) -> float | None:
+) -> list[float | None]:
     """Return steps of 1 ms in a second, in millions; None where lanes do not go on."""
-    batch = BatchSimulator(given.system, LANES, DT, dtype=dtype, threads=threads)
+    batches = [BatchSimulator(given.system, LANES, DT, dtype=dtype, threads=n) for n in threads]
     u = np.zeros(given.system.control.size)
 
-    def run() -> None:
+    def run(batch: BatchSimulator) -> None:
         for _ in range(STEPS):
             batch.step(u)
 
-    spent: list[float] = []
+    spent: dict[BatchSimulator, list[float]] = {batch: [] for batch in batches}
     for _ in range(REPEATS):
-        batch.reset(states=given.x, parameters=given.p)
-        spent += timed(run, clock=clock)[0]
-    steps = 1e3 * float(batch.times.sum())
-    return 1e-6 * steps / min(spent) if batch.running.all() else None
+        for batch in batches:
+            batch.reset(states=given.x, parameters=given.p)
+            spent[batch] += timed(partial(run, batch), clock=clock)[0]
+    return [
+        1e-3 * float(batch.times.sum()) / min(spent[batch]) if batch.running.all() else None
+        for batch in batches
+    ]
 
 
 def _scalar(given: NamedSystem) -> float:

@@ -46,15 +46,15 @@ class AdaptiveSteps:
         self._kernel, self._tolerance, self._max_step = kernel, tolerance, max_step
 
     def advance(
-        self, lanes: Lanes, index: Index, watcher: Watcher | None = None
+        self, lanes: Lanes, number: int, watcher: Watcher | None = None
     ) -> tuple[Index, Index]:
         """
-        Carry some lanes to their goals, or to the first event of each.
+        Carry the lanes of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
-        lanes, index
-            Lanes, and which of them.
+        lanes, number
+            Lanes, and the number of the mode.
         watcher
             Called with each step that is kept: which lanes, as they stood before it, its lengths
             and what came of it; lanes whose length is 0 took none.
@@ -66,6 +66,8 @@ class AdaptiveSteps:
 
         """
         events: list[tuple[Index, Index]] = []
+        going = (lanes.stop == 0) & (lanes.mode == number) & (lanes.t < lanes.goal)
+        index = np.flatnonzero(going)
         while index.size:
             index = self._crowd(lanes, index, watcher, events)
         if not events:
@@ -160,7 +162,7 @@ class AdaptiveSteps:
             h0 = np.where(np.isfinite(h0), np.minimum(h0, span), 0.0)
             h0 = np.maximum(h0, SHORTEST * span)
             ahead = w.copied(np.arange(w.size))
-            ahead.x += h0 * rate
+            ahead.x[...] += h0 * rate
             d2 = _rms((self._kernel.rates(ahead) - rate) / scale) / h0
             top = np.maximum(d1, d2)
             root = np.sqrt(np.sqrt(np.sqrt(0.01 / top)))
@@ -272,7 +274,7 @@ class _Within:
         there = self.lanes.copied(np.arange(self.lanes.size))
         there.x[...], there.t[...] = x, there.t + h
         if there.slope.size:
-            there.u += there.slope * h
+            there.u[...] += there.slope * h
         guards = self._kernel.guards(there)
         margins: NDArray[np.float64] = guards - there.levels[: len(guards)]
         return margins

@@ -14,14 +14,26 @@ static void rk4_step(const V *x, const V *k1, const V *u, V t, V h, const V *p, 
   project(z, p, y);
 }
 
-/* Take steps[lane] steps of h[lane]; a lane stops before a step after which a guard is below its
-   level or the state not finite. taken[lane] says how many there were. */
-void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const casadi_real *p,
-         const casadi_real *t, const casadi_real *h, const casadi_real *levels,
-         const lane_int *steps, lane_int *taken) {
+/* Carry the lanes of a mode that go on to their goals, by even steps of at most so long. A lane stops
+   before a step after which a guard is below its level or the state not finite: h has the length of
+   that step then, else 0. Returns how many lanes stopped so. */
+long carry(long lanes, long stride, casadi_real *x, const casadi_real *u, const casadi_real *p,
+           const casadi_real *levels, double *t, const double *goal, const short *stop,
+           const short *mode, double *h, long number, double longest) {
+  long events = 0;
   for (long b = 0; b < lanes; b += LANES) {
-    const M wanted = load_mask(steps + b);
-    M left = wanted > 0, done = {0};
+    M wanted = {0}, done = {0};
+    V begin = zero, length = zero;
+    for (long k = 0; k < LANES; ++k) {
+      const double left = goal[b + k] - t[b + k];
+      h[b + k] = 0;
+      if (stop[b + k] || mode[b + k] != number || !(left > 0)) continue;
+      wanted[k] = (lane_int)fmax(ceil(left / longest * (1 - 1e-12)), 1);
+      h[b + k] = left / wanted[k];
+      begin[k] = (casadi_real)t[b + k];
+      length[k] = (casadi_real)h[b + k];
+    }
+    M left = wanted > 0;
     if (!any(left)) continue;
     V xs[NX + 1], us[NU + 1], ps[NP + 1], ls[NG + 1], y[NX + 1];
     V rate[NX + NG + 1], next[NX + NG + 1];
@@ -29,7 +41,6 @@ void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const ca
     load_all(us, u + b, NU, stride);
     load_all(ps, p + b, NP, stride);
     load_all(ls, levels + b, NG, stride);
-    const V begin = load(t + b), length = load(h + b);
     dynamics(xs, us, &begin, ps, rate);
     for (int k = 0; any(left); ++k) {
       const V now = begin + (casadi_real)k * length, end = now + length;
@@ -47,6 +58,15 @@ void rk4(long lanes, long stride, casadi_real *x, const casadi_real *u, const ca
       left &= done < wanted;
     }
     for (int i = 0; i < NX; ++i) store(x + i * stride + b, xs[i]);
-    memcpy(taken + b, &done, sizeof done);
+    for (long k = 0; k < LANES; ++k) {
+      if (done[k] < wanted[k]) {
+        t[b + k] += done[k] * h[b + k];
+        ++events;
+      } else if (wanted[k]) {
+        t[b + k] = goal[b + k];
+        h[b + k] = 0;
+      }
+    }
   }
+  return events;
 }

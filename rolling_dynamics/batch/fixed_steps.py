@@ -8,6 +8,7 @@ import numpy as np
 from rolling_dynamics.batch.kernels import Kernel
 from rolling_dynamics.batch.lanes import Array, Index, Lanes, NOT_FINITE
 
+NONE = np.zeros(0, np.intp)
 HALVINGS = 40  # of a step in which an event is sought: of 1 ms, to 1e-15 s
 
 
@@ -18,14 +19,14 @@ class FixedSteps:
         """Take steps of at most so long [s]; what is to go is divided evenly."""
         self._kernel, self._max_step = kernel, max_step
 
-    def advance(self, lanes: Lanes, index: Index, _watcher: object = None) -> tuple[Index, Index]:
+    def advance(self, lanes: Lanes, number: int, _watcher: object = None) -> tuple[Index, Index]:
         """
-        Carry some lanes to their goals, or to the first event of each.
+        Carry the lanes of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
-        lanes, index
-            Lanes, and which of them.
+        lanes, number
+            Lanes, and the number of the mode.
 
         Returns
         -------
@@ -34,38 +35,36 @@ class FixedSteps:
             state is not finite any more. They stand at the event, or at the last finite state.
 
         """
-        todo = np.zeros(lanes.size, bool)
-        todo[index] = True
-        left = np.where(todo, lanes.goal - lanes.t, 0.0)
-        steps = np.ceil(left / self._max_step * (1 - 1e-12)).astype(np.int64)
-        h = left / np.maximum(steps, 1)
-        taken = self._kernel.rk4(lanes, h, steps)
-        done = taken == steps
-        lanes.t[...] = np.where(todo & done, lanes.goal, lanes.t + taken * h)
-        index = np.flatnonzero(~done)
-        return (index, self._located(lanes, index, h[index])) if index.size else (index, index)
+        if not self._kernel.carry(lanes, number, self._max_step):
+            return NONE, NONE
+        index = np.flatnonzero(lanes.h)
+        return index, self._located(lanes, index, number)
 
-    def _located(self, lanes: Lanes, index: Index, h: Array) -> Index:
+    def _located(self, lanes: Lanes, index: Index, number: int) -> Index:
         """Put lanes at the event within their next step; return the numbers of the guards."""
         padded = np.resize(index, -(-index.size // self._kernel.width) * self._kernel.width)
         start = lanes.copied(padded)
         unwatched = replace(start, levels=np.full_like(start.levels, -np.inf))
-        low, high = np.zeros(padded.size), np.resize(h, padded.size)
+        low, high = np.zeros(padded.size), start.h.copy()
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            late = self._looked_at(unwatched, start.levels, middle)[1].any(axis=0)
+            late = self._looked_at(unwatched, start.levels, middle, number)[1].any(axis=0)
             low, high = np.where(late, low, middle), np.where(late, middle, high)
-        end, below = self._looked_at(unwatched, start.levels, high)
+        end, below = self._looked_at(unwatched, start.levels, high, number)
         k = index.size
         lanes.x[:, index], lanes.t[index] = end.x[:, :k], end.t[:k]
         first = below.argmax(axis=0)[:k]
         return np.where(first == len(below) - 1, NOT_FINITE, first)
 
-    def _looked_at(self, start: Lanes, levels: Array, h: Array) -> tuple[Lanes, Array]:
+    def _looked_at(
+        self, start: Lanes, levels: Array, h: Array, number: int
+    ) -> tuple[Lanes, Array]:
         """Return lanes a step further; which guards fell, and last, which are not finite."""
-        end = replace(start, x=start.x.copy())
-        lost = self._kernel.rk4(end, h, np.ones(start.size, np.int64)) == 0
-        end = replace(end, t=start.t + np.where(lost, 0.0, h))
+        end = replace(
+            start, x=start.x.copy(), t=start.t.copy(), goal=start.t + h, h=np.zeros_like(h)
+        )
+        self._kernel.carry(end, number, np.inf)
+        lost = end.t != end.goal
         guards = self._kernel.guards(end)
         fallen = ~(guards >= levels[: len(guards)]) & ~lost
         return end, np.vstack([fallen, lost])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import ctypes
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 import logging
-from typing import Protocol
+from typing import Any, Protocol
 import weakref
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.batch.adaptive_source import adaptive_source
 from rolling_dynamics.batch.attempt import Attempt
 from rolling_dynamics.batch.equations import Equations, equations
@@ -24,6 +24,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.mode_view import in_mode
 
 LOG = logging.getLogger(__name__)
+CARRIED = ('x', 'u', 'p', 'levels', 't', 'goal', 'stop', 'mode', 'h')  # arrays of a step
 
 
 class Kernel(Protocol):
@@ -32,26 +33,26 @@ class Kernel(Protocol):
     compiled: bool
     width: int
 
-    def rk4(self, lanes: Lanes, h: Array, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
         """
-        Take classical Runge-Kutta steps of order 4; states are changed in place.
+        Carry lanes to their goals by classical Runge-Kutta steps of order 4, in place.
 
         A lane stops before a step after which a guard is below its level, or the state is not
-        finite.
+        finite; ``lanes.h`` has the length of that step then, else 0.
 
         Parameters
         ----------
         lanes
             As many as a multiple of ``width``.
-        h
-            Length of a step of each lane [s].
-        steps
-            How many steps each lane is to take.
+        number
+            Mode of those that are meant, if they go on.
+        longest
+            What a step may take [s]; what is to go is divided evenly.
 
         Returns
         -------
-        NDArray
-            How many it took.
+        int
+            How many lanes stopped so.
 
         """
         ...
@@ -100,12 +101,20 @@ class VectorKernel:
         self._guards = len(equations.names)
         self._library = ctypes.CDLL(file)
 
-    def rk4(self, lanes: Lanes, h: Array, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
         """See :class:`Kernel`."""
-        counts, taken = steps.astype(self._count), np.zeros(lanes.size, self._count)
-        given = (lanes.t.astype(self._real), h.astype(self._real), lanes.levels, counts, taken)
-        self._call('rk4', lanes, lanes.x, lanes.u, lanes.p, *given)
-        return taken.astype(np.int64)
+        stride = lanes.x.strides[0] // lanes.x.itemsize
+        given = (lanes.addresses[name] for name in CARRIED)
+        return int(self._carry(lanes.size, stride, *given, number, longest))
+
+    @cached_property
+    def _carry(self) -> Callable[..., int]:
+        """The C of :meth:`carry`; its arguments are turned into those of C here, it is quicker."""
+        carry: Any = self._library.carry
+        arrays = [ctypes.c_void_p] * len(CARRIED)
+        carry.argtypes = [ctypes.c_long, ctypes.c_long, *arrays, ctypes.c_long, ctypes.c_double]
+        carry.restype = ctypes.c_long
+        return carry  # type: ignore[no-any-return]
 
     def dop853(
         self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ Index = NDArray[np.intp]
 NOT_FINITE = -1  # in the place of a guard
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Lanes:
     """
     Columns of a batch, a view of some of them, or a copy of some.
@@ -29,7 +30,8 @@ class Lanes:
     mode, changes, changed
         Number of the mode; how often it changed in one instant, and when that was.
     h, rejected
-        Length of the next step [s], 0 where it is to be found; whether one was just refused.
+        Length of the next step [s], 0 where it is to be found; whether one was just refused. With
+        steps of fixed length that of the step in which there is an event, 0 without.
     stop
         0 while the lane goes on; else the number of what stopped it.
 
@@ -73,6 +75,11 @@ class Lanes:
     def size(self) -> int:
         """Number of lanes."""
         return int(self.t.size)
+
+    @cached_property
+    def addresses(self) -> dict[str, int]:
+        """Where in memory each array begins."""
+        return {f.name: getattr(self, f.name).ctypes.data for f in fields(self)}
 
     def part(self, where: slice) -> Lanes:
         """Return a view of neighbours."""

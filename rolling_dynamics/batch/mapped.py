@@ -35,8 +35,20 @@ class MappedKernel:
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
         self._mapped = self._step, 1
 
-    def rk4(self, lanes: Lanes, h: Array, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
         """See :class:`Kernel`."""
+        todo = (lanes.stop == 0) & (lanes.mode == number) & (lanes.t < lanes.goal)
+        span = np.where(todo, lanes.goal - lanes.t, 0.0)
+        steps = np.where(todo, np.maximum(np.ceil(span / longest * (1 - 1e-12)), 1), 0)
+        h = span / np.maximum(steps, 1)
+        taken = self._taken(lanes, h, steps)
+        done = taken == steps
+        lanes.h[...] = np.where(done, 0.0, h)
+        lanes.t[...] = np.where(todo & done, lanes.goal, lanes.t + taken * h)
+        return int((~done).sum())
+
+    def _taken(self, lanes: Lanes, h: Array, steps: Array) -> NDArray[np.int64]:
+        """Take so many steps of each lane, in place; return how many there were."""
         taken = np.zeros(lanes.size, np.int64)
         left = np.flatnonzero(steps > 0)
         for k in range(int(steps.max(initial=0))):

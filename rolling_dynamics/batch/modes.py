@@ -139,16 +139,15 @@ class Modes:
 
     def advance(self, lanes: Lanes, watcher: Watcher | None = None) -> None:
         """Carry lanes to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
-        while True:
-            todo = np.flatnonzero((lanes.stop == 0) & (lanes.t < lanes.goal))
-            if not todo.size:
-                return
-            for number in np.unique(lanes.mode[todo]).tolist():
-                these = todo[lanes.mode[todo] == number]
-                index, guard = self.machine(number).steps.advance(lanes, these, watcher)
+        again = True
+        while again:
+            again = False
+            for number, machine in list(self._machines.items()):
+                index, guard = machine.steps.advance(lanes, number, watcher)
                 if index.size:
                     with self._turn:
                         self._after(lanes, index, guard, number)
+                    again = True
 
     def _after(self, lanes: Lanes, index: Index, guard: Index, number: int) -> None:
         """Let happen what follows the events of lanes in a mode."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 import math
 import os
 
@@ -121,7 +122,7 @@ class BatchSimulator:
         self._kernel = self._modes.machine(self._first).kernel
         self._threads = threads or len(os.sched_getaffinity(0))
         several = self._threads > 1 and self.compiled  # CasADi keeps Python's lock
-        self._pool = ThreadPoolExecutor(self._threads) if several else None
+        self._pool = ThreadPoolExecutor(self._threads - 1) if several else None
         padded = -(-self.size // self._kernel.width) * self._kernel.width
         layouts = (system.state, system.control, system.parameters)
         n, m, q = (layout.size for layout in layouts)
@@ -129,13 +130,14 @@ class BatchSimulator:
         self._lanes = Lanes.empty(sizes, padded, dtype)
         self._parts = self._divided(padded)
 
-    def _divided(self, lanes: int) -> list[Lanes]:
+    def _divided(self, lanes: int) -> list[tuple[slice, Lanes]]:
         """Return the lanes in parts, each for one thread at a time."""
         width = self._kernel.width
         least = -(-LEAST // width) * width
         each = -(-lanes // (PARTS * self._threads * width)) * width
         each = max(each, least) if self._pool is not None else lanes
-        return [self._lanes.part(slice(a, a + each)) for a in range(0, lanes, each)]
+        where = [slice(a, a + each) for a in range(0, lanes, each)]
+        return [(place, self._lanes.part(place)) for place in where]
 
     @property
     def compiled(self) -> bool:
@@ -247,9 +249,8 @@ class BatchSimulator:
             Control, one for all lanes or shape (size, control.size).
 
         """
-        self._hold(u)
-        self._lanes.goal[...] = self._lanes.t + self.dt
-        self._everywhere(self._modes.advance)
+        rows = self._rows('u', u, self.system.control.size)
+        self._everywhere(lambda where, part: self._carry(part, rows[where]))
 
     def rollout(self, controls: ArrayLike | Policy, steps: int) -> Rollout:
         """
@@ -266,13 +267,24 @@ class BatchSimulator:
         """
         if not (isinstance(steps, (int, np.integer)) and steps > 0):
             raise ParameterError(f'steps must be a positive number, got {steps!r}')
-        given = controls if callable(controls) else self._sequence(controls, int(steps))
+        m, steps = self.system.control.size, int(steps)
         times = np.empty((steps + 1, self.size))
         states = np.empty((steps + 1, self.size, self.system.state.size), self._lanes.x.dtype)
         times[0], states[0] = self.times, self.states
-        for k in range(int(steps)):
-            self.step(given(self.states, self.times) if callable(given) else given[k])
-            times[k + 1], states[k + 1] = self.times, self.states
+
+        def run(where: slice, part: Lanes, first: int, rows: list[Array]) -> None:
+            for k, u in enumerate(rows, first):
+                self._carry(part, u[where])
+                times[k, where] = part.t[: len(u[where])]
+                states[k, where] = part.x[:, : len(u[where])].T
+
+        if callable(controls):
+            for k in range(1, steps + 1):
+                rows = [self._rows('u', controls(self.states, self.times), m)]
+                self._everywhere(partial(run, first=k, rows=rows))
+        else:  # all steps of a part one after the other, while it is in the processor's cache
+            rows = [self._rows('u', u, m) for u in self._sequence(controls, steps)]
+            self._everywhere(partial(run, first=1, rows=rows))
         return Rollout(times=times, states=states, stopped=self.stopped)
 
     def _sequence(self, controls: ArrayLike, steps: int) -> Array:
@@ -284,15 +296,25 @@ class BatchSimulator:
             raise ParameterError(f'controls are needed for {steps} steps, got {len(array)}')
         return array
 
-    def _hold(self, u: ArrayLike) -> None:
-        self._lanes.u[:, : self.size] = self._rows('u', u, self.system.control.size).T
+    def _carry(self, part: Lanes, rows: Array) -> None:
+        """Carry a part ``dt`` further under held controls, a row for each lane."""
+        part.u[:, : len(rows)] = rows.T
+        np.add(part.t, self.dt, out=part.goal)
+        self._modes.advance(part)
 
-    def _everywhere(self, work: Callable[[Lanes], None]) -> None:
-        if self._pool is None or len(self._parts) == 1:
-            for part in self._parts:
-                work(part)
-        else:
-            list(self._pool.map(work, self._parts))
+    def _everywhere(self, work: Callable[[slice, Lanes], None]) -> None:
+        """Do work on all parts; each thread, this one too, takes the next when it is ready."""
+        left = iter(self._parts)
+
+        def share() -> None:
+            for where, part in left:
+                work(where, part)
+
+        others = min(self._threads, len(self._parts)) - 1 if self._pool is not None else 0
+        working = [self._pool.submit(share) for _ in range(others)] if self._pool else []
+        share()
+        for thread in working:
+            thread.result()
 
     def _rows(self, name: str, given: ArrayLike, width: int | None) -> Array:
         """Return a row for each lane; a number for each if there is no width."""

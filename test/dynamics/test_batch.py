@@ -217,14 +217,16 @@ def test_a_damaged_library_is_built_anew(monkeypatch, tmp_path):
 
 
 @needs_compiler
-def test_a_rollout_is_the_steps_one_after_the_other():
-    system, x, p, u = random_lanes('point_mass_disk')
+def test_a_rollout_is_the_steps_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(simulator, 'LEAST', 16)
+    size = 3 * LANES
+    system, x, p, u = random_lanes('point_mass_disk', size)
     controls = u[None] * np.linspace(0, 1, 6)[:, None, None]
-    batch = BatchSimulator(system, LANES, 0.02)
+    batch = BatchSimulator(system, size, 0.02, threads=2)
     batch.reset(states=x, parameters=p)
     motion = batch.rollout(controls, 6)
-    assert motion.states.shape == (7, LANES, system.state.size)
-    by_policy = BatchSimulator(system, LANES, 0.02)
+    assert motion.states.shape == (7, size, system.state.size)
+    by_policy = BatchSimulator(system, size, 0.02, threads=1)
     by_policy.reset(states=x, parameters=p)
     seen = []
 
