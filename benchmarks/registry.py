@@ -24,6 +24,7 @@ GROUPS = {
     'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',
     'ball_balancer': 'benchmarks.ball_balancer:rows',
     'labyrinth': 'benchmarks.labyrinth:rows',
+    'cortex_m': 'benchmarks.cortex_m:rows',
     'path_length': 'benchmarks.path_length:rows',
     'spin_rolling': 'benchmarks.spin_rolling:rows',
     'viewer': 'benchmarks.viewer:rows',

@@ -56,15 +56,15 @@ class LeastDistance:
     def operations(self) -> int:
         """Operations of a solution, at most."""
         m, n = map(int, self.rows.shape)
-        scan = 2 * m * n + 3 * m
-        factor = n**2 * (n + 1) + n**3 / 3  # of all rows, where the first is given up
-        return math.ceil(ROUNDS * (scan + factor + 6 * n**2 + 6 * n))
+        taken_up = 2 * m * n + 3 * m + n**2
+        given_up = n**3 / 3 + n**2  # the first of all: at most every other round
+        return math.ceil(ROUNDS * (6 * n**2 + 12 * n + (taken_up + given_up) / 2))
 
     @property
     def work(self) -> int:
         """Numbers that a solution keeps on the stack."""
         n = int(self.factor.shape[0])
-        return n * n + 4 * n
+        return 2 * n * n + 6 * n
 
     def text(self) -> str:
         """Return C: tables, and ``nearest(y, low, high)``, which is 1 where it was found."""
@@ -87,9 +87,10 @@ static REAL dot(const REAL *a, const REAL *b, int count) {
   return sum;
 }
 
-/* Rows that hold, on which side, their multipliers, and the factor of their products. */
+/* Rows that hold, on which side, their multipliers, their products and the factor of those. */
 typedef struct {
-  REAL factor[UNKNOWNS][UNKNOWNS], side[UNKNOWNS], price[UNKNOWNS];
+  REAL product[UNKNOWNS + 1][UNKNOWNS], factor[UNKNOWNS][UNKNOWNS];
+  REAL side[UNKNOWNS], price[UNKNOWNS];
   int row[UNKNOWNS], count;
 } held_rows;
 
@@ -98,25 +99,27 @@ static void factorise(held_rows *held, int first) {
   int i, j;
   for (i = first; i < held->count; ++i) {
     for (j = 0; j <= i; ++j) {
-      REAL rest = held->side[i] * held->side[j] *
-                  dot(rows[held->row[i]], rows[held->row[j]], UNKNOWNS);
-      rest -= dot(held->factor[i], held->factor[j], j);
+      const REAL rest = held->product[i][j] - dot(held->factor[i], held->factor[j], j);
       if (j < i) {
         held->factor[i][j] = rest / held->factor[j][j];
       } else {
-        REAL root = root_of(rest);
+        const REAL root = root_of(rest);
         held->factor[i][i] = root > FLAT ? root : FLAT;
       }
     }
   }
 }
 
-/* Writes how the multipliers fall while that of another row rises, and how y moves with it. */
-static void direction(const held_rows *held, int row, REAL side, REAL *falls, REAL *way) {
+/*
+ * Writes the products of another row with those that hold, behind theirs, how the multipliers
+ * fall while its own rises, and how y moves with it.
+ */
+static void direction(held_rows *held, int row, REAL side, REAL *falls, REAL *way) {
   int i, k;
   for (i = 0; i < held->count; ++i) {
-    falls[i] = held->side[i] * side * dot(rows[held->row[i]], rows[row], UNKNOWNS);
-    falls[i] = (falls[i] - dot(held->factor[i], falls, i)) / held->factor[i][i];
+    const REAL product = held->side[i] * side * dot(rows[held->row[i]], rows[row], UNKNOWNS);
+    held->product[held->count][i] = product;
+    falls[i] = (product - dot(held->factor[i], falls, i)) / held->factor[i][i];
   }
   for (i = held->count - 1; i >= 0; --i) {
     for (k = i + 1; k < held->count; ++k) {
@@ -126,16 +129,22 @@ static void direction(const held_rows *held, int row, REAL side, REAL *falls, RE
   }
   for (k = 0; k < UNKNOWNS; ++k) {
     way[k] = side * rows[row][k];
-    for (i = 0; i < held->count; ++i) {
-      way[k] -= falls[i] * held->side[i] * rows[held->row[i]][k];
+  }
+  for (i = 0; i < held->count; ++i) {
+    const REAL share = falls[i] * held->side[i], *const other = rows[held->row[i]];
+    for (k = 0; k < UNKNOWNS; ++k) {
+      way[k] -= share * other[k];
     }
   }
 }
 
 static void give_up(held_rows *held, int which) {
-  int i;
+  int i, j;
   held->count -= 1;
   for (i = which; i < held->count; ++i) {
+    for (j = 0; j <= i; ++j) {
+      held->product[i][j] = held->product[i + 1][j < which ? j : j + 1];
+    }
     held->row[i] = held->row[i + 1];
     held->side[i] = held->side[i + 1];
     held->price[i] = held->price[i + 1];
@@ -197,6 +206,7 @@ static int nearest(REAL *y, const REAL *low, const REAL *high) {
     held.row[held.count] = row;
     held.side[held.count] = side;
     held.price[held.count] = price;
+    held.product[held.count][held.count] = 1; /* of a row with itself */
     held.count += 1;
     factorise(&held, held.count - 1);
   }

@@ -1,0 +1,183 @@
+"""
+Exported laws on emulated Cortex-M processors: instructions of a step, stack, and the same bits.
+
+QEMU counts instructions, not cycles: with ``-icount shift=0`` its clock goes on by 1 ns an
+instruction, so the timer of the boards, of 25 MHz, ticks every 40. A loop of known length is
+counted beside. What a processor needs beyond a cycle an instruction, for divisions, loads and
+flash, is not in it, nor what it does two at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+import shutil
+import subprocess
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from benchmarks.row import Row
+import numpy as np
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.laws import LAWS, sources_of
+from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.export.c import CSource, number
+from rolling_controller.export.compiled_law import CompiledLaw
+from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.scenario import load_scenario
+
+Array = NDArray[np.float64]
+Real = Literal['float', 'double']
+COMPILER, QEMU = 'arm-none-eabi-gcc', 'qemu-system-arm'
+BOARD = Path(__file__).with_name('cortex_m_board')
+OPTIONS = ('-std=c99', '-O2', '-ffp-contract=off', '-mthumb', '-mfloat-abi=hard')
+REALS: tuple[Real, ...] = ('float', 'double')
+TICK = 40  # instructions
+LOOPS = 400_000  # rounds of two instructions
+SECONDS = 30.0  # on the rig
+WILD = 800  # frames in which ball and set point are anywhere
+CLOCK = 168e6  # 1/s, of a usual Cortex-M4
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A processor, the board that QEMU has with it, and what the compiler is told."""
+
+    name: str
+    machine: str
+    options: tuple[str, ...]
+
+
+PROCESSORS = (
+    Processor('Cortex-M4', 'mps2-an386', ('-mcpu=cortex-m4', '-mfpu=fpv4-sp-d16')),
+    Processor('Cortex-M7', 'mps2-an500', ('-mcpu=cortex-m7', '-mfpu=fpv5-d16')),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """
+    What a board did.
+
+    Attributes
+    ----------
+    instructions
+        Of each step, shape (k,).
+    outputs
+        Of each step, shape (k, n).
+    stack
+        Most that was used [bytes].
+    loop
+        Instructions that were counted of the loop, over how many it has.
+
+    """
+
+    instructions: Array
+    outputs: Array
+    stack: float
+    loop: float
+
+
+def on_board(
+    source: CSource, real: Real, inputs: Array, outputs: int, processor: Processor
+) -> Counted:
+    """Return what a law does on a board, frame by frame, shape (k, 4)."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        source.write(folder)
+        (folder / 'frames.h').write_text(_frames(source, real, inputs, outputs))
+        define = [f'-D{source.name.upper()}_REAL={real}', f'-DLAW_HEADER="{source.name}.h"']
+        command = [COMPILER, *OPTIONS, *processor.options, *define, '-I.', f'{source.name}.c']
+        command += [str(BOARD / 'main.c'), '-nostartfiles', '-T', str(BOARD / 'board.ld')]
+        subprocess.run([*command, '-o', 'law.elf'], cwd=folder, check=True)  # noqa: S603
+        board = [
+            QEMU,
+            '-M',
+            processor.machine,
+            '-nographic',
+            '-monitor',
+            'none',
+            '-serial',
+            'none',
+        ]
+        board += ['-semihosting-config', 'enable=on,target=native', '-icount', 'shift=0']
+        done = subprocess.run(  # noqa: S603
+            [*board, '-kernel', 'law.elf'], cwd=folder, stdout=subprocess.PIPE, check=True
+        )
+    numbers = np.frombuffer(done.stdout)
+    table = numbers[:-2].reshape(len(inputs), 1 + outputs)
+    return Counted(TICK * table[:, 0], table[:, 1:], numbers[-1], TICK * numbers[-2] / (2 * LOOPS))
+
+
+def _frames(source: CSource, real: Real, inputs: Array, outputs: int) -> str:
+    rows = ',\n'.join('{' + ', '.join(_number(v) for v in row) + '}' for row in inputs.tolist())
+    name = source.name
+    return f"""
+#define REAL {real}
+#define FRAMES {len(inputs)}
+#define OUTPUTS {outputs}
+#define LOOPS {LOOPS}
+#define STATE {name}_state
+#define START {name}_start
+#define STEP {name}_step
+static const REAL frames[FRAMES][4] = {{
+{rows}}};
+"""
+
+
+def _number(value: float) -> str:
+    return number(value) if np.isfinite(value) else '(REAL)__builtin_nan("")'
+
+
+def rows() -> Iterator[Row]:
+    """Yield what each law takes on each processor, and whether its commands are those of here."""
+    missing = [tool for tool in (COMPILER, QEMU) if shutil.which(tool) is None]
+    if missing:
+        yield Row(
+            name='instructions of a step', value=None, unit='', reference=f'needs {missing[0]}'
+        )
+        return
+    scenario = load_scenario('ball_balancer')
+    file, sources = rig_of(scenario), sources_of(scenario)
+    for name, make in LAWS.items():
+        law = make(RigModel.of(file))
+        run = run_rig(file, law, protocol.jumps, SECONDS)
+        source, frames = sources[name](), np.hstack([run.measured, run.set_points])
+        for processor in PROCESSORS:
+            for real in REALS:
+                yield from _rows(source, real, frames, processor)
+    yield from _rows(source, 'float', wild(), PROCESSORS[-1], 'with ball and goal anywhere, ')
+
+
+def wild() -> Array:
+    """Return frames in which the ball wanders all over the plate and the set point jumps."""
+    rng = np.random.default_rng(3)
+    place = np.cumsum(rng.normal(0, 4e-3, (WILD, 2)), axis=0) % 0.16 - 0.08
+    return np.hstack([place, rng.uniform(-0.06, 0.06, (WILD, 2))])
+
+
+def _rows(
+    source: CSource, real: Real, frames: Array, processor: Processor, how: str = ''
+) -> Iterator[Row]:
+    board = on_board(source, real, frames, 2, processor)
+    here = CompiledLaw(source=source, period=1.0, outputs=2, real=real).start()
+    expected = np.array([here.step(row[:2], row[2:]) for row in frames])
+    title = f'{source.name} in {real} on {processor.name}, {how}'
+    most = board.instructions.max()
+    yield Row(
+        name=f'{title}most instructions of a step',
+        value=most,
+        unit='',
+        reference=f'median {np.median(board.instructions):.0f}, {board.stack:.0f} bytes of stack; '
+        f'{1e3 * most / CLOCK:.2g} ms at {CLOCK / 1e6:.0f} MHz and a cycle each, a frame 33.7; '
+        f'a loop counted {board.loop:.4f} times its length',
+    )
+    yield Row(
+        name=f'{title}commands that differ from those here',
+        value=int(np.count_nonzero(board.outputs != expected)),
+        unit='',
+        goal='at most 0',
+    )
