@@ -13,7 +13,7 @@ from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
-from rolling_controller.time_varying_lqr import law_function
+from rolling_controller.time_varying_lqr import law_equations, law_function
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -161,6 +161,13 @@ class BalanceLqr:
     def uncontrollable(self) -> list[str]:
         """What no control moves to first order, in words; reported, and left as it is."""
         return self.decomposition.describe()
+
+    @property
+    def law(self) -> ca.Function:
+        """The control within its limits as an expression, ``(x, t) -> u``."""
+        x, t, record = ca.SX.sym('x', self.system.state.size), ca.SX.sym('t'), ca.DM(self.record)
+        u = law_equations(self.system)(x, record, record, 0, *map(ca.DM, self.limits))
+        return ca.Function('law', [x, t], [u])
 
     def command(self, x: ArrayLike) -> Array:
         """

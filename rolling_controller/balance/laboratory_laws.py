@@ -76,7 +76,7 @@ def damping_regulator(laboratory: Laboratory) -> BalanceLqr:
     return _regulator(laboratory, FLAT, DAMPING, (0.0, 0.0))
 
 
-def balance_region(laboratory: Laboratory, samples: int = 60) -> RegionOfAttraction:
+def balance_region(laboratory: Laboratory, samples: int = 500) -> RegionOfAttraction:
     """Return the region from which the upright object is balanced, by sampling."""
     return region_of_attraction(balance_regulator(laboratory), samples=samples)
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.batch.equations import equations
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.closed_loop import closed_loop
 
 HOME = 1e-2  # share of V at the start below which a run has come home
 HALVINGS = 12
+LOOK = 0.1  # s between looks at whether runs have come home
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class RegionOfAttraction:
 def region_of_attraction(
     regulator: BalanceLqr,
     *,
-    samples: int = 60,
+    samples: int = 500,
     duration: float = 3.0,
     dt: float = 4e-3,
     greatest: float = 1e3,
@@ -69,7 +70,7 @@ def region_of_attraction(
     duration
         Time in which a run must come home [s].
     dt
-        Period of the control in the simulated loop [s].
+        Greatest step of the simulated loop [s], in which the law is in force all the time.
     greatest
         Greatest level that is tried.
     seed
@@ -81,12 +82,8 @@ def region_of_attraction(
         Not even the least level brings every sample home.
 
     """
-    runner = _Runner(regulator, duration, dt)
-    borders = _unit_levels(regulator, samples, np.random.default_rng(seed))
-
-    def holds(level: float) -> bool:
-        return all(runner.comes_home(np.sqrt(level) * d) for d in borders)
-
+    directions = _unit_levels(regulator, samples, np.random.default_rng(seed))
+    holds = _Border(regulator, directions, duration, dt).comes_home
     high = greatest
     low = high
     while not holds(low):
@@ -116,35 +113,39 @@ def _unit_levels(regulator: BalanceLqr, samples: int, rng: np.random.Generator) 
     return out
 
 
-class _Runner:
-    """Runs the closed loop from a tangent vector at the equilibrium."""
+class _Border:
+    """Closed loops that start from tangent vectors of V = 1 times a size, all at once."""
 
-    def __init__(self, regulator: BalanceLqr, duration: float, dt: float) -> None:
-        system = regulator.system
-        self.regulator, self.dt, self.steps = regulator, dt, round(duration / dt)
-        self._stepper = Stepper(system, regulator.p, max_step=dt)
-        mode = next(iter(system.modes.values()))
-        x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-        t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-        guards = [g(x, u, t, p) for g in mode.guards.values()]
-        least = ca.mmin(ca.vertcat(1, *guards))
-        self._margin = FastFunction(ca.Function('margin', [x, u, t, p], [ca.densify(least)]))
-        self._margin.inputs[3][:] = regulator.p
+    def __init__(
+        self, regulator: BalanceLqr, directions: list[Array], duration: float, dt: float
+    ) -> None:
+        self._regulator, self._directions = regulator, np.array(directions).T
+        self._looks, system = round(duration / LOOK), regulator.system
+        loop = closed_loop(system, regulator.law)
+        mode, n = next(iter(loop.modes)), len(directions)
+        self._batch = BatchSimulator(loop, n, LOOK, max_step=dt, mode=mode, threads=1)
+        self._guards = equations(loop, mode).guards.map(n)
+        self._retract, self._difference = system.retract.map(n), system.difference.map(n)
+        self._home = np.tile(regulator.x, (n, 1)).T
 
-    def comes_home(self, d: Array) -> bool:
-        """Tell whether the closed loop brings a state home, in contact all the way."""
-        regulator = self.regulator
-        x = np.array(regulator.system.retract(regulator.x, d)).ravel()
-        goal = HOME * regulator.value(x)
-        for k in range(self.steps):
-            u = regulator.command(x)
-            self._margin.inputs[0][:], self._margin.inputs[1][:] = x, u
-            if not self._margin.evaluate()[0] > 0:
-                return False
-            try:
-                x = self._stepper.step(x, u, self.dt)
-            except SimulationError:
-                return False
-            if k % 25 == 24 and regulator.value(x) < goal:
-                return True
-        return False
+    def comes_home(self, level: float) -> bool:
+        """Tell whether all come home from V = level, in contact all the way."""
+        batch, p = self._batch, self._regulator.p
+        x = np.array(self._retract(self._home, np.sqrt(level) * self._directions))
+        u = np.zeros(self._regulator.u.size)
+        given = (np.tile(a, (batch.size, 1)).T for a in (u, 0.0, p))
+        if not (np.array(self._guards(x, *given)) > 0).all():
+            return False
+        goal, home = HOME * self._values(x), np.zeros(batch.size, bool)
+        batch.reset(states=x.T, parameters=p)
+        for _ in range(self._looks):
+            batch.step(u)
+            home |= batch.running & (self._values(batch.states.T) < goal)
+            if home.all() or not (batch.running | home).all():
+                break
+        return bool(home.all())
+
+    def _values(self, x: Array) -> Array:
+        """Return the cost to go of states, shape (n, samples)."""
+        d = np.array(self._difference(x, self._home))
+        return np.asarray(np.sum(d * (self._regulator.cost @ d), axis=0))

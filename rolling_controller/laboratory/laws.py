@@ -31,7 +31,7 @@ from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
 from rolling_planner.laboratory.throw_catch import plan_throw_catch
 from rolling_planner.plan import Plan
 
-REGION_SAMPLES = 60
+REGION_SAMPLES = 500
 Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
 
 

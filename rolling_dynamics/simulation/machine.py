@@ -9,6 +9,7 @@ import weakref
 import casadi as ca
 from rolling_dynamics.contract.mode import Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.simulation.closed_loop import closed
 from rolling_dynamics.simulation.compiled_solver import compile_step
 from rolling_dynamics.simulation.guards import chart_guards, guard_set
 from rolling_dynamics.simulation.mode_view import in_mode
@@ -102,11 +103,3 @@ def machine_of(
 def _same(a: ca.Function | None, b: ca.Function | None) -> bool:
     """Tell whether two laws are one object of CasADi."""
     return (a is None and b is None) or (a is not None and b is not None and hash(a) == hash(b))
-
-
-def closed(function: ca.Function, law: ca.Function | None) -> ca.Function:
-    """Return a function ``(x, u, t, p)`` with a law in the place of its control."""
-    if law is None:
-        return function
-    x, u, t, p = (ca.MX.sym('xutp'[k], function.numel_in(k)) for k in range(4))
-    return ca.Function(function.name(), [x, u, t, p], [function(x, law(x, t), t, p)])

@@ -102,7 +102,7 @@ def test_a_regulator_too_weak_has_no_region():
     weights = LqrWeights(tracking={'beta_HO': 1.0, 'p_WH': 1.0, 'beta_WH': 1.0}, control=1.0)
     weak = BalanceLqr(system, p, LAB.rest(UPRIGHT), weights=weights, control_limits=1e-9)
     with pytest.raises(ParameterError, match='no region of attraction'):
-        region_of_attraction(weak, samples=3)
+        region_of_attraction(weak, samples=3, duration=0.3)
 
 
 def test_commands_respect_their_limits_and_do_nothing_at_rest():

@@ -10,6 +10,7 @@ from rolling_dynamics.compiled import cache_folder, compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation.closed_loop import closed_loop
 from rolling_robotics.named_system import named_system
 
 SYSTEMS = sorted(name for name, plugin in plugins().items() if plugin.example)
@@ -236,6 +237,20 @@ def test_a_rollout_is_the_steps_one_after_the_other(monkeypatch):
 
     np.testing.assert_array_equal(by_policy.rollout(policy, 6).states, motion.states)
     np.testing.assert_array_equal(np.array(seen), motion.times[:-1])
+
+
+def test_a_law_in_the_loop_is_that_of_simulate(monkeypatch):
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
+    system, x, p, u = random_lanes('point_mass_disk', 2)
+    state, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
+    law = ca.Function(
+        'law', [state, t], [0.1 * ca.cos(9 * t) * u[0] - 0.01 * state[: system.control.size]]
+    )
+    batch = finished(closed_loop(system, law), x, p, 9 * u, 0.1, 0.1, method='DOP853')
+    assert batch.running.all()
+    for k in range(2):
+        truth = simulated(system, p[k], x[k], law, 0.1).states[-1]
+        assert abs(batch.states[k] - truth).max() < 1e-10 * abs(truth).max()
 
 
 @needs_compiler
