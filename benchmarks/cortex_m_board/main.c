@@ -1,13 +1,13 @@
 /*
  * Runs a law on an emulated board, frame by frame, and writes what came of each to the host:
- * ticks of the processor's timer, then the outputs as doubles. The last number is the stack used.
+ * ticks of the board's timer, then the outputs as doubles. The last number is the stack used.
  */
 #include <stdint.h>
 
 #include LAW_HEADER
 #include "frames.h" /* REAL, FRAMES, OUTPUTS, INPUTS, STEP, START, STATE, frames, LOOPS */
 
-#define TIMER ((volatile uint32_t *)0xE000E010) /* control, reload, value */
+#define TIMER ((volatile uint32_t *)0x40000000) /* control, value, reload; it counts down */
 #define ACCESS (*(volatile uint32_t *)0xE000ED88)
 #define PAINT 0xA5A5A5A5u
 #define PAINTED 4096 /* words below the pointer */
@@ -36,7 +36,7 @@ static void tell(const void *bytes, uint32_t count) {
   host(5, written);
 }
 
-static uint32_t passed(uint32_t since) { return (since - TIMER[2]) & 0xFFFFFFu; }
+static uint32_t passed(uint32_t since) { return since - TIMER[1]; }
 
 /* Two instructions a round. */
 static void loop(uint32_t rounds) {
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void step(int k) {
   REAL output[OUTPUTS];
   uint32_t since;
   int j;
-  since = TIMER[2];
+  since = TIMER[1];
   STEP(&state, frames[k], frames[k] + 2, output);
   results[k].ticks = passed(since);
   for (j = 0; j < OUTPUTS; ++j) {
@@ -78,10 +78,10 @@ static void run(void) {
   const volatile uint32_t *painted;
   uint32_t since;
   int k;
-  TIMER[1] = 0xFFFFFFu;
-  TIMER[2] = 0;
-  TIMER[0] = 5; /* on, by the processor's clock */
-  since = TIMER[2];
+  TIMER[2] = 0xFFFFFFFFu;
+  TIMER[1] = 0xFFFFFFFFu;
+  TIMER[0] = 1; /* on */
+  since = TIMER[1];
   loop(LOOPS);
   summary[0] = passed(since);
   START(&state);

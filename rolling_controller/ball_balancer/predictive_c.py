@@ -42,7 +42,7 @@ def predictive_as_c(law: PredictiveRigLaw) -> CSource:
     functions = nearest.text() + table('starts', start) + table('drifts', drift)
     functions += _problem(law) + _straight_functions(law, before, after, halved)
     each = 2 * start.size + 2 * drift.size + nearest.operations + HALVINGS * operations(halved)
-    numbers = 2 * limited.shape[0] + FRAMES + nearest.work
+    numbers = 3 * limited.shape[0] + nearest.work
     return CSource(
         law.name,
         header(law),
@@ -97,8 +97,8 @@ def _problem(law: PredictiveRigLaw) -> str:
     return f"""
 static REAL magnitude(REAL value) {{ return value < 0 ? -value : value; }}
 
-/* The program of an axis: y without limits, and the limits of the rows. */
-static void problem(const REAL *given, REAL *y, REAL *low, REAL *high) {{
+/* The program of an axis: what the rows are without limits, and their limits. */
+static void problem(const REAL *given, REAL *value, REAL *low, REAL *high) {{
   const REAL fastest = {number(rig.speed)}, reach = {number(rig.reach)};
   REAL asked[{ASKED}], stops;
   int k;
@@ -110,8 +110,10 @@ static void problem(const REAL *given, REAL *y, REAL *low, REAL *high) {{
   stops = magnitude(asked[{TILT_RATE}]) / {number(2 * rig.acceleration)} + {number(rig.period)};
   stops = magnitude(asked[{TILTED}] + asked[{TILT_RATE}] * stops);
   stops = stops > reach ? stops : reach;
+  for (k = 0; k < ROWS; ++k) {{
+    value[k] = dot(starts[k], asked, {ASKED});
+  }}
   for (k = 0; k < UNKNOWNS; ++k) {{
-    y[k] = dot(starts[k], asked, {ASKED});
     high[k] = 1 / scale[k];
     low[k] = -high[k];
   }}
@@ -125,17 +127,14 @@ static void problem(const REAL *given, REAL *y, REAL *low, REAL *high) {{
 
 /* The tilt planned for a frame later; without a solution the servo goes on as it is. */
 static REAL planned(const REAL *asked) {{
-  REAL y[UNKNOWNS], low[ROWS], high[ROWS], middle;
+  REAL value[ROWS], low[ROWS], high[ROWS], middle;
   const int first = 2 * UNKNOWNS;
-  problem(asked, y, low, high);
-  if (!nearest(y, low, high)) {{
-    int k;
-    for (k = 0; k < UNKNOWNS; ++k) {{
-      y[k] = 0;
-    }}
+  problem(asked, value, low, high);
+  if (nearest(value, low, high) < 0) {{
+    value[first] = 0;
   }}
   middle = (low[first] + high[first]) / 2;
-  return (dot(rows[first], y, UNKNOWNS) - middle) * scale[first];
+  return (value[first] - middle) * scale[first];
 }}
 """
 

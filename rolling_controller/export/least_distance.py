@@ -1,16 +1,17 @@
 """
 A quadratic program in C: the point nearest to where a start is, within rows of limits.
 
-Its Hessian is taken into the unknowns y = L' u, H = L L', when the law is exported, so that the
-cost is the distance from a start. The method is the dual active set of Goldfarb and Idnani (1983),
-which begins at the start and takes up the row that is missed by most. It needs no feasible point,
-ends after few rounds where few limits count, and keeps only a triangular factor.
+The unknowns are y = L' u with the Hessian H = L L', so that the cost is the distance from a start.
+The method is the dual active set of Goldfarb and Idnani (1983), which begins at the start and
+takes up the row that is missed by most. It needs no feasible point and ends after few rounds where
+few limits count. All that it needs of the rows is their products with each other, a constant
+table: the unknowns are never formed, only the values of the rows. Of the products of the rows that
+hold it keeps the factors L D L', without square roots.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 
 import numpy as np
 from rolling_controller.export.c import table
@@ -49,28 +50,29 @@ class LeastDistance:
         return cls(factor, rows / scale[:, None], scale)
 
     def start(self, f: Array) -> Array:
-        """Return y without limits, shape (n, k), of gradients, shape (n, k), of any unit."""
-        return np.asarray(-solve_triangular(self.factor, f, lower=True))
+        """Return what the rows are without limits, shape (m, k), of gradients (n, k), any unit."""
+        return np.asarray(-self.rows @ solve_triangular(self.factor, f, lower=True))
 
     @property
     def operations(self) -> int:
         """Operations of a solution, at most."""
         m, n = map(int, self.rows.shape)
-        taken_up = 2 * m * n + 3 * m + n**2
-        given_up = n**3 / 3 + n**2  # the first of all: at most every other round
-        return math.ceil(ROUNDS * (6 * n**2 + 12 * n + (taken_up + given_up) / 2))
+        taken_up = (ROUNDS + n + 1) // 2  # rounds: none is given up that was not taken up
+        way = 2 * n**2 + 12 * n + 2 * m * n + 3 * m
+        return ROUNDS * way + (taken_up + 1) * 4 * m + (ROUNDS - taken_up) * (2 * n**2 + 8 * n)
 
     @property
     def work(self) -> int:
         """Numbers that a solution keeps on the stack."""
-        n = int(self.factor.shape[0])
-        return 2 * n * n + 6 * n
+        m, n = map(int, self.rows.shape)
+        return n * (n + 1) + 4 * n + 1 + m
 
     def text(self) -> str:
-        """Return C: tables, and ``nearest(y, low, high)``, which is 1 where it was found."""
+        """Return C: tables, and ``nearest(value, low, high)``, which returns its rounds."""
         m, n = self.rows.shape
         defined = f'#define UNKNOWNS {n}\n#define ROWS {m}\n#define ROUNDS {ROUNDS}\n'
-        return f'\n{defined}\n{table("rows", self.rows)}{table("scale", self.scale)}{SOLVER}'
+        tables = table('products', self.rows @ self.rows.T) + table('scale', self.scale)
+        return f'\n{defined}\n{tables}{SOLVER}'
 
 
 SOLVER = """
@@ -87,97 +89,111 @@ static REAL dot(const REAL *a, const REAL *b, int count) {
   return sum;
 }
 
-/* Rows that hold, on which side, their multipliers, their products and the factor of those. */
+/* Rows that hold, on which side, their multipliers, and the factors of their products. */
 typedef struct {
-  REAL product[UNKNOWNS + 1][UNKNOWNS], factor[UNKNOWNS][UNKNOWNS];
-  REAL side[UNKNOWNS], price[UNKNOWNS];
+  REAL factor[UNKNOWNS + 1][UNKNOWNS], pivot[UNKNOWNS + 1], side[UNKNOWNS], price[UNKNOWNS];
   int row[UNKNOWNS], count;
 } held_rows;
 
-/* Factors the products of the rows that hold, from one of them on. */
-static void factorise(held_rows *held, int first) {
-  int i, j;
-  for (i = first; i < held->count; ++i) {
-    for (j = 0; j <= i; ++j) {
-      const REAL rest = held->product[i][j] - dot(held->factor[i], held->factor[j], j);
-      if (j < i) {
-        held->factor[i][j] = rest / held->factor[j][j];
-      } else {
-        const REAL root = root_of(rest);
-        held->factor[i][i] = root > FLAT ? root : FLAT;
-      }
+/*
+ * Writes how the multipliers fall while that of another row rises, and below the factors what that
+ * row would add; returns how fast its own value moves.
+ */
+static REAL direction(held_rows *held, int row, REAL side, REAL *falls) {
+  REAL *const added = held->factor[held->count], square = products[row][row];
+  int i, k;
+  for (i = 0; i < held->count; ++i) {
+    const REAL product = held->side[i] * side * products[row][held->row[i]];
+    falls[i] = product - dot(held->factor[i], falls, i);
+  }
+  for (i = 0; i < held->count; ++i) {
+    added[i] = falls[i] / held->pivot[i];
+    square -= falls[i] * added[i];
+  }
+  for (i = 0; i < held->count; ++i) {
+    falls[i] = added[i];
+  }
+  for (i = held->count - 1; i > 0; --i) {
+    for (k = 0; k < i; ++k) {
+      falls[k] -= held->factor[i][k] * falls[i];
+    }
+  }
+  return square;
+}
+
+/* Moves the values of all rows along the way of a row, by a step. */
+static void move(const held_rows *held, int row, REAL side, const REAL *falls, REAL step,
+                 REAL *value) {
+  REAL way[ROWS];
+  int i, k;
+  for (k = 0; k < ROWS; ++k) {
+    way[k] = side * products[row][k];
+  }
+  for (i = 0; i < held->count; ++i) {
+    const REAL share = falls[i] * held->side[i], *const product = products[held->row[i]];
+    for (k = 0; k < ROWS; ++k) {
+      way[k] -= share * product[k];
+    }
+  }
+  for (k = 0; k < ROWS; ++k) {
+    value[k] -= step * way[k];
+  }
+}
+
+/* Takes a row out: what it held of those behind it is added to their factors. */
+static void give_up(held_rows *held, int which) {
+  REAL rest[UNKNOWNS], weight = held->pivot[which];
+  int i, k;
+  held->count -= 1;
+  for (i = which; i < held->count; ++i) {
+    held->row[i] = held->row[i + 1];
+    held->side[i] = held->side[i + 1];
+    held->price[i] = held->price[i + 1];
+    held->pivot[i] = held->pivot[i + 1];
+    rest[i] = held->factor[i + 1][which];
+    for (k = 0; k < i; ++k) {
+      held->factor[i][k] = held->factor[i + 1][k < which ? k : k + 1];
+    }
+  }
+  for (k = which; k < held->count; ++k) {
+    const REAL along = rest[k], pivot = held->pivot[k] + weight * along * along;
+    const REAL share = weight * along / pivot;
+    weight = weight * held->pivot[k] / pivot;
+    held->pivot[k] = pivot;
+    for (i = k + 1; i < held->count; ++i) {
+      rest[i] -= along * held->factor[i][k];
+      held->factor[i][k] += share * rest[i];
     }
   }
 }
 
 /*
- * Writes the products of another row with those that hold, behind theirs, how the multipliers
- * fall while its own rises, and how y moves with it.
+ * Takes the values of the rows from a start to the nearest point within the limits; returns how
+ * many rounds that took, or -1 where it was not found within them.
  */
-static void direction(held_rows *held, int row, REAL side, REAL *falls, REAL *way) {
-  int i, k;
-  for (i = 0; i < held->count; ++i) {
-    const REAL product = held->side[i] * side * dot(rows[held->row[i]], rows[row], UNKNOWNS);
-    held->product[held->count][i] = product;
-    falls[i] = (product - dot(held->factor[i], falls, i)) / held->factor[i][i];
-  }
-  for (i = held->count - 1; i >= 0; --i) {
-    for (k = i + 1; k < held->count; ++k) {
-      falls[i] -= held->factor[k][i] * falls[k];
-    }
-    falls[i] /= held->factor[i][i];
-  }
-  for (k = 0; k < UNKNOWNS; ++k) {
-    way[k] = side * rows[row][k];
-  }
-  for (i = 0; i < held->count; ++i) {
-    const REAL share = falls[i] * held->side[i], *const other = rows[held->row[i]];
-    for (k = 0; k < UNKNOWNS; ++k) {
-      way[k] -= share * other[k];
-    }
-  }
-}
-
-static void give_up(held_rows *held, int which) {
-  int i, j;
-  held->count -= 1;
-  for (i = which; i < held->count; ++i) {
-    for (j = 0; j <= i; ++j) {
-      held->product[i][j] = held->product[i + 1][j < which ? j : j + 1];
-    }
-    held->row[i] = held->row[i + 1];
-    held->side[i] = held->side[i + 1];
-    held->price[i] = held->price[i + 1];
-  }
-  factorise(held, which);
-}
-
-/* Moves y by least into the limits; 0 where that was not found within the rounds. */
-static int nearest(REAL *y, const REAL *low, const REAL *high) {
+static int nearest(REAL *value, const REAL *low, const REAL *high) {
   held_rows held;
   int rounds = 0, i;
   held.count = 0;
   for (;;) {
-    REAL gap = CLOSE, side = 1, price = 0;
+    REAL gap = CLOSE, side = 1, price = 0, square;
     int row = -1, which;
     for (i = 0; i < ROWS; ++i) {
-      const REAL value = dot(rows[i], y, UNKNOWNS);
-      if (value - high[i] > gap || low[i] - value > gap) {
-        side = value > high[i] ? 1 : -1;
-        gap = value > high[i] ? value - high[i] : low[i] - value;
+      if (value[i] - high[i] > gap || low[i] - value[i] > gap) {
+        side = value[i] > high[i] ? 1 : -1;
+        gap = value[i] > high[i] ? value[i] - high[i] : low[i] - value[i];
         row = i;
       }
     }
     if (row < 0) {
-      return 1;
+      return rounds;
     }
     do {
-      REAL falls[UNKNOWNS], way[UNKNOWNS], square, step;
+      REAL falls[UNKNOWNS], step;
       if (rounds++ >= ROUNDS) {
-        return 0;
+        return -1;
       }
-      direction(&held, row, side, falls, way);
-      square = dot(way, way, UNKNOWNS);
+      square = direction(&held, row, side, falls);
       step = square > FLAT ? gap / square : -1;
       which = -1;
       for (i = 0; i < held.count; ++i) {
@@ -187,7 +203,7 @@ static int nearest(REAL *y, const REAL *low, const REAL *high) {
         }
       }
       if (step < 0 || (which < 0 && held.count == UNKNOWNS)) {
-        return 0;
+        return -1;
       }
       price += step;
       for (i = 0; i < held.count; ++i) {
@@ -195,9 +211,7 @@ static int nearest(REAL *y, const REAL *low, const REAL *high) {
       }
       if (square > FLAT) {
         gap -= step * square;
-        for (i = 0; i < UNKNOWNS; ++i) {
-          y[i] -= step * way[i];
-        }
+        move(&held, row, side, falls, step, value);
       }
       if (which >= 0) {
         give_up(&held, which);
@@ -206,9 +220,8 @@ static int nearest(REAL *y, const REAL *low, const REAL *high) {
     held.row[held.count] = row;
     held.side[held.count] = side;
     held.price[held.count] = price;
-    held.product[held.count][held.count] = 1; /* of a row with itself */
+    held.pivot[held.count] = square;
     held.count += 1;
-    factorise(&held, held.count - 1);
   }
 }
 """

@@ -204,11 +204,11 @@ PROBLEMS = """
 #include <stdio.h>
 #include "predictive.c"
 int main(void) {
-  REAL asked[7], y[UNKNOWNS], low[ROWS], high[ROWS], tilt;
+  REAL asked[7], value[ROWS], low[ROWS], high[ROWS], tilt;
   while (fread(asked, sizeof(REAL), 7, stdin) == 7) {
-    problem(asked, y, low, high);
+    problem(asked, value, low, high);
     tilt = planned(asked);
-    fwrite(y, sizeof(REAL), UNKNOWNS, stdout);
+    fwrite(value, sizeof(REAL), ROWS, stdout);
     fwrite(low, sizeof(REAL), ROWS, stdout);
     fwrite(high, sizeof(REAL), ROWS, stdout);
     fwrite(&tilt, sizeof(REAL), 1, stdout);
@@ -236,14 +236,16 @@ def test_the_programs_in_c_are_those_of_the_law_here(rig, tmp_path):
     L = np.linalg.cholesky(program.H)
     rows = np.linalg.solve(L, np.vstack([np.eye(AHEAD), program.limited]).T).T
     scale = np.linalg.norm(rows, axis=1)
-    limited = 0
+    from_values, limited = np.linalg.pinv(rows / scale[:, None]), 0
     for row, out in zip(asked, found, strict=True):
         _, f, low, high = program.problem(row[:4], *row[4:])
-        y, ends = out[:AHEAD], out[AHEAD:-1]
+        value, ends = out[: len(rows)], out[len(rows) : -1]
+        y = from_values @ value
         assert abs(L @ y + f).max() < 1e-12 * abs(f).max()
+        assert abs(rows @ y / scale - value).max() < 1e-12 * abs(value).max()
         expected = np.concatenate([low, high]) / np.tile(scale, 2)
         assert abs(ends - expected).max() < 1e-12 * abs(expected).max()
-        limited += bool((rows @ y > high / scale).any() or (rows @ y < low / scale).any())
+        limited += bool((rows @ y > high).any() or (rows @ y < low).any())
         planned = program.plan(row[:4], *row[4:])[0, 2]
         assert out[-1] == pytest.approx(planned, abs=1e-6 * rig.reach)
     assert limited > 200, 'most of these programs meet a limit'
