@@ -379,6 +379,7 @@ OF_SYSTEM = {
         'rolling_planner.ball_balancer',
         'rolling_controller.ball_balancer',
         'rolling_robotics.plugins.ball_balancer',
+        'rolling_robotics.plugins.labyrinth',
     ),
     'masses inside': (
         'rolling_dynamics.internal_masses',

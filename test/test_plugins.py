@@ -21,6 +21,7 @@ from rolling_robotics.experiments import by_name, EXPERIMENTS
 SUITE = [
     'ball_balancer',
     'contact',
+    'labyrinth',
     'pendulum_sphere',
     'point_mass_ball',
     'point_mass_disk',

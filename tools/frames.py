@@ -13,6 +13,7 @@ from dataclasses import replace
 import math
 from pathlib import Path
 import sys
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -51,9 +52,29 @@ SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
     ),
     'spin_rolling_sphere': ('spin_rolling_ball', 1.0, {'object': 'O', 'contact': 'C'}),
     'ball_balancer': ('ball_balancer', 0.2, {'ball': 'B', 'plate': 'P', 'contact': 'C'}),
+    'labyrinth': ('labyrinth', 0.5, {'ball': 'B', 'plate': 'P', 'contact': 'C'}),
 }
 WHOLE = ('butterfly',)  # whose hand is seen as a whole
-CHANGED = {  # entries of an example, so that no two frames fall together
+CHANGED: dict[
+    str, dict[str, Any]
+] = {  # entries of an example, so that no two frames fall together
+    'labyrinth': {
+        'ball': {'radius': 0.03, 'mass': 0.3},
+        'board': {
+            'restitution': 0.5,
+            'hole_radius': 0.035,
+            'walls': [
+                [-0.14, -0.12, 0.14, -0.12],
+                [0.14, -0.12, 0.14, 0.12],
+                [0.14, 0.12, -0.14, 0.12],
+                [-0.14, 0.12, -0.14, -0.12],
+                [-0.02, -0.12, -0.02, 0],
+            ],
+            'holes': [[0.07, -0.06], [-0.09, 0.07]],
+            'path': [[-0.08, -0.08], [0.1, 0.08]],
+        },
+        'speeds': ['0.3', '0.3'],
+    },
     'contact': {
         'initial': {
             'hand': {'position': [0.05, -0.05, 0.03]},

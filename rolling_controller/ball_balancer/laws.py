@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
 from rolling_controller.ball_balancer.estimator import AXES, estimate, pair
+from rolling_controller.ball_balancer.labyrinth import labyrinth_law
 from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.step_law import Law, StepLaw
-from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
+from rolling_dynamics.ball_balancer.rig_file import RigFile
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from scipy.linalg import solve_discrete_are
 
@@ -151,6 +155,15 @@ def exported_law(rig: RigModel) -> CompiledLaw:
 
 
 ON_NODES: Mapping[str, Callable[[RigModel], Law]] = {**LAWS, 'exported': exported_law}
+
+
+def law_on_nodes(file: RigFile, name: str) -> Law:
+    """Return a law of `ON_NODES` for a rig; raise ParameterError if there is none such for it."""
+    if isinstance(file, BallBalancerFile):
+        return ON_NODES[name](RigModel.of(file))
+    if isinstance(file, LabyrinthFile) and name == 'predictive':
+        return labyrinth_law(file)
+    raise ParameterError(f'law: only predictive drives a labyrinth, got {name!r}')
 
 
 def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:

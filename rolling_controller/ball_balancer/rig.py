@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_controller.step_law import Law
 from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.ball_balancer.rig_file import RigFile
+from rolling_dynamics.contract.event import Event
 
 Array = NDArray[np.float64]
 
@@ -27,6 +28,8 @@ class RigRun:
         Shape (k, 2): [m], [m] (not a number without a ball), [counts].
     ball
         Where the ball truly was [m], at ``fine_times`` [s].
+    events
+        What happened to it, in the order of time.
     lost
         Time at which the ball left the plate [s]; None if it did not.
 
@@ -38,16 +41,18 @@ class RigRun:
     commands: Array
     fine_times: Array
     ball: Array
+    events: Sequence[Event]
     lost: float | None
 
 
 def run_rig(
-    file: BallBalancerFile,
+    file: RigFile,
     law: Law,
     set_point: Callable[[float], Array],
     duration: float,
     *,
     seed: int = 0,
+    ball: ArrayLike = (0.0, 0.0),
 ) -> RigRun:
     """
     Return what a law does on the rig of a file, deterministic for a seed.
@@ -64,9 +69,12 @@ def run_rig(
         How long [s].
     seed
         Random seed of maps and camera.
+    ball
+        Where it lies at the start (2) [m].
 
     """
     rig, running = EmulatedRig(file, seed), law.start()
+    rig.restart(ball)
     rows = []
     for k in range(int(np.floor(duration / law.period)) + 1):
         arrival = k * law.period + file.camera.delay
@@ -85,5 +93,6 @@ def run_rig(
         commands=np.array(commands),
         fine_times=np.array(rig.times),
         ball=np.array(rig.ball),
+        events=rig.events,
         lost=None if rig.state.ended is None else rig.state.t,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.ball_balancer.rig_file import RigFile
+from rolling_dynamics.contract.event import Event
 from rolling_dynamics.simulation import Stepper
 
 Array = NDArray[np.float64]
@@ -45,12 +47,16 @@ class EmulatedRig:
         Where it is, with its mode; ``state.ended`` once the ball has left the plate.
     u, newest
         Angles that the servos go to, and those that were sent last [rad].
+    held
+        Whether a hand holds the ball where it is.
     times, ball
         Where the ball was after each step, since the last :meth:`forget` [s], [m].
+    events
+        What happened to it since then.
 
     """
 
-    def __init__(self, file: BallBalancerFile, seed: int | None = None) -> None:
+    def __init__(self, file: RigFile, seed: int | None = None) -> None:
         """
         Compile the plant and put it at rest, level, the ball in the middle.
 
@@ -71,16 +77,13 @@ class EmulatedRig:
         """Begin at time zero, the plate level; place [m] and rate [m/s] of the ball: 2 numbers."""
         self._rng = np.random.default_rng([self._seed, 1])
         self.u = self.newest = self._file.command(self.system, self.p, np.zeros(2))
-        n = self.u.size
-        x = np.zeros(self.system.state.size)
-        x[:2], x[2:4], x[4 : 4 + n] = ball, rate, self.u
-        if self.system.lagged:
-            x[-n:] = self.u
-        self.state = self._plant.begin(x, self.u)
+        x = np.concatenate([ball, rate, self.system.at_rest(self.u)])
+        self.state, self.held = self._plant.begin(x, self.u), False
         self._sent: list[tuple[float, Array]] = []  # commands on their way to the servos
         self._coming: list[Frame] = []
         self._shots = 0
         self.times, self.ball = [0.0], [x[:2]]
+        self.events: list[Event] = []
 
     def send(self, u: ArrayLike, at: float) -> None:
         """Take angles for the servos (n) [rad] that were sent at a time [s]."""
@@ -104,14 +107,18 @@ class EmulatedRig:
         """Keep of the way of the ball what the next exposure needs."""
         since = self.state.t - self._file.camera.exposure - LONGEST
         k = bisect_left(self.times, since)
-        self.times, self.ball = self.times[k:], self.ball[k:]
+        self.times, self.ball, self.events = self.times[k:], self.ball[k:], []
 
     def _go(self, until: float) -> None:
         while self.state.t < until - SAME_TIME and self.state.ended is None:
             while self._sent and self._sent[0][0] <= self.state.t + SAME_TIME:
                 self.u = self._sent.pop(0)[1]
             end = min(until, self.state.t + LONGEST, *(t for t, _ in self._sent[:1]))
-            self.state = self._plant.step(self.state, self.u, end - self.state.t)
+            if self.held:
+                self.state = replace(self.state, t=end)
+            else:
+                self.state = self._plant.step(self.state, self.u, end - self.state.t)
+                self.events += self.state.events
             self.times.append(self.state.t)
             self.ball.append(self.state.x[:2])
 

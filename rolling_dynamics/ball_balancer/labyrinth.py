@@ -1,230 +1,253 @@
-"""A labyrinth: a board with walls and holes, tilted about two axes by velocity servos."""
+"""A labyrinth as a rolling system: a board with walls and holes, tilted by velocity servos."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import tilted
-from rolling_dynamics.ball_balancer.equations import ball_equations, plate_motion
-from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.configuration import find_config
-from rolling_dynamics.scenario.entry import Numbers, Quantity, Several
-from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.fields import entry, quantity
-from rolling_dynamics.scenario.model import Section
-import yaml
+from rolling_dynamics.ball_balancer.equations import ball_equations, BallEquations, plate_motion
+from rolling_dynamics.ball_balancer.layouts import AXES
+from rolling_dynamics.ball_balancer.servo import limited
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rotations import homogeneous
 
 Array = NDArray[np.float64]
 ROLLING = 5 / 7  # share of gravity along the board that moves a solid ball
-LONGEST = 1e-3  # s, of a step
-HALVINGS = 20  # of a step in which a wall or a hole is met
 RESTING = 5e-3  # m/s towards a wall, below which a ball stays at it
-PLACE, RATE, TILT, TILT_RATE = (slice(2 * k, 2 * k + 2) for k in range(4))  # of a state
+TOUCH = 1e-5  # m from a wall within which a ball that came slowly is held
+DEEP = 1e-6  # m into a wall: there a ball that another wall holds meets it
+TINY = 1e-24  # m^2: keeps the derivative of a distance a number
 
 
-def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field
-    return entry(Numbers(text, 'm', of=Several('', 'm', Quantity(), columns), count=(1, None)))
-
-
-class CameraSection(Section):
-    """The camera; a frame is known when the next one is taken."""
-
-    rate: float = quantity('frames per second', 'Hz', positive=True)
-    noise: float = quantity('standard deviation of each coordinate', 'm', least=0)
-
-
-class ServoSection(Section):
-    """A servo for each axis, commanded by its speed."""
-
-    tilt: float = quantity('maximum', 'rad', positive=True)
-    speed: float = quantity('maximum', 'rad/s', positive=True)
-    lag: float = quantity('time constant of the speed', 's', positive=True)
-    noise: float = quantity('standard deviation of the measured angle', 'rad', least=0)
-
-
-class UnknownSection(Section):
-    """Standard deviations of what no law is told."""
-
-    offset: float = quantity('angle by which the board is not level', 'rad', least=0)
-    start: float = quantity('of the ball from the start of the path', 'm', least=0)
-
-
-class PlanSection(Section):
-    """How much a plan leaves to the law that follows it."""
-
-    margin: float = quantity('from walls to the ball, from holes to its centre', 'm', least=0)
-    share: float = quantity("of the servos' reach and speed", positive=True, most=1)
-
-
-class Labyrinth(Section):
-    """The numbers of a labyrinth; lengths from the middle of the board."""
-
-    radius: float = quantity('of the ball', 'm', positive=True)
-    mass: float = quantity('of the ball', 'kg', positive=True)
-    gravity: float = quantity('magnitude', 'm/s^2', positive=True)
-    restitution: float = quantity('speed after a wall over that before', least=0, most=1)
-    hole_radius: float = quantity('the ball falls with its centre over a hole', 'm', positive=True)
-    camera: CameraSection
-    servo: ServoSection
-    unknown: UnknownSection
-    plan: PlanSection
-    walls: Array = _rows('x and y of both ends of each', 4)
-    holes: Array = _rows('middles', 2)
-    path: Array = _rows('corners from start to goal', 2)
-
-    @property
-    def length(self) -> float:
-        """Length of the path [m]."""
-        return float(np.hypot(*np.diff(self.path, axis=0).T).sum())
-
-    def from_walls(self, place: Array) -> Array:
-        """Return the vectors to a place (2) from the nearest point of each wall, (n, 2) [m]."""
-        starts = self.walls[:, :2]
-        along, to = self.walls[:, 2:] - starts, place - starts
-        share = (to * along).sum(1) / (along**2).sum(1)
-        return np.asarray(to - np.minimum(np.maximum(share, 0), 1)[:, None] * along)
-
-    def room(self, places: Array) -> tuple[Array, Array]:
-        """Return by how much places (k, 2) are clear of walls, with the ball, and of holes [m]."""
-        walls = [np.hypot(*self.from_walls(p).T).min() - self.radius for p in places]
-        holes = [np.hypot(*(self.holes - p).T).min() - self.hole_radius for p in places]
-        return np.array(walls), np.array(holes)
-
-
-def read_labyrinth(path: Path | None = None) -> Labyrinth:
-    """Return the labyrinth of a YAML file, checked; that of the suite if None."""
-    text = (find_config('labyrinth.yaml') if path is None else path).read_text()
-    return check(Labyrinth, yaml.safe_load(text))
-
-
-@dataclass(frozen=True)
-class Met:
-    """A wall that was touched, or a hole (`wall` None), at a time [s]."""
-
-    time: float
-    wall: int | None
-
-
-class LabyrinthPlant:
+class Labyrinth(WrittenSystem):
     """
-    The ball on the board: Runge-Kutta steps with located walls and holes.
+    A solid ball on a board with walls and holes, which servos tilt at commanded speeds.
 
-    The servos' speed follows its command through the lag and stops at the ends of their reach.
-    Only the speed towards a wall changes at it.
+    The ball rolls without slip, spin or resistance. A wall, its ends too, gives back a share of
+    the speed towards it and leaves the rest as it is; a ball that comes slowly stays at it, in the
+    mode ``at_wall``, until it is pulled away. The motion ends with the centre of the ball over a
+    hole.
 
     Attributes
     ----------
-    x
-        Place, rate, tilt, tilt rate, two of each.
-    time
-        [s]
-    offset
-        By which the board is not level (2) [rad].
-    met
-        What was touched.
-    fallen
-        Whether the ball fell.
+    walls, holes
+        How many there are.
 
     """
 
-    def __init__(self, board: Labyrinth, place: Array, offset: Array) -> None:
-        """Put the ball at rest at a place (2) [m], the servos at zero."""
-        self.board, self.offset = board, offset
-        self.x, self.time = np.zeros(8), 0.0
-        self.x[PLACE] = place
-        self.met: list[Met] = []
-        self.fallen = False
-        self._step = FastFunction(step_function(board))
-        self._step.inputs[2][:] = offset
+    name = 'labyrinth'
+    invariants: Mapping[str, ca.Function] = MappingProxyType({})
 
-    def advance(self, command: Array, until: float) -> None:
-        """Go on to a time [s] with commanded speeds (2) [rad/s]; no further than a fall."""
-        most = self.board.servo.speed
-        self._step.inputs[1][:] = np.clip(command, -most, most)
-        while until - self.time > 1e-12 and not self.fallen:
-            h = min(LONGEST, until - self.time)
-            after = self._after(h)
-            wall, over = self._touched(after)
-            if over or (wall is not None and self._approach(after, wall)[0] > RESTING):
-                h = self._first(h)
-                after = self._after(h)
-            self.x = after
-            self.time += h
-            self._meet()
+    def __init__(self, walls: int, holes: int) -> None:
+        """Build the system for a number of walls and holes; all else are parameters."""
+        if min(walls, holes) < 1:
+            raise ParameterError(f'a labyrinth has walls and holes, got {walls} and {holes}')
+        self.walls, self.holes = walls, holes
+        self.state = Layout(
+            (
+                _pair('ball', 'm', 'contact on the board', 0.01),
+                _pair('ball_rate', 'm/s', 'its rate', 0.1),
+                _pair('servo', 'rad', 'tilt that pulls the ball along an axis', 0.1),
+                _pair('servo_rate', 'rad/s', 'its rate', 1.0),
+            )
+        )
+        self.control = Layout((_pair('command', 'rad/s', 'speed of each servo', 1.0),))
+        self.parameters = _parameters(walls, holes)
+        self._at, self._params = self.symbols.values, self.symbols.params
 
-    def _first(self, h: float) -> float:
-        """Return the time within a step at which a wall or a hole is met."""
-        early, late = 0.0, h
-        for _ in range(HALVINGS):
-            middle = (early + late) / 2
-            clear = self._touched(self._after(middle)) == (None, False)
-            early, late = (middle, late) if clear else (early, middle)
-        return late
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Rolling free, and along a wall."""
+        away, gaps, at, p = self._away, self._gaps, self._at, self._params
+        least, free = ca.mmin(gaps), self._equations.drive
+        held = free
+        for k in range(self.walls):
+            normal = away[:, k] / (gaps[k] + p['radius'])
+            inward = ca.fmin(ca.dot(held, normal), 0)
+            held -= ca.if_else(gaps[k] < TOUCH, inward, 0) * normal
+        over = ca.sqrt(ca.mmin(ca.sum1((self._hole_places - at['ball']) ** 2).T) + TINY)
+        hole = over - p['hole_radius']
+        falls: dict[str, Transition] = {'hole': self._falls, 'wall': self._meets}
+        return {
+            'rolling': Mode(
+                dynamics=self._dynamics(free),
+                wrench=self.function('wrench', self._equations.wrench(free)),
+                guards=self.functions({'hole': hole, 'wall': least}),
+                resets=falls,
+            ),
+            'at_wall': Mode(
+                dynamics=self._dynamics(held),
+                wrench=self.function('wrench', self._of_board(held)),
+                guards=self.functions(
+                    {'hole': hole, 'wall': least + DEEP, 'leave': TOUCH - least}
+                ),
+                resets={**falls, 'leave': _leaves},
+            ),
+        }
 
-    def _approach(self, x: Array, wall: int) -> tuple[float, Array, float]:
-        """Return speed towards a wall, the unit vector from it, and the distance."""
-        away = self.board.from_walls(x[PLACE])[wall]
-        distance = float(np.hypot(*away))
-        normal = away / distance
-        return float(-normal @ x[RATE]), normal, distance
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> ball, plate, contact``."""
+        R, at = tilted(self._at['servo'] + self._params['offset']), self._at
+        centre, contact = (R @ ca.vertcat(at['ball'], z) for z in (self._params['radius'], 0))
+        poses = [homogeneous(R, where) for where in (centre, ca.SX.zeros(3), contact)]
+        inputs = [self.symbols.x, self.symbols.p]
+        return ca.Function('pose', inputs, poses, ['x', 'p'], ['ball', 'plate', 'contact'])
 
-    def _after(self, h: float) -> Array:
-        self._step.inputs[0][:] = self.x
-        self._step.inputs[3][:] = h
-        self._step.call()
-        x, most = self._step.output.copy(), self.board.servo.tilt
-        stopped = abs(x[TILT]) > most
-        x[TILT] = np.clip(x[TILT], -most, most)
-        x[TILT_RATE][stopped] = 0.0
-        return x
+    def at_rest(self, u: ArrayLike) -> Array:  # noqa: ARG002  its tilt does not depend on them
+        """Return the servos' part of x on a level board: zeros."""
+        return np.zeros(4)
 
-    def _touched(self, x: Array) -> tuple[int | None, bool]:
-        """Return the wall that the ball moves into, and whether it is over a hole."""
-        away = self.board.from_walls(x[PLACE])
-        near = np.flatnonzero((away**2).sum(1) < self.board.radius**2)
-        into = [int(k) for k in near if away[k] @ x[RATE] < 0]
-        over = ((self.board.holes - x[PLACE]) ** 2).sum(1).min() < self.board.hole_radius**2
-        return (into[0] if into else None), bool(over)
+    def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
+        """Return the edges of the board and the servos' reach and speed."""
+        v = self.parameters.unpack(p)
+        corners = v['walls'].reshape(-1, 2)
+        reach, speed = float(v['reach'][0]), float(v['servo_speed'][0])
+        return {
+            **{f'ball_{a}': (c.min(), c.max()) for a, c in zip(AXES, corners.T, strict=True)},
+            **{f'servo_{a}': (-reach, reach) for a in AXES},
+            **{f'servo_rate_{a}': (-speed, speed) for a in AXES},
+        }
 
-    def _meet(self) -> None:
-        """Reflect at a wall, or hold a slow ball there, or let it fall."""
-        wall, self.fallen = self._touched(self.x)
-        hit = self.fallen
-        if wall is not None:
-            speed, normal, distance = self._approach(self.x, wall)
-            hit = hit or speed > RESTING
-            back = self.board.restitution if speed > RESTING else 0.0
-            self.x[RATE] += (1 + back) * speed * normal
-            self.x[PLACE] += (self.board.radius - distance) * normal  # not deeper step by step
-        if hit:
-            self.met.append(Met(self.time, None if self.fallen else wall))
+    # what follows an event
+
+    def _falls(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
+        holes = self.parameters.unpack(s.p)['holes'].reshape(-1, 2)
+        k = int(np.argmin(np.hypot(*(holes - s.x[:2]).T)))
+        return s.noted('hole', f'the ball falls through hole {k + 1}', ends=True)
+
+    def _meets(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
+        """Reflect at the nearest wall, or hold a slow ball there."""
+        v = self.parameters.unpack(s.p)
+        away = from_walls(v['walls'].reshape(-1, 4), s.x[:2])
+        distance = np.hypot(*away.T)
+        k = int(np.argmin(distance))
+        normal, x = away[k] / distance[k], s.x.copy()
+        speed = float(-normal @ x[2:4])
+        hit = speed > RESTING
+        x[2:4] += max(speed, 0.0) * (1 + hit * float(v['restitution'][0])) * normal
+        x[:2] += (float(v['radius'][0]) - distance[k]) * normal
+        after = replace(s, x=x, mode='rolling' if hit else 'at_wall')
+        return after.noted('wall', f'the ball {"hits" if hit else "comes to"} wall {k + 1}')
+
+    # expressions
+
+    @cached_property
+    def _hole_places(self) -> ca.SX:
+        return ca.reshape(self._params['holes'], 2, self.holes)
+
+    @cached_property
+    def _away(self) -> ca.SX:
+        """From the nearest point of each wall to the contact (2, walls)."""
+        ends = ca.reshape(self._params['walls'], 4, self.walls)
+        start, way = ends[:2, :], ends[2:, :] - ends[:2, :]
+        to = ca.repmat(self._at['ball'], 1, self.walls) - start
+        share = ca.fmin(ca.fmax(ca.sum1(to * way) / ca.sum1(way**2), 0), 1)
+        return to - ca.repmat(share, 2, 1) * way
+
+    @cached_property
+    def _gaps(self) -> ca.SX:
+        return ca.sqrt(ca.sum1(self._away**2).T + TINY) - self._params['radius']
+
+    @cached_property
+    def _servo_acceleration(self) -> ca.SX:
+        """The speed follows its command through a lag, and slows before the end of the reach."""
+        p, at = self._params, self._at
+        left = [(p['reach'] - sign * at['servo']) / p['servo_lag'] for sign in (1, -1)]
+        asked = limited(self.symbols.u, p['servo_speed'])
+        asked = ca.fmax(ca.fmin(asked, left[0]), -left[1])
+        return (asked - at['servo_rate']) / p['servo_lag']
+
+    @cached_property
+    def _equations(self) -> BallEquations:
+        at, p = self._at, self._params
+        # the offset turns the board as the servos do, but stands still
+        pose = tilted(at['servo'] + p['offset']), ca.SX.zeros(3)
+        angles = at['servo'], at['servo_rate'], self._servo_acceleration
+        plate = plate_motion(pose, angles, at['ball'], at['ball_rate'], p['radius'])
+        solid = {**p, 'inertia': 2 / 5 * p['mass'] * p['radius'] ** 2}
+        return ball_equations(plate, at['ball_rate'], ca.SX.zeros(2), solid)
+
+    def _of_board(self, acceleration: ca.SX) -> ca.SX:
+        """Return the wrench (6) of the board alone: a wall pushes without torque on the ball."""
+        torque, force = ca.vertsplit(self._equations.wrench(acceleration), 3)
+        wall = ca.vertcat(torque[1], -torque[0], 0) / self._params['radius']
+        return ca.vertcat(0, 0, torque[2], force - wall)
+
+    def _dynamics(self, acceleration: ca.SX) -> ca.Function:
+        at = self._at
+        rates = (at['ball_rate'], acceleration, at['servo_rate'], self._servo_acceleration)
+        return self.function('dynamics', ca.vertcat(*rates))
 
 
-def step_function(board: Labyrinth) -> ca.Function:
-    """Return ``(x, command, offset, h) -> x`` after a step, by the equations of the balancer."""
-    x, command, offset, h = (ca.SX.sym(n, k) for n, k in zip('xuoh', (8, 2, 2, 1), strict=True))
-    place, rate, tilt, turn = ca.vertsplit(x, 2)
-    acceleration = (command - turn) / board.servo.lag
-    p = {
-        'radius': ca.SX(board.radius),
-        'mass': ca.SX(board.mass),
-        'gravity': ca.SX(board.gravity),
-        'inertia': ca.SX(2 / 5 * board.mass * board.radius**2),
-    }
-    # the offset turns the board as the servos do, but stands still
-    pose = tilted(tilt + offset), ca.SX.zeros(3)
-    plate = plate_motion(pose, (tilt, turn, acceleration), place, rate, p['radius'])
-    drive = ball_equations(plate, rate, ca.SX.zeros(2), p).drive
-    given = [x, command, offset]
-    f = ca.Function('f', given, [ca.vertcat(rate, drive, turn, acceleration)])
-    k1 = f(x, command, offset)
-    k2 = f(x + h / 2 * k1, command, offset)
-    k3 = f(x + h / 2 * k2, command, offset)
-    k4 = f(x + h * k3, command, offset)
-    after = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return ca.Function('labyrinth_step', [*given, h], [after])
+def from_walls(walls: Array, place: Array) -> Array:
+    """
+    Return the vectors to a place from the nearest point of each wall.
+
+    Parameters
+    ----------
+    walls
+        x and y of both ends of each [m], shape (n, 4).
+    place
+        On the board (2) [m].
+
+    Returns
+    -------
+    NDArray
+        Shape (n, 2) [m].
+
+    """
+    starts = walls[:, :2]
+    along, to = walls[:, 2:] - starts, place - starts
+    share = (to * along).sum(1) / (along**2).sum(1)
+    return np.asarray(to - np.minimum(np.maximum(share, 0), 1)[:, None] * along)
+
+
+def _leaves(s: MotionState, u: Array) -> MotionState:  # noqa: ARG001
+    return replace(s, mode='rolling')
+
+
+def _pair(name: str, unit: str, text: str, scale: float) -> Entry:
+    return Entry(name, tuple(f'{name}_{a}' for a in AXES), unit, text=text, scale=scale)
+
+
+def _parameters(walls: int, holes: int) -> Layout:
+    numbers = (
+        ('radius', 'm', 'of the ball'),
+        ('mass', 'kg', 'of the ball'),
+        ('gravity', 'm/s^2', ''),
+        ('restitution', '', 'speed after a wall over that before'),
+        ('hole_radius', 'm', ''),
+        ('reach', 'rad', 'of each servo'),
+        ('servo_speed', 'rad/s', 'maximum'),
+        ('servo_lag', 's', 'time constant with which the speed follows its command'),
+    )
+    ends, middles = ('x1', 'y1', 'x2', 'y2'), ('x', 'y')
+    lists = (
+        ('walls', walls, ends, 'both ends of each'),
+        ('holes', holes, middles, 'middles'),
+    )
+    return Layout(
+        (
+            *(Entry(name, (name,), unit, text=text) for name, unit, text in numbers),
+            _pair('offset', 'rad', 'by which the board is not level', 0.01),
+            *(
+                Entry(
+                    name,
+                    tuple(f'{name}_{k + 1}_{c}' for k in range(count) for c in parts),
+                    'm',
+                    text=text,
+                )
+                for name, count, parts, text in lists
+            ),
+        )
+    )

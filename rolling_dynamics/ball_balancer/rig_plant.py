@@ -11,7 +11,11 @@ from rolling_dynamics.robots.plant import RobotPlant
 
 
 class RigPlant(RobotPlant):
-    """Steps a rig: a control is the angles of the servos, which it takes after their dead time."""
+    """
+    Steps a rig: a control is what the servos are told, which they take after their dead time.
+
+    A ball that starts at rest is held there until the first control comes.
+    """
 
     def __init__(self, view: RobotView, start: Array, rig: EmulatedRig) -> None:
         """
@@ -33,6 +37,7 @@ class RigPlant(RobotPlant):
     def restart(self, x: Array) -> None:
         """Go on from the ball of a state at time zero, the plate level."""
         self._rig.restart(x[:2], x[2:4])
+        self._rig.held = not x[2:4].any()
         super().restart(self._rig.state.x)
         self.u, self._frames = self._rig.u, []
 
@@ -50,6 +55,7 @@ class RigPlant(RobotPlant):
         rig = self._rig
         if not np.array_equal(self.u, rig.newest):
             rig.send(self.u, begin)
+            rig.held = False
         self._frames += rig.advance(self.time)
         rig.forget()
         self.x = rig.state.x

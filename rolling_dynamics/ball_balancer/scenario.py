@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate_maps import random_maps
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.entry import refused, TIME
@@ -119,6 +120,7 @@ class StartSection(Section):
 class BallBalancerFile(ScenarioFile):
     """A ball on a plate that servos tilt, seen by a camera."""
 
+    commands: ClassVar[str] = 'positions'  # of a trajectory, to the servos
     ball: BallSection
     plate: PlateSection
     servo: ServoSection
@@ -133,6 +135,12 @@ class BallBalancerFile(ScenarioFile):
         count=2,
         default=None,
     )
+
+    @property
+    def edges(self) -> tuple[Array, Array]:
+        """Least and greatest x and y at which the ball keeps to the plate [m], shape (2,) each."""
+        most = np.full(2, self.plate.half_width - self.ball.radius)
+        return -most, most
 
     def bodies(self) -> Iterable[tuple[str, float, float]]:
         """Return path, mass and volume of the ball, if it is solid."""
@@ -188,34 +196,17 @@ class BallBalancerFile(ScenarioFile):
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario: commands once a frame, in whole counts, after the dead time."""
         system, p = self.system_and_parameters()
-        servos = system.control.size
         x0 = np.zeros(system.state.size)
         x0[:4] = [*self.initial.ball, *self.initial.ball_rate]
         reach = self.servo.reach * self.servo.count
         return Scenario(
             p=p,
             x0=x0,
-            control=Control(
-                None, system.control, samples=self._commands(system, p), states=x0.size
+            control=commanded_once_a_frame(
+                self, (system, p), None if self.tilt is None else {'tilt': self.tilt}
             ),
-            control_limits=np.full(servos, reach),
+            control_limits=np.full(system.control.size, reach),
             **self.common(name, raw, system, {}),
-        )
-
-    def _commands(self, system: BallBalancer, p: Array) -> tuple[Array, Array]:
-        """Return times and commands to the servos, two of each where a command changes."""
-        period = 1 / self.camera.rate
-        times = period * np.arange(math.ceil(self.duration / period) + 1)
-        values = np.zeros((times.size, system.control.size))
-        if self.tilt is not None:
-            check_finite({f'tilt[{k}]': f for k, f in enumerate(self.tilt)}, TIME, self.duration)
-            f = ca.Function('tilt', [TIME], [ca.densify(ca.vertcat(*self.tilt))])
-            values = np.array([self.command(system, p, np.array(f(t)).ravel()) for t in times])
-        times = times + self.servo.dead_time
-        level = self.command(system, p, np.zeros(2))
-        return (
-            np.concatenate([[0.0], np.repeat(times, 2)]),
-            np.vstack([level, level, np.repeat(values, 2, axis=0)[:-1]]),
         )
 
     def command(self, system: BallBalancer, p: Array, tilt: Array) -> Array:
@@ -258,6 +249,42 @@ class BallBalancerFile(ScenarioFile):
         """
         tilt = np.array(system.tilt(angles.T, p)).T
         return np.asarray(tilt / self.servo.count)
+
+
+def commanded_once_a_frame(
+    file: Any,  # noqa: ANN401  a rig_file.RigFile
+    plant: tuple[RollingSystem, Array],
+    given: Mapping[str, Sequence[ca.SX]] | None,
+) -> Control:
+    """
+    Return the control of a scenario: what the servos are told changes with the camera's frames.
+
+    Parameters
+    ----------
+    file
+        The scenario's entries.
+    plant
+        System and parameters.
+    given
+        Name and formulas of what is commanded over time; None for zeros.
+
+    """
+    system, p = plant
+    period = 1 / file.camera.rate
+    times = period * np.arange(math.ceil(file.duration / period) + 1)
+    level = file.command(system, p, np.zeros(2))
+    values = np.tile(level, (times.size, 1))
+    for name, parts in (given or {}).items():
+        check_finite({f'{name}[{k}]': f for k, f in enumerate(parts)}, TIME, file.duration)
+        f = ca.Function(name, [TIME], [ca.densify(ca.vertcat(*parts))])
+        values = np.array([file.command(system, p, np.array(f(t)).ravel()) for t in times])
+    times = times + file.servo.dead_time
+    # two of each where a command changes
+    samples = (
+        np.concatenate([[0.0], np.repeat(times, 2)]),
+        np.vstack([level, level, np.repeat(values, 2, axis=0)[:-1]]),
+    )
+    return Control(None, system.control, samples=samples, states=system.state.size)
 
 
 def rig_of(scenario: Scenario) -> BallBalancerFile:

@@ -136,6 +136,11 @@ class BallBalancer(WrittenSystem):
             return s
         return self._settled(s, np.asarray(u, dtype=float))
 
+    def at_rest(self, u: ArrayLike) -> Array:
+        """Return the servos' part of x while they rest at their commands (servos) [rad]."""
+        u = np.asarray(u, dtype=float)
+        return np.concatenate([u, np.zeros_like(u), *([u] if self.lagged else [])])
+
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
         """Return the edges of the plate and the greatest speed of the servos."""
         half, speed = (

@@ -16,6 +16,9 @@ PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
     'mass': (0.75, 0.20, 0.15, 1.0),
     'pendulum': (0.20, 0.35, 0.60, 1.0),
     'link': (0.55, 0.58, 0.62, 1.0),
+    'board': (0.82, 0.72, 0.55, 1.0),
+    'wall': (0.48, 0.29, 0.12, 1.0),
+    'hole': (0.15, 0.13, 0.12, 1.0),
 }
 OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
 
@@ -29,7 +32,8 @@ class Shape:
     ----------
     name
         What it is: ``shell`` (seen through), ``ball``, ``rail``, ``mass``, ``pendulum``,
-        ``floor``, ``obstacle``.
+        ``floor``, ``obstacle``, ``board`` (drawn under everything that lies on it), ``wall``,
+        ``hole``.
     link
         Name of the link that it is fixed to.
 

@@ -14,7 +14,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.ball_balancer.labyrinth import Labyrinth, ROLLING
+from rolling_dynamics.ball_balancer.labyrinth import from_walls, ROLLING
+from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_planner.errors import NotConvergedError
 from scipy.ndimage import gaussian_filter1d
 
@@ -67,32 +68,37 @@ class LabyrinthPlan:
             self.gain,
         ), self.turn[k]
 
+    @property
+    def end(self) -> Array:
+        """Where it ends (2) [m]."""
+        return np.asarray(self.ball[-1] - self.lever * self.tilt[-1])
+
     def places(self, times: Array) -> Array:
         """Return where the ball is (k, 2) [m]."""
         ball, _, tilt, _ = self.at(times)
         return ball - self.lever * tilt
 
 
-def stations(board: Labyrinth) -> tuple[Array, Array]:
-    """Return points (k, 2) of the path with rounded corners, and the unit vectors across it."""
-    done = np.append(0, np.cumsum(np.hypot(*np.diff(board.path, axis=0).T)))
+def stations(path: Array) -> tuple[Array, Array]:
+    """Return points (k, 2) of a path with rounded corners [m], and the unit vectors across it."""
+    done = np.append(0, np.cumsum(np.hypot(*np.diff(path, axis=0).T)))
     s = np.linspace(0, done[-1], round(done[-1] / SPACING) + 1)
-    points = np.column_stack([np.interp(s, done, c) for c in board.path.T])
+    points = np.column_stack([np.interp(s, done, c) for c in path.T])
     points = gaussian_filter1d(points, ROUNDED / (s[1] - s[0]), axis=0, mode='nearest')
-    points[[0, -1]] = board.path[[0, -1]]
+    points[[0, -1]] = path[[0, -1]]
     along = np.gradient(points, axis=0)
     along /= np.hypot(*along.T)[:, None]
     return points, np.column_stack([-along[:, 1], along[:, 0]])
 
 
-def plan_labyrinth(board: Labyrinth) -> LabyrinthPlan:
+def plan_labyrinth(file: LabyrinthFile) -> LabyrinthPlan:
     """
-    Return the fastest motion along the path from rest.
+    Return the fastest motion along the path from rest to rest.
 
     Parameters
     ----------
-    board
-        The board, with the margin of its plan and the share of the servos that it may use.
+    file
+        The labyrinth, with the margin of its way and the share of the servos that it may use.
 
     Raises
     ------
@@ -100,9 +106,9 @@ def plan_labyrinth(board: Labyrinth) -> LabyrinthPlan:
         There is none.
 
     """
-    points, across = stations(board)
-    n, gain, lever = len(points) - 1, ROLLING * board.gravity, board.radius
-    most = np.array([board.servo.tilt, board.servo.speed]) * board.plan.share
+    points, across = stations(file.board.path)
+    n, gain, lever = len(points) - 1, ROLLING * file.gravity, file.ball.radius
+    most = np.array([file.servo.reach, file.servo.speed]) * file.way.share
     opti = ca.Opti()
     off, rate = SCALE * opti.variable(n + 1), opti.variable(2, n + 1)
     tilt, turn, h = opti.variable(2, n + 1), opti.variable(2, n), opti.variable(n)
@@ -117,11 +123,12 @@ def plan_labyrinth(board: Labyrinth) -> LabyrinthPlan:
     opti.subject_to(opti.bounded(-most[0], ca.vec(tilt), most[0]))
     opti.subject_to(opti.bounded(-most[1], ca.vec(turn), most[1]))
     opti.subject_to(opti.bounded(1e-3, h, 0.5))
-    for fixed in (rate[:, 0], tilt[:, 0], off[0]):
-        opti.subject_to(fixed == 0)
-    clear = _clearances(board, points, place)
+    for k in (0, n):
+        for fixed in (rate[:, k], tilt[:, k], off[k]):
+            opti.subject_to(fixed == 0)
+    clear = _clearances(file, points, place)
     opti.subject_to(clear >= 1)
-    accelerations = (turn[:, 1:] - turn[:, :-1]) / board.servo.speed
+    accelerations = (turn[:, 1:] - turn[:, :-1]) / file.servo.speed
     opti.minimize(ca.sum1(h) + SMOOTH * ca.sumsqr(accelerations))
     opti.set_initial(h, SPACING / 0.1)
     opti.set_initial(rate, 0.1 * np.gradient(points, SPACING, axis=0).T)
@@ -133,7 +140,7 @@ def plan_labyrinth(board: Labyrinth) -> LabyrinthPlan:
     try:
         found = opti.solve()
     except RuntimeError as e:
-        text = f'no way through the labyrinth with a margin of {board.plan.margin:g} m'
+        text = f'no way through the labyrinth with a margin of {file.way.margin:g} m'
         raise NotConvergedError(text) from e
     return LabyrinthPlan(
         times=np.append(0, np.cumsum(found.value(h))),
@@ -156,18 +163,16 @@ def _moved(start: tuple[Any, Any, Any], turn: Any, h: Any, gain: float) -> tuple
     )
 
 
-def _clearances(board: Labyrinth, points: Array, place: ca.MX) -> ca.MX:
+def _clearances(file: LabyrinthFile, points: Array, place: ca.MX) -> ca.MX:
     """Return squares of distances over those that are allowed, of what is near each node."""
-    out = []
+    board, margin, out = file.board, file.way.margin, []
     for k, point in enumerate(points[1:], start=1):
         p = place[:, k]
         holes = board.holes[np.hypot(*(board.holes - point).T) < NEAR]
-        out += [ca.sumsqr(p - q) / (board.hole_radius + board.plan.margin) ** 2 for q in holes]
-        near = np.hypot(*board.from_walls(point).T) < NEAR
+        out += [ca.sumsqr(p - q) / (board.hole_radius + margin) ** 2 for q in holes]
+        near = np.hypot(*from_walls(board.walls, point).T) < NEAR
         for begin, end in board.walls[near].reshape(-1, 2, 2):
             way = end - begin
             along = ca.fmin(ca.fmax(ca.dot(p - begin, way) / (way @ way), 0), 1)
-            out.append(
-                ca.sumsqr(p - begin - along * way) / (board.radius + board.plan.margin) ** 2
-            )
+            out.append(ca.sumsqr(p - begin - along * way) / (file.ball.radius + margin) ** 2)
     return ca.vertcat(*out)

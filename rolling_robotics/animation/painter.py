@@ -120,12 +120,10 @@ class Painter:
         self._drawn = []
         ground, marks, above = self._pile(), self._pile(), self._pile()
         for body in self._scene.bodies:
-            if body.layer == GROUND:
-                self._add_body(ground, marks, body, k)
-            else:
-                self._add_body(above, above, body, k)
+            here = (ground, marks) if body.layer == GROUND else (above, above)
+            self._add_body(ground, *here, body, k)
         for ghost in self._scene.ghosts:
-            self._add_body(above, above, ghost, k)
+            self._add_body(ground, above, above, ghost, k)
         self._add_traces(marks, above, k)
         self._add_contact(above, k)
         for order, pile in enumerate((ground, marks, above)):
@@ -157,10 +155,11 @@ class Painter:
         seen: Values = (points @ R.T + position) @ self._camera.rotation.T
         return seen
 
-    def _add_body(self, faces: _Pile, lines: _Pile, body: Body, k: int) -> None:
+    def _add_body(self, ground: _Pile, faces: _Pile, lines: _Pile, body: Body, k: int) -> None:
         position, attitude = body.position[k], body.attitude[k]
         for mesh in body.meshes:
-            self._add_mesh(faces, mesh, self._seen(mesh.vertices, position, attitude))
+            pile = ground if mesh.layer == GROUND else faces
+            self._add_mesh(pile, mesh, self._seen(mesh.vertices, position, attitude))
         for line in body.lines:
             self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0)
 

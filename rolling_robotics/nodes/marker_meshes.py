@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from rolling_robotics.scene.meshes import box_mesh, cylinder_mesh, moved_mesh, sphere_mesh
-from rolling_robotics.scene.scene import Colour, Line, Mesh, rotation_matrices, Values
+from rolling_robotics.scene.scene import Colour, layer_of, Line, Mesh, rotation_matrices, Values
 
 CUBE, SPHERE, CYLINDER, LINE_STRIP, TRIANGLE_LIST = 1, 2, 3, 4, 11  # of visualization_msgs/Marker
 ROUND = 12  # cells of a small ball
@@ -30,7 +30,8 @@ def marker_shapes(marker: Any) -> tuple[tuple[Mesh, ...], tuple[Line, ...]]:
         tin = cylinder_mesh(0.5, 0.5, (colour, colour), opacity=opacity)
         return (_placed(replace(tin, vertices=tin.vertices * scale), marker),), ()
     if marker.type == CUBE:
-        return (_placed(box_mesh(scale.tolist(), colour, opacity=opacity), marker),), ()
+        box = box_mesh(scale.tolist(), colour, opacity=opacity)
+        return (_placed(replace(box, layer=layer_of(marker.ns)), marker),), ()
     return (), ()
 
 

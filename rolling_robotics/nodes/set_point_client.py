@@ -22,15 +22,16 @@ class SetPointClient(DemoClient):
     ----------
     set_points
         Stamps [s] and places (2) [m] that the controller told of, in turn.
-    time
-        Stamp of the newest state of the plant [s]; -inf before the first.
+    time, ball
+        Stamp of the newest state of the plant [s], -inf before the first; and where the ball was
+        on the plate (2) [m].
 
     """
 
     def __init__(self, **options: Any) -> None:
         """Start a node; ``options`` go to :class:`DemoClient`."""
         self.set_points: list[tuple[float, Array]] = []
-        self.time = -math.inf
+        self.time, self.ball = -math.inf, np.full(2, math.nan)
         super().__init__(watched={}, **options)
 
     def equip(self) -> None:
@@ -40,8 +41,8 @@ class SetPointClient(DemoClient):
         self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
 
     def _look(self, watch: Watch) -> None:
-        for stamp, _ in watch.poll_all():
-            self.time = stamp
+        for stamp, row in watch.poll_all():
+            self.time, self.ball = stamp, np.array(row[:2])
 
     def _take(self, message: PoseStamped) -> None:
         place = np.array([message.pose.position.x, message.pose.position.y])
@@ -76,6 +77,14 @@ class SetPointClient(DemoClient):
 
         self._wait(f'the controller did not take {place}', taken, timeout)
         self._wait(f'the plant did not come to {until:.3g} s', lambda: self.time > until, timeout)
+
+    def wait_near(self, place: Array, within: float, until: float, timeout: float) -> None:
+        """Wait until the ball is within so many metres of a place (2) [m], or until a stamp."""
+
+        def done() -> bool:
+            return self.time > until or float(np.hypot(*(self.ball - place))) < within
+
+        self._wait(f'the plant did not come to {until:.3g} s', done, timeout)
 
     @property
     def void(self) -> str:

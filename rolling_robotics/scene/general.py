@@ -24,6 +24,7 @@ from rolling_robotics.scene.scene import (
     Body,
     Colour,
     Frame,
+    layer_of,
     Line,
     Mesh,
     Scene,
@@ -169,6 +170,7 @@ def _mesh(shape: Shape) -> Mesh | None:
         return sphere_mesh(shape.radius, colours, opacity=opacity)
     if isinstance(shape, Block):
         box = box_mesh(shape.sides, colours[0], opacity=opacity)
+        box = replace(box, layer=layer_of(shape.name))
         return moved_mesh(box, np.eye(3), np.asarray(shape.centre))
     if isinstance(shape, Disk):
         radius, half = shape.radius, shape.thickness / 2

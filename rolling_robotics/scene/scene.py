@@ -15,6 +15,11 @@ Colour = tuple[float, float, float]
 GROUND, ABOVE = 0, 1  # layers: what lies under everything else, and the rest
 
 
+def layer_of(part: str) -> int:
+    """Return the layer of a part by its name: a board lies under what stands on it."""
+    return GROUND if part == 'board' else ABOVE
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mesh:
     """
@@ -32,6 +37,8 @@ class Mesh:
         1 for a body that hides what is in it.
     closed
         Whether its inside is never seen.
+    layer
+        GROUND or ABOVE.
 
     """
 
@@ -40,6 +47,7 @@ class Mesh:
     colours: Values
     opacity: float = 1.0
     closed: bool = True
+    layer: int = ABOVE
 
     @property
     def triangles(self) -> NDArray[np.int64]:

@@ -4,20 +4,28 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer.labyrinth import run_labyrinth
-from rolling_dynamics.ball_balancer.labyrinth import (
-    LabyrinthPlant,
-    PLACE,
-    RATE,
-    read_labyrinth,
-    RESTING,
-    TILT,
+from rolling_controller.ball_balancer.labyrinth import (
+    BLIND,
+    labyrinth_law,
+    LabyrinthLaw,
+    run_labyrinth,
 )
-from rolling_dynamics.errors import ScenarioError
+from rolling_controller.ball_balancer.laws import law_on_nodes
+from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
+from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, RESTING
+from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
+from rolling_dynamics.ball_balancer.labyrinth_view import view
+from rolling_dynamics.ball_balancer.rig_plant import RigPlant
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 
-BOARD = read_labyrinth()
-LEVEL = np.zeros(2)
+SCENARIO = load_scenario('labyrinth')
+FILE = LabyrinthFile.of(SCENARIO)
+BOARD, RADIUS = FILE.board, FILE.ball.radius
+STILL = np.zeros(2)  # speeds of the servos
+FAR = np.array([[1.0, 1.0]])
 CORNER = np.radians(10)  # by which the path turns at least where it counts as a corner
 
 
@@ -30,96 +38,226 @@ def along_path(spacing=5e-4):
     return np.vstack(parts)
 
 
-def part_of_board(corners):
-    """The board with a path that ends after some corners."""
-    return BOARD.model_copy(update={'path': BOARD.path[:corners]})
+def level(file=FILE, **board):
+    """A labyrinth that is level, with other walls or holes."""
+    unknown = file.unknown.model_copy(update={'offset': 0.0})
+    board = file.board.model_copy(update=board)
+    return file.model_copy(update={'board': board, 'unknown': unknown})
+
+
+def moved(file, place, rate, duration, tilt=STILL):
+    """Where a ball on a board at rest is after a time, with what happened on the way."""
+    system, p = file.system_and_parameters()
+    plant = Stepper(system, p)
+    s = plant.begin(np.concatenate([place, rate, tilt, STILL]), STILL)
+    events = []
+    for _ in range(round(duration / 0.01)):
+        s = plant.step(s, STILL, 0.01)
+        events += s.events
+    return s, events
 
 
 @cache
 def short_plan():
-    board = part_of_board(14)  # a lane, its turn, and part of the next
-    return board, plan_labyrinth(board)
+    file = level(path=BOARD.path[:14])  # a lane, its turn, and part of the next
+    return file, plan_labyrinth(file)
 
 
 def test_drawing_has_what_was_asked_for():
     points, way = along_path(), np.diff(BOARD.path, axis=0)
-    near = [np.hypot(*(points - hole).T).min() < 1.5 * 2 * BOARD.radius for hole in BOARD.holes]
+    near = [np.hypot(*(points - hole).T).min() < 1.5 * 2 * RADIUS for hole in BOARD.holes]
     cross = way[:-1, 0] * way[1:, 1] - way[:-1, 1] * way[1:, 0]
     turns = abs(np.arctan2(cross, (way[:-1] * way[1:]).sum(1)))
     assert len(BOARD.walls) == 50
     assert len(BOARD.holes) == 40
     assert sum(near) >= 30
     assert (turns > CORNER).sum() >= 60
-    assert pytest.approx(1.9, abs=0.02) == BOARD.length
+    assert pytest.approx(1.9, abs=0.02) == FILE.length
     assert np.ptp(BOARD.walls.reshape(-1, 2), axis=0) == pytest.approx([0.276, 0.231])
+    assert FILE.camera.rate == 55
 
 
 def test_path_is_clear_of_walls_and_holes():
-    walls, holes = BOARD.room(along_path())
+    walls, holes = FILE.room(along_path())
     assert walls.min() > 3e-3
     assert holes.min() > 3e-3
 
 
-def test_missing_entry_is_named(tmp_path):
-    file = tmp_path / 'board.yaml'
-    file.write_text('radius: 0.006\n')
-    with pytest.raises(ScenarioError, match='hole_radius'):
-        read_labyrinth(file)
+def test_missing_entry_is_named():
+    board = {k: v for k, v in SCENARIO.raw['board'].items() if k != 'hole_radius'}
+    with pytest.raises(ScenarioError, match=r'board\.hole_radius'):
+        load_scenario({**SCENARIO.raw, 'board': board})
+    with pytest.raises(ParameterError, match='walls and holes, got 0 and 4'):
+        Labyrinth(0, 4)
 
 
 @pytest.mark.parametrize('end', [False, True], ids=['side', 'end'])
 def test_wall_gives_back_its_share_of_the_speed_towards_it(end):
     """Level, so that without walls nothing changes the rate; also at the end of a wall."""
     wall = [-0.01, 0.05, 0.01, 0.05] if not end else [0.0, 0.05, 0.0, 0.09]
-    board = BOARD.model_copy(update={'walls': np.array([wall]), 'holes': np.array([[1.0, 1.0]])})
-    plant = LabyrinthPlant(board, np.array([0.003 if end else -0.005, 0]), LEVEL)
-    before = plant.x[RATE] = np.array([0.0 if end else 0.02, 0.2])
-    plant.advance(LEVEL, 0.3)
-    (met,) = plant.met
-    gap = board.radius if not end else np.sqrt(board.radius**2 - 0.003**2)
-    normal = np.array([0.0, -1.0]) if not end else np.array([0.003, -gap]) / board.radius
-    assert met.time == pytest.approx((0.05 - gap) / 0.2, abs=1e-6)
-    wanted = before - (1 + board.restitution) * (before @ normal) * normal
-    np.testing.assert_allclose(plant.x[RATE], wanted, atol=1e-6)
+    file = level(walls=np.array([wall]), holes=FAR)
+    before = np.array([0.0 if end else 0.02, 0.2])
+    s, (met,) = moved(file, [0.003 if end else -0.005, 0], before, 0.3)
+    gap = RADIUS if not end else np.sqrt(RADIUS**2 - 0.003**2)
+    normal = np.array([0.0, -1.0]) if not end else np.array([0.003, -gap]) / RADIUS
+    assert met.name == 'wall'
+    assert met.time == pytest.approx((0.05 - gap) / 0.2, abs=1e-9)
+    wanted = before - (1 + BOARD.restitution) * (before @ normal) * normal
+    np.testing.assert_allclose(s.x[2:4], wanted, atol=1e-9)
 
 
-def test_ball_pressed_to_a_wall_rests_there():
-    plant = LabyrinthPlant(BOARD, np.array([-0.125, -0.099]), LEVEL)
-    plant.x[TILT] = [-0.05, 0.0]
-    plant.advance(LEVEL, 2.0)
-    assert plant.x[PLACE][0] == pytest.approx(-0.138 + BOARD.radius, abs=1e-5)
-    assert abs(plant.x[RATE][0]) < RESTING
+def test_walls_are_not_passed_by_a_motion_with_long_steps():
+    """A wall has no thickness; a free ball would take one step for the whole motion."""
+    board = {**SCENARIO.raw['board'], 'walls': [[0.05, -0.02, 0.05, 0.02]], 'holes': [[1.0, 1.0]]}
+    raw = {k: v for k, v in SCENARIO.raw.items() if k not in ('speeds', 'unknown')}
+    scenario = load_scenario({**raw, 'board': board, 'duration': 1})
+    x = np.concatenate([[-0.5, 0.0], [1.0, 0.0], STILL, STILL])
+    end = simulate(scenario.system, scenario.p, x, scenario.control.simplest, 1.0).states[-1]
+    assert end[2] == pytest.approx(-BOARD.restitution)
+
+
+def test_ball_pressed_into_a_corner_rests_there_until_it_is_pulled_away():
+    file = level()
+    s, events = moved(file, [-0.125, -0.105], STILL, 2.0, tilt=[-0.05, -0.03])
+    assert s.mode == 'at_wall'
+    np.testing.assert_allclose(s.x[:2], FILE.edges[0], atol=1e-5)
+    assert np.hypot(*s.x[2:4]) < 1e-6
+    assert len(events) < 30
+    assert all(e.name == 'wall' for e in events)
+    s, _ = moved(file, s.x[:2], STILL, 0.3, tilt=[-0.05, 0.05])  # along the wall at the left
+    assert s.x[:2] == pytest.approx([FILE.edges[0][0], s.x[1]], abs=1e-5)
+    assert s.x[3] == pytest.approx(5 / 7 * 9.81 * np.sin(0.05) * 0.3, rel=0.02)
+    assert abs(s.x[2]) < RESTING
+
+
+def test_wall_takes_no_part_in_the_force_of_the_board():
+    """A ball at rest at a wall on a tilted board: the wall holds it, the board bears it."""
+    system, p = level(
+        walls=np.array([[0.05, -0.02, 0.05, 0.02]]), holes=FAR
+    ).system_and_parameters()
+    x = np.concatenate([[0.05 - RADIUS, 0.0], STILL, [0.05, 0.0], STILL])
+    wrench = np.array(system.modes['at_wall'].wrench(x, STILL, 0.0, p)).ravel()
+    weight = FILE.ball.mass * FILE.gravity * np.cos(0.05)
+    np.testing.assert_allclose(wrench, [0, 0, 0, 0, 0, weight], atol=1e-12)
+    away = np.concatenate([x[:4], [-0.05, 0.0], STILL])  # pulled from it: as without a wall
+    free, beside = (
+        np.array(system.modes[m].wrench(away, STILL, 0.0, p)).ravel() for m in system.modes
+    )
+    np.testing.assert_allclose(beside, free, atol=1e-12)
 
 
 def test_ball_falls_with_its_centre_over_a_hole():
-    hole = np.array([0.0, 0.0])
-    board = BOARD.model_copy(update={'walls': BOARD.walls[:4], 'holes': hole[None]})
-    plant = LabyrinthPlant(board, np.array([-0.05, 0.0]), LEVEL)
-    plant.x[RATE] = [0.1, 0]
-    plant.advance(LEVEL, 2.0)
-    assert plant.fallen
-    assert plant.time == pytest.approx((0.05 - board.hole_radius) / 0.1, abs=1e-6)
-    beside = LabyrinthPlant(board, np.array([-0.05, board.hole_radius + 1e-4]), LEVEL)
-    beside.x[RATE] = [0.1, 0]
-    beside.advance(LEVEL, 0.9)
-    assert not beside.fallen
+    file = level(walls=BOARD.walls[:4], holes=np.zeros((1, 2)))
+    s, _ = moved(file, [-0.05, 0.0], [0.1, 0.0], 2.0)
+    assert s.ended.text == 'the ball falls through hole 1'
+    assert s.t == pytest.approx((0.05 - BOARD.hole_radius) / 0.1, abs=1e-9)
+    beside, _ = moved(file, [-0.05, BOARD.hole_radius + 1e-4], [0.1, 0.0], 0.9)
+    assert beside.ended is None
+
+
+def test_servos_reach_their_speed_with_a_lag_and_stop_at_their_end():
+    system, p = level(walls=BOARD.walls[:4], holes=FAR).system_and_parameters()
+    plant = Stepper(system, p)
+    s = plant.begin(np.zeros(8), STILL)
+    s = plant.step(s, np.array([1.0, 9.0]), FILE.servo.lag)
+    assert s.x[6] == pytest.approx(1 - np.exp(-1), rel=1e-6)
+    assert s.x[7] == pytest.approx(FILE.servo.speed * (1 - np.exp(-1)), rel=1e-6)
+    s = plant.step(s, np.array([0.0, 9.0]), 0.3)
+    assert s.x[5] == pytest.approx(FILE.servo.reach, rel=1e-3)
 
 
 def test_plan_keeps_clear_and_within_the_servos():
-    board, plan = short_plan()
-    walls, holes = board.room(plan.places(np.arange(0, plan.times[-1], 2e-3)))
+    file, plan = short_plan()
+    walls, holes = file.room(plan.places(np.arange(0, plan.times[-1], 2e-3)))
     # between nodes it may come nearer by what a way of 5 mm bends
-    assert walls.min() > board.plan.margin - 5e-4
-    assert holes.min() > board.plan.margin - 5e-4
-    share = board.plan.share + 1e-6
-    assert abs(plan.tilt).max() <= share * board.servo.tilt
-    assert abs(plan.turn).max() <= share * board.servo.speed
-    assert np.hypot(*(plan.places(plan.times[-1:])[0] - board.path[-1])) < 0.01
+    assert walls.min() > file.way.margin - 5e-4
+    assert holes.min() > file.way.margin - 5e-4
+    share = file.way.share + 1e-6
+    assert abs(plan.tilt).max() <= share * file.servo.reach
+    assert abs(plan.turn).max() <= share * file.servo.speed
+    after = plan.at(plan.times[-1:] + 1.0)
+    np.testing.assert_allclose(after[0][0], file.board.path[-1], atol=1e-9)
+    np.testing.assert_allclose(after[1:3], 0.0, atol=1e-9)
 
 
-def test_law_drives_a_part_of_the_path():
-    board, plan = short_plan()
-    run = run_labyrinth(board, plan, seed=3)
-    assert run.reached
-    assert not run.fallen
-    assert board.length / run.times[-1] > 0.135
+def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
+    file, plan = short_plan()
+    unknown = file.unknown.model_copy(update={'offset': 0.003})
+    run = run_labyrinth(file.model_copy(update={'unknown': unknown}), plan, seed=3)
+    assert run.rig.lost is None
+    assert file.length / run.time > 0.135
+    assert not run.rig.events
+    np.testing.assert_allclose(run.rig.ball[-1], file.board.path[-1], atol=2e-3)
+
+
+def driven(law, rig, until, goal):
+    """Let a law answer the frames of a rig until a time."""
+    while rig.state.t < until - 1e-9:
+        for frame in rig.advance(rig.state.t + law_period(rig)):
+            rig.send(law.step(frame.place, goal), frame.arrival)
+
+
+def law_period(_rig):
+    return 1 / FILE.camera.rate
+
+
+def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put():
+    file, plan = short_plan()
+    law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file)
+    rig.restart(file.board.path[0])
+    driven(law, rig, 0.5, file.board.path[0])
+    assert law.clock == 0.0
+    driven(law, rig, 1.0, plan.end)
+    assert law.clock == pytest.approx(0.5, abs=0.03)
+    rig.restart(plan.places(np.array([2.0]))[0])  # by hand, and level
+    driven(law, rig, 0.1, file.board.path[0])
+    assert law.clock == pytest.approx(2.0, abs=0.1)
+    assert rig.state.ended is None
+
+
+def test_board_is_levelled_when_the_ball_is_not_seen():
+    file, plan = short_plan()
+    law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file)
+    rig.restart(file.board.path[0])
+    driven(law, rig, 0.4, plan.end)
+    assert abs(rig.state.x[4:6]).max() > 0.02
+    rig.held = True
+    for _ in range(BLIND + 100):
+        for frame in rig.advance(rig.state.t + law_period(rig)):
+            rig.send(law.step([np.nan, np.nan], plan.end), frame.arrival)
+    assert np.all(np.isfinite(law.step([np.nan, np.nan], plan.end)))
+    rig.held = False
+    rig.state = rig._plant.step(rig.state, rig.u, 1e-3)
+    assert law._z[2] == pytest.approx(0.0, abs=2e-3)
+
+
+def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
+    monkeypatch.setattr(
+        'rolling_controller.ball_balancer.laws.labyrinth_law', lambda file: (labyrinth_law, file)
+    )
+    assert law_on_nodes(FILE, 'predictive') == (labyrinth_law, FILE)
+    with pytest.raises(ParameterError, match="only predictive drives a labyrinth, got 'lqr'"):
+        law_on_nodes(FILE, 'lqr')
+
+
+def test_ball_is_held_at_the_start_until_the_first_command():
+    system, p = FILE.system_and_parameters()
+    plant = RigPlant(view(system, p), SCENARIO.x0, EmulatedRig(FILE))
+    plant.reset()
+    for _ in range(100):
+        plant.step(plant.brake(), 0.01)
+    np.testing.assert_array_equal(plant.x[:2], SCENARIO.x0[:2])
+    assert len(plant.read_frames()) == 55
+    plant.step(np.array([0.1, 0.0]), 0.01)
+    plant.step(np.array([0.1, 0.0]), 0.1)
+    assert plant.x[0] != SCENARIO.x0[0]
+
+
+def test_walls_and_holes_are_drawn_where_they_are():
+    system, p = FILE.system_and_parameters()
+    shapes = view(system, p).shapes
+    walls = np.array([[*s.start[:2], *s.end[:2]] for s in shapes if s.name == 'wall'])
+    holes = np.array([s.centre[:2] for s in shapes if s.name == 'hole'])
+    np.testing.assert_array_equal(walls, BOARD.walls)
+    np.testing.assert_array_equal(holes, BOARD.holes)
+    assert from_walls(walls, BOARD.path[0]).shape == (50, 2)

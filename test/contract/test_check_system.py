@@ -34,6 +34,7 @@ SCENARIOS = [
     'ball_tossed_by_plate',
     'point_mass_hop',
     'ball_balancer',
+    'labyrinth',
     'point_mass_wind',
     'point_mass_s_path',
 ]

@@ -82,7 +82,7 @@ def record_of(name):
 def test_every_experiment_has_a_demonstration():
     own = {name for name, demo in ALL.items() if hasattr(demo, 'perform')}
     assert {*DEMOS, *LABORATORY, *own} == set(ALL)
-    assert own == {'ball_balancer'}
+    assert own == {'ball_balancer', 'labyrinth'}
     with pytest.raises(ParameterError, match="did you mean 'ball_on_plate'"):
         find_experiment('ball_on_moon')
 

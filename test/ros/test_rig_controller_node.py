@@ -76,7 +76,7 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
     goal.pose.position.x = 0.5
     with peer.every(0.05, lambda: goals.publish(goal)):
         told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=goal_refused)
-    assert 'keeps to the plate within 0.08 m' in told[0].status[0].message
+    assert 'from (-0.08, -0.08) to (0.08, 0.08) m' in told[0].status[0].message
     goal.pose.position.x = 0.04
     with peer.every(0.05, lambda: goals.publish(goal)):
         for k in range(3, 40):

@@ -19,7 +19,8 @@ SHORT = {  # example of each system, and how much of it
     'pendulum_torque': 1,
     'spin_rolling_ball': 2,
 }
-GENERAL = {'ball_balancer': 0.2, 'point_mass_hop': 0.2}  # made of the shapes of their views
+# made of the shapes of their views
+GENERAL = {'ball_balancer': 0.2, 'labyrinth': 0.2, 'point_mass_hop': 0.2}
 
 
 def simulated(name, folder, duration):

@@ -13,6 +13,7 @@ from rolling_robotics.scene.build import scene_of
 from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
 from rolling_robotics.scene.parts import error_strips, pillar
 from rolling_robotics.scene.scene import (
+    ABOVE,
     Body,
     GROUND,
     resample,
@@ -34,6 +35,15 @@ def test_every_system_is_shown(results):
     shown = {read_result(path)['system'] for path in results.values()}
     shipped = {found.name for found in pkgutil.iter_modules(shipped_plugins.__path__)}
     assert shown == shipped  # other tests may have registered more
+
+
+def test_board_lies_under_its_walls_and_holes(results):
+    scene = scene_of(read_result(results['labyrinth']))
+    board, *others = next(b for b in scene.bodies if b.name == 'plate').meshes
+    assert board.layer == GROUND
+    assert len(others) == 90
+    assert {m.layer for m in others} == {ABOVE}
+    assert np.ptp(board.vertices, axis=0)[:2] == pytest.approx([0.276, 0.231])
 
 
 def test_plate_of_the_ball_balancer_is_a_square(results):

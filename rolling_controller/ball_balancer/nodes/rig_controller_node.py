@@ -1,5 +1,5 @@
 """
-Controller of a ball balancer: a law that answers each frame of the camera with servo angles.
+Controller of a ball balancer or a labyrinth: a law that answers each frame of the camera.
 
 It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the ball.
 """
@@ -10,17 +10,18 @@ import math
 import sys
 import time
 
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
+from nav_msgs.msg import Path
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_controller.ball_balancer.estimator import PATIENCE
-from rolling_controller.ball_balancer.laws import ON_NODES
-from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
+from rolling_controller.ball_balancer.laws import law_on_nodes, ON_NODES
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
 from rolling_controller.step_law import Array, Running
-from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
@@ -90,9 +91,9 @@ class RigControllerNode(SuiteNode):
     def configure(self) -> None:
         """Load the rig, make its law, and create the topics."""
         scenario = load_scenario(self.values['scenario_file'])
-        self._file = rig_of(scenario)
+        self._file = rig_file(scenario)
         self._system, self._p = self._file.system_and_parameters()
-        law = ON_NODES[self.values['law']](RigModel.of(self._file))
+        law = law_on_nodes(self._file, self.values['law'])
         self._law, self._period = law.start(), law.period
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._message = JointTrajectory(
@@ -105,9 +106,21 @@ class RigControllerNode(SuiteNode):
         timer = self.create_timer(LOOK, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.at_cleanup(lambda: self.destroy_timer(timer))
         self._refused, self._check = '', stamp_check(self, self.values)
+        if isinstance(law, LabyrinthLaw):
+            self._show(law)
         self._begin()
         name, rate = self.values['law'], 1 / self._period
         self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
+
+    def _show(self, law: LabyrinthLaw) -> None:
+        """Publish the way that is planned through a labyrinth."""
+        way = Path()
+        way.header.frame_id = self._plate
+        for x, y in law.plan.places(law.plan.times).tolist():
+            pose = PoseStamped(header=way.header)
+            pose.pose.position = Point(x=x, y=y, z=self._file.ball.radius)
+            way.poses.append(pose)
+        self.writer(Path, 'plan/object_path', LATCHED).publish(way)
 
     def activate(self) -> None:
         """Begin with the set point in the middle."""
@@ -132,18 +145,19 @@ class RigControllerNode(SuiteNode):
 
     def _take_goal(self, message: PoseStamped) -> None:
         frame, p = message.header.frame_id, message.pose.position
-        most = self._file.plate.half_width - self._file.ball.radius
+        low, high = self._file.edges
+        place = np.array([p.x, p.y])
         if frame not in ('', self._plate, self.values['world_frame']):
             self._refused = (
                 f'goal_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
             )
-        elif not max(abs(p.x), abs(p.y)) <= most:  # refuses what is not a number, too
+        elif not ((low <= place) & (place <= high)).all():  # refuses what is not a number, too
             self._refused = (
                 f'goal_pose refused: at ({p.x:.4g}, {p.y:.4g}) m; the ball keeps to the plate '
-                f'within {most:.4g} m of its middle'
+                f'from ({low[0]:.4g}, {low[1]:.4g}) to ({high[0]:.4g}, {high[1]:.4g}) m'
             )
         else:
-            self._goal, self._since = np.array([p.x, p.y]), math.nan
+            self._goal, self._since = place, math.nan
 
     def _take_frame(self, message: PoseWithCovarianceStamped) -> None:
         if not self.active:
@@ -201,9 +215,9 @@ class RigControllerNode(SuiteNode):
     # -- output -----------------------------------------------------------------------------
 
     def _send(self, tilt: Array, stamp: int) -> None:
-        angles = self._file.command(self._system, self._p, tilt)
+        numbers = self._file.command(self._system, self._p, tilt).tolist()
         self._message.header.stamp = nanoseconds_to_time(stamp)
-        self._message.points = [JointTrajectoryPoint(positions=angles.tolist())]
+        self._message.points = [JointTrajectoryPoint(**{self._file.commands: numbers})]
         self._commands.publish(self._message)
 
     def health(self) -> Health:

@@ -1,7 +1,7 @@
 """
-Simulator of a ball balancer in place of the hardware: servos, plate, ball and camera.
+Simulator of a ball on what servos tilt, in place of the hardware: servos, ball and camera.
 
-It takes angles for the servos and publishes what a camera tells of the ball.
+It takes angles or speeds for the servos and publishes what a camera tells of the ball.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig, Frame
+from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.ball_balancer.rig_plant import RigPlant
-from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
@@ -39,7 +39,7 @@ TABLE = (
 
 
 class RigSimulatorNode(PlantNode):
-    """The simulator of a ball balancer."""
+    """The simulator of a ball balancer or a labyrinth."""
 
     command_type, command_topic, body = JointTrajectory, 'servo_command', 'plate'
     _plant: RigPlant
@@ -51,10 +51,10 @@ class RigSimulatorNode(PlantNode):
     def load(self) -> Loaded:
         """Load the scenario; make the rig, at its start, and its topics."""
         model = load_robot(self.values['scenario_file'])
-        file = rig_of(model.scenario)
+        file = rig_file(model.scenario)
         plant = RigPlant(model.view, model.start, EmulatedRig(file))
         plant.reset()
-        self._names = model.system.state.entry('servo').components
+        self._names, self._kind = model.system.state.entry('servo').components, file.commands
         prefix = self.values['frame_prefix']
         self._seen = PoseWithCovarianceStamped()
         self._seen.header.frame_id = f'{prefix}plate_link'
@@ -82,11 +82,11 @@ class RigSimulatorNode(PlantNode):
         self._poses.publish(self._seen)
 
     def read_command(self, message: JointTrajectory) -> NDArray[np.float64]:
-        """Return the angles of the last point; refuse other names and what is not finite."""
+        """Return the last point's numbers; refuse other names and what is not finite."""
         if not message.points:
             raise ParameterError('it has no points')
-        angles = message.points[-1].positions
-        return numbers_by_name(self._names, list(message.joint_names), angles, 'positions')
+        numbers = getattr(message.points[-1], self._kind)
+        return numbers_by_name(self._names, list(message.joint_names), numbers, self._kind)
 
 
 def main() -> int:

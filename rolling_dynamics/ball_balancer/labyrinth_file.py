@@ -1,0 +1,152 @@
+"""What a scenario file with ``system: labyrinth`` may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
+from rolling_dynamics.ball_balancer.scenario import CameraSection, commanded_once_a_frame
+from rolling_dynamics.scenario.common import ScenarioFile
+from rolling_dynamics.scenario.entry import Numbers, Quantity, Several
+from rolling_dynamics.scenario.faults import check
+from rolling_dynamics.scenario.fields import entry, formulas, quantity, section, whole
+from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.surface_section import sphere_volume
+
+
+def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field
+    return entry(Numbers(text, 'm', of=Several('', 'm', Quantity(), columns), count=(1, None)))
+
+
+class SolidBallSection(Section):
+    """A solid ball."""
+
+    radius: float = quantity('radius', 'm', positive=True)
+    mass: float = quantity('mass', 'kg', positive=True)
+
+
+class BoardSection(Section):
+    """The board; lengths from its middle."""
+
+    restitution: float = quantity('speed after a wall over that before', least=0, most=1)
+    hole_radius: float = quantity('the ball falls with its centre over a hole', 'm', positive=True)
+    walls: Array = _rows('x and y of both ends of each', 4)
+    holes: Array = _rows('middles', 2)
+    path: Array = _rows('corners from start to goal', 2)
+
+
+class SpeedServoSection(Section):
+    """A servo for each axis, commanded by its speed."""
+
+    reach: float = quantity('greatest tilt', 'rad', positive=True)
+    speed: float = quantity('maximum', 'rad/s', positive=True)
+    lag: float = quantity('time constant of the speed', 's', positive=True)
+    dead_time: float = quantity('before a command takes effect', 's', least=0, default=0.0)
+
+
+class UnknownSection(Section):
+    """Standard deviations of what no law is told."""
+
+    offset: float = quantity('angle by which the board is not level', 'rad', least=0, default=0.0)
+    start: float = quantity('of the ball from the start of the path', 'm', least=0, default=0.0)
+
+
+class WaySection(Section):
+    """How much a plan leaves to the law that follows it."""
+
+    margin: float = quantity('from walls to the ball, from holes to its centre', 'm', least=0)
+    share: float = quantity("of the servos' reach and speed", positive=True, most=1)
+
+
+class LabyrinthFile(ScenarioFile):
+    """A ball on a board with walls and holes, tilted by servos, seen by a camera."""
+
+    commands: ClassVar[str] = 'velocities'  # of a trajectory, to the servos
+    ball: SolidBallSection
+    board: BoardSection
+    servo: SpeedServoSection
+    camera: CameraSection = section(CameraSection)
+    gravity: float = quantity('magnitude', 'm/s^2', positive=True, default=9.81)
+    unknown: UnknownSection = section(UnknownSection)
+    seed: int = whole('random seed of what is unknown, and of the camera', 0, default=0)
+    way: WaySection
+    speeds: list[ca.SX] | None = formulas(
+        'commanded over time to the servos; none by default', 'rad/s', count=2, default=None
+    )
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> LabyrinthFile:
+        """Return the entries of a scenario of this system, checked."""
+        return check(cls, scenario.raw)
+
+    def bodies(self) -> Iterable[tuple[str, float, float]]:
+        """Return path, mass and volume of the ball."""
+        yield 'ball.mass', self.ball.mass, sphere_volume(self.ball.radius)
+
+    @property
+    def length(self) -> float:
+        """Length of the path [m]."""
+        return float(np.hypot(*np.diff(self.board.path, axis=0).T).sum())
+
+    @property
+    def edges(self) -> tuple[Array, Array]:
+        """Least and greatest x and y that the centre of the ball can have [m], shape (2,) each."""
+        corners = self.board.walls.reshape(-1, 2)
+        return corners.min(axis=0) + self.ball.radius, corners.max(axis=0) - self.ball.radius
+
+    def room(self, places: Array) -> tuple[Array, Array]:
+        """Return by how much places (k, 2) are clear of walls, with the ball, and of holes [m]."""
+        board, r = self.board, self.ball.radius
+        walls = [np.hypot(*from_walls(board.walls, p).T).min() - r for p in places]
+        holes = [np.hypot(*(board.holes - p).T).min() - board.hole_radius for p in places]
+        return np.array(walls), np.array(holes)
+
+    def start(self, seed: int | None = None) -> Array:
+        """Return where the ball starts (2) [m], for a seed; that of the file if None."""
+        return np.asarray(self.board.path[0] + self.unknown.start * self._drawn(seed)[2:])
+
+    def system_and_parameters(self, seed: int | None = None) -> tuple[Labyrinth, Array]:
+        """Return the system and its parameters p, for a seed; that of the file if None."""
+        board, servo = self.board, self.servo
+        system = Labyrinth(len(board.walls), len(board.holes))
+        p = system.parameters.pack(
+            radius=self.ball.radius,
+            mass=self.ball.mass,
+            gravity=self.gravity,
+            restitution=board.restitution,
+            hole_radius=board.hole_radius,
+            reach=servo.reach,
+            servo_speed=servo.speed,
+            servo_lag=servo.lag,
+            offset=self.unknown.offset * self._drawn(seed)[:2],
+            walls=board.walls.ravel(),
+            holes=board.holes.ravel(),
+        )
+        return system, p
+
+    def _drawn(self, seed: int | None) -> Array:
+        return np.random.default_rng(self.seed if seed is None else seed).normal(size=4)
+
+    def command(self, system: Labyrinth, p: Array, speeds: Array) -> Array:  # noqa: ARG002
+        """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
+        return np.clip(speeds, -self.servo.speed, self.servo.speed)
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """Return the scenario, the ball at rest at the start."""
+        system, p = self.system_and_parameters()
+        x0 = np.zeros(system.state.size)
+        x0[:2] = self.start()
+        return Scenario(
+            p=p,
+            x0=x0,
+            control=commanded_once_a_frame(
+                self, (system, p), None if self.speeds is None else {'speeds': self.speeds}
+            ),
+            control_limits=np.full(2, self.servo.speed),
+            **self.common(name, raw, system, {}),
+        )

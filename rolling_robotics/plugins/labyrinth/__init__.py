@@ -1,0 +1,12 @@
+"""A ball on a board with walls and holes, tilted by velocity servos."""
+
+from rolling_dynamics.plugin import SystemPlugin
+
+PLUGIN = SystemPlugin(
+    name='labyrinth',
+    protocol=1,
+    scenario='rolling_dynamics.ball_balancer.labyrinth_file:LabyrinthFile',
+    robot_view='rolling_dynamics.ball_balancer.labyrinth_view:view',
+    experiments='rolling_robotics.plugins.labyrinth.experiments:EXPERIMENTS',
+    example='labyrinth',
+)
