@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.servo import servo_acceleration
+from rolling_dynamics.ball_balancer.servo import limited, servo_acceleration
 from rolling_dynamics.contract.layout import Entry, Layout
 from scipy.linalg import solve_discrete_are
 
@@ -22,6 +22,7 @@ LONGEST = 3e-3  # s, of a small step
 ACCELERATION = 0.15  # m/s^2 sqrt(s): white acceleration that the model does not know
 OFFSET = 40.0  # counts/sqrt(s): how fast the offset may walk
 PATIENCE = 10  # frames without a ball after which it is lost
+FARTHEST, FASTEST, STEEPEST = 20.0, 20.0, 4.0  # m, m/s, reaches: no estimate is beyond
 SLOW = 0.01  # m/s, below which kinetic resistance fades
 AXES = ('x', 'y')
 
@@ -135,13 +136,14 @@ def estimate(rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX
     k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig))
     blind = seen < 0.5
 
-    def corrected(predicted: ca.SX, gain: float, afresh: ca.SX) -> ca.SX:
+    def corrected(predicted: ca.SX, gain: float, afresh: ca.SX, most: float) -> ca.SX:
+        """Frames missed at the worst times would let a filter of steady gains grow for ever."""
         updated = ca.if_else(known, predicted + gain * error, afresh)
-        return ca.if_else(blind, predicted, updated)
+        return limited(ca.if_else(blind, predicted, updated), ca.SX(most))
 
-    ball = corrected(motion.ball, k_ball, measurement)
-    ball_rate = corrected(motion.ball_rate, k_rate, ca.SX.zeros(2))
-    offset = corrected(z['offset'], k_offset, z['offset'])
+    ball = corrected(motion.ball, k_ball, measurement, FARTHEST)
+    ball_rate = corrected(motion.ball_rate, k_rate, ca.SX.zeros(2), FASTEST)
+    offset = corrected(z['offset'], k_offset, z['offset'], STEEPEST * rig.reach)
     followed = ca.if_else(blind, ca.fmax(was - 1 / PATIENCE, 0.0), 1.0)
     followed = ca.if_else(followed < 0.5 / PATIENCE, 0.0, followed)
     now = Motion(motion.tilt, motion.tilt_rate, ball, ca.if_else(followed > 0, ball_rate, 0.0))

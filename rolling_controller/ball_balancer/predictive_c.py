@@ -42,13 +42,14 @@ def predictive_as_c(law: PredictiveRigLaw) -> CSource:
     functions = nearest.text() + table('starts', start) + table('drifts', drift)
     functions += _problem(law) + _straight_functions(law, before, after, halved)
     each = 2 * start.size + 2 * drift.size + nearest.operations + HALVINGS * operations(halved)
-    numbers = 3 * limited.shape[0] + nearest.work
+    # of all functions together, as a compiler may put them into one
+    numbers = 3 * limited.shape[0] + nearest.work + 2 * (ASKED + 2)
     return CSource(
         law.name,
         header(law),
         source(law, law.begin, functions, STEP),
         operations(before) + operations(after) + 2 * each,
-        max(numbers, before.sz_w() + law.state.size, after.sz_w() + law.state.size),
+        numbers + 2 * law.state.size + sum(f.sz_w() for f in (before, after, halved)),
         law.state.size,
     )
 

@@ -51,7 +51,7 @@ HELPERS = {
     'floor_of': """
 static REAL floor_of(REAL value) {
   REAL whole;
-  if (!(value < 1e9 && value > -1e9)) {
+  if (!(value < (REAL)1e9 && value > (REAL)-1e9)) {
     return value;
   }
   whole = (REAL)(long)value;
@@ -235,6 +235,10 @@ def header(law: Described) -> str:
 #define {upper}_REAL double
 #endif
 
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
 typedef struct {{
 {fields}
 }} {name}_state;
@@ -250,6 +254,10 @@ void {name}_start({name}_state *state);
  */
 void {name}_step({name}_state *state, const {upper}_REAL *measurement,
                  const {upper}_REAL *set_point, {upper}_REAL *output);
+
+#ifdef __cplusplus
+}}
+#endif
 
 #endif
 """
@@ -282,13 +290,17 @@ def source(law: Described, begin: ArrayLike, functions: str, steps: str) -> str:
     return f"""\
 #include "{name}.h"
 
+#if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
+#error "what is not a number tells that there is no ball: compile without -ffinite-math-only"
+#endif
+
 #define REAL {name.upper()}_REAL
 {''.join(helpers)}
-/* Whether all values are numbers within a limit. */
+/* Whether all values are numbers within a limit; asked in an order that raises no flag. */
 static int within(const REAL *values, int count, REAL limit) {{
   int k;
   for (k = 0; k < count; ++k) {{
-    if (!(values[k] < limit && values[k] > -limit)) {{
+    if (values[k] != values[k] || values[k] >= limit || values[k] <= -limit) {{
       return 0;
     }}
   }}

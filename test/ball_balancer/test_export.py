@@ -1,6 +1,7 @@
 """Laws as C: the same bits as the law here, beside a law that knows nothing of CasADi."""
 
 from dataclasses import replace
+import re
 import shutil
 import subprocess
 
@@ -15,8 +16,10 @@ from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.export import cost
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
+from rolling_controller.export.cost import deepest
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.layout import Entry, Layout
@@ -27,10 +30,19 @@ from scipy.linalg import expm, solve_discrete_are
 
 COMPILER = shutil.which('gcc')
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='there is no gcc here')
-WARNINGS = ['-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-ffp-contract=off']
+WARNINGS = [
+    '-std=c99',
+    '-pedantic',
+    '-Wall',
+    '-Wextra',
+    '-Werror',
+    '-Wdouble-promotion',
+    '-ffp-contract=off',
+]
 SANITIZED = ['-fsanitize=undefined,address,float-divide-by-zero', '-fno-sanitize-recover=all']
 FRAMES = round(60 * 29.7)
 MAIN = """
+#include <fenv.h>
 #include <stdio.h>
 #include "LAW.h"
 int main(void) {
@@ -41,7 +53,9 @@ int main(void) {
   LAW_start(&state);
   while (fread(row, sizeof(double), 4, stdin) == 4) {
     for (k = 0; k < 4; ++k) in[k] = (LAW_REAL_)row[k];
+    feclearexcept(FE_ALL_EXCEPT);
     LAW_step(&state, in, in + 2, out);
+    if (fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW)) return 3;
     for (k = 0; k < N; ++k) {
       double wide = (double)out[k];
       fwrite(&wide, sizeof(double), 1, stdout);
@@ -104,7 +118,17 @@ def run_c(source, inputs, folder, *options, real='double'):
     )
     (folder / 'main.c').write_text(main.replace('< N;', f'< {outputs};'))
     define = f'-D{source.name.upper()}_REAL={real}'
-    command = [COMPILER, *WARNINGS, *options, define, f'{source.name}.c', 'main.c', '-o', 'law']
+    command = [
+        COMPILER,
+        *WARNINGS,
+        *options,
+        define,
+        f'{source.name}.c',
+        'main.c',
+        '-o',
+        'law',
+        '-lm',
+    ]
     subprocess.run(command, cwd=folder, check=True)
     done = subprocess.run(
         [folder / 'law'], input=inputs.tobytes(), capture_output=True, check=False
@@ -184,6 +208,64 @@ def in_both_types(name, rig):
     source = predictive_as_c(law) if name == 'predictive' else as_c(law)
     double = CompiledLaw(source=source, period=law.period, outputs=2)
     return double, replace(double, real='float')
+
+
+@needs_compiler
+@pytest.mark.parametrize('real', ['double', 'float'])
+@pytest.mark.parametrize(
+    'name',
+    [n if n == 'pid' else pytest.param(n, marks=pytest.mark.slow) for n in (*LAWS, 'estimator')],
+)
+def test_no_input_raises_a_flag(name, real, rig, tmp_path):
+    """No invalid operation, division by zero or overflow; outputs stay within their limits."""
+    rng = np.random.default_rng(8)
+    law = LAWS.get(name, EXPORTED.get(name))(rig)
+    edges = [
+        np.nan,
+        -np.nan,
+        np.inf,
+        -np.inf,
+        1e300,
+        -1e38,
+        5e-324,
+        -1e-40,
+        0.0,
+        -0.0,
+        9.99,
+        -10.0,
+    ]
+    rows = rng.choice([*edges, *rng.normal(0, 0.05, 12), *rng.normal(0, 3, 4)], size=(1500, 4))
+    rows[500:1000] = rng.choice([-9.99, -0.05, 0.05, 9.99], size=(500, 4))  # seen, but anywhere
+    rows[1000:] = rng.normal(0, 0.05, size=(500, 4))
+    source = predictive_as_c(law) if name == 'predictive' else as_c(law)
+    found = run_c(source, rows, tmp_path, '-O1', *SANITIZED, real=real)
+    assert np.isfinite(found).all()
+    if name != 'estimator':
+        assert abs(found).max() <= rig.reach
+
+
+@needs_compiler
+def test_the_cost_is_that_of_the_deepest_calls(rig, monkeypatch):
+    calls = [('a', 'b'), ('a', 'c'), ('c', 'd'), ('b', 'outside'), ('e', 'd')]
+    sizes = {'a': 100, 'b': 30, 'c': 20, 'd': 16, 'e': 110}
+    graph = [
+        f'node: {{ title: "{n}" label: "{n}\\nlaw.c:1:2\\n{k} bytes (static)" }}'
+        for n, k in sizes.items()
+    ]
+    graph += [
+        f'edge: {{ sourcename: "{a}" targetname: "{b}" label: "law.c:3:4" }}' for a, b in calls
+    ]
+    assert deepest('\n'.join(graph)) == 136
+    source = as_c(EXPORTED['pid'](rig))
+    monkeypatch.setattr(cost, 'COMPILERS', ('cc',))
+    said = re.match(
+        r'(\d+) bytes of flash and (\d+) of stack in float', cost.compiled_cost(source)
+    )
+    assert 1e3 < int(said[1]) < 1e4
+    assert 0 < int(said[2]) < 8 * source.work + 200  # and registers that are kept
+    assert cost.compiled_cost(replace(source, source='none')) == 'not known: cc failed'
+    monkeypatch.setenv('PATH', '')
+    assert cost.compiled_cost(source) == 'not known: there is no C compiler here'
 
 
 @needs_compiler
