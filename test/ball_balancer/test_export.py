@@ -1,6 +1,7 @@
 """Laws as C: the same bits as the law here, beside a law that knows nothing of CasADi."""
 
 from dataclasses import replace
+from pathlib import Path
 import re
 import shutil
 import subprocess
@@ -331,6 +332,65 @@ def test_the_programs_in_c_are_those_of_the_law_here(rig, tmp_path):
         planned = program.plan(row[:4], *row[4:])[0, 2]
         assert out[-1] == pytest.approx(planned, abs=1e-6 * rig.reach)
     assert limited > 200, 'most of these programs meet a limit'
+
+
+# What the sketch needs of a board: lines of the standard input come every 34 ms, "-" does not.
+ARDUINO = """
+#include <stdio.h>
+#include <string.h>
+static unsigned long now;
+static unsigned long millis() { return now; }
+static char waiting[256];
+static size_t taken;
+static struct {
+  void begin(long) {}
+  int available() { return (int)(strlen(waiting) - taken); }
+  int read() { return waiting[taken++]; }
+} Serial;
+struct Servo {
+  int pin;
+  void attach(int to) { pin = to; }
+  void writeMicroseconds(int pulse) { printf("%d %d\\n", pin, pulse); }
+};
+void setup();
+void loop();
+int main() {
+  setup();
+  for (now = 1; !feof(stdin); ++now) {
+    if (now % 34 == 0 && fgets(waiting, sizeof waiting, stdin)) {
+      taken = strcmp(waiting, "-\\n") ? 0 : strlen(waiting);
+    }
+    loop();
+  }
+}
+"""
+SKETCH = Path(__file__).parents[2] / 'examples/ball_balancer_board/ball_balancer_board.ino'
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which('g++') is None, reason='there is no g++ here')
+def test_the_sketch_for_a_board_drives_its_servos(rig, inputs, tmp_path):
+    law, rows = EXPORTED['lqr'](rig), inputs[:60].copy()
+    rows[20, :2] = rows[25:40, :2] = np.nan
+    as_c(law).write(tmp_path)
+    (tmp_path / 'Servo.h').write_text('')
+    (tmp_path / 'Arduino.h').write_text(ARDUINO)
+    subprocess.run([COMPILER, *WARNINGS, '-c', 'lqr.c'], cwd=tmp_path, check=True)
+    command = ['g++', '-Wall', '-Wextra', '-Werror', '-fsanitize=undefined,address', '-I.']
+    command += ['-include', 'Arduino.h', '-x', 'c++', str(SKETCH), '-x', 'none', 'lqr.o']
+    subprocess.run([*command, '-o', 'sketch'], cwd=tmp_path, check=True)
+    lines = [' '.join(map(repr, row)) for row in rows.tolist()]
+    rows[20, 2:], rows[25:35, 2:], rows[35:40, 2:] = rows[19, 2:], rows[24, 2:], np.nan
+    lines[20], lines[25:35] = '-', ['-'] * 10
+    lines[35:40] = ['nonsense', '1 ' * 60, '', '-', '-']
+    text = '\n'.join([*lines, ''])
+    done = subprocess.run(
+        [tmp_path / 'sketch'], input=text, capture_output=True, text=True, check=True
+    )
+    said = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
+    assert said[:2, 0].tolist() == [9, 10]
+    assert np.array_equal(said[:, 1].reshape(-1, 2), 1500 + 2 * stepped(law, rows))
+    assert (said[2 * 36 : 2 * 40, 1] == 1500).all(), 'level while the ball is lost'
 
 
 class Oracle:
