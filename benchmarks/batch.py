@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 import time
 
-from benchmarks.mujoco_models import MODELS, mujoco_steps
+from benchmarks.mujoco_models import mjx_steps, MODELS, mujoco_steps
 from benchmarks.row import Row
 from benchmarks.timing import timed
 import numpy as np
@@ -19,6 +19,7 @@ from rolling_robotics.named_system import named_system, NamedSystem
 
 LANES, DT, STEPS, REPEATS = 16_384, 0.02, 20, 3  # steps of 1 ms in each repeat
 SCALAR = 3000
+TOGETHER = 1024, 10  # motions, and steps of each, by MJX
 BALL = 'contact'
 FEWEST = {'float64': 6.0, 'float32': 12.0}  # million steps of the ball on a plate
 OVER_MUJOCO = 35.0
@@ -49,6 +50,7 @@ def rows() -> Iterator[Row]:
                     value=None if mujoco is None or steps is None else steps / mujoco,
                     unit='',
                     goal=f'at least {OVER_MUJOCO:g}',
+                    reference=_mjx(name),
                 )
         if compiles():
             yield from _on_all_cores(name, given)
@@ -58,6 +60,12 @@ def rows() -> Iterator[Row]:
         unit='GB',
         goal=f'at most {BYTES / 1e9:g}',
     )
+
+
+def _mjx(name: str) -> str:
+    steps = mjx_steps(name, *TOGETHER)
+    size = f'MJX on the processor, {TOGETHER[0]} motions together'
+    return '' if steps is None else f'{size}: {steps:.3g} million/CPU s'
 
 
 def _memory(given: NamedSystem) -> float:

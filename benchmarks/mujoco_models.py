@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 import time
 
 from benchmarks.timing import timed
@@ -96,6 +97,40 @@ MODELS = {
     'point_mass_disk': (DISK, (0, 0, 0, 0.1, -0.1, 0.1, -0.1)),
     'spin_rolling_sphere': (BETWEEN_PLATES, (0, 0, 0, 0, 0, 0, 0.1, 0.1, 0, 0.1)),
 }
+
+
+def mjx_steps(name: str, size: int, count: int) -> float | None:
+    """
+    Return steps a CPU second by MJX on the processor, in millions; None where it is missing.
+
+    Parameters
+    ----------
+    name
+        Of the system.
+    size
+        Motions that are stepped together, in double precision.
+    count
+        Steps of each in a measurement; compiling is not measured.
+
+    """
+    try:
+        jax, mujoco, mjx = map(import_module, ('jax', 'mujoco', 'mujoco.mjx'))
+    except ImportError:
+        return None
+    text, rates = MODELS[name]
+    with jax.enable_x64(True):
+        model = mjx.put_model(mujoco.MjModel.from_xml_string(text))
+        one = mjx.make_data(model)
+        start = one.replace(qvel=one.qvel.at[: len(rates)].set(jax.numpy.array(rates, float)))
+        motions = jax.tree.map(lambda a: jax.numpy.broadcast_to(a, (size, *a.shape)), start)
+        steps = jax.jit(
+            lambda now: jax.lax.fori_loop(
+                0, count, lambda _, then: jax.vmap(mjx.step, (None, 0))(model, then), now
+            )
+        )
+        jax.block_until_ready(steps(motions))
+        spent, _ = timed(lambda: jax.block_until_ready(steps(motions)), REPEATS)
+    return 1e-6 * size * count / min(spent)
 
 
 def mujoco_steps(

@@ -299,7 +299,7 @@ def test_readme_shows_every_system_and_a_moving_picture():
     assert text.index('.gif') < text.index('```')
 
 
-def test_every_picture_of_the_docs_is_made_by_a_tool_a_benchmark_or_the_demonstration():
+def test_every_picture_of_the_docs_is_made_by_something_here():
     source = (ROOT / 'tools' / 'pictures.py').read_text()
     frames = re.findall(
         r"^    '(\w+)': \(", (ROOT / 'tools' / 'frames.py').read_text(), re.MULTILINE
@@ -307,5 +307,7 @@ def test_every_picture_of_the_docs_is_made_by_a_tool_a_benchmark_or_the_demonstr
     made = {*EXPERIMENTS, *(p.stem for p in WALKED), *(f'frames_{name}' for name in frames)}
     for benchmark in (ROOT / 'benchmarks').glob('*.py'):
         made.update(re.findall(r"Path\('build/(\w+)\.png'\)", benchmark.read_text()))
+    for example in (ROOT / 'examples').rglob('*.py'):
+        made.update(re.findall(r"'(\w+)\.png'", example.read_text()))
     for path in (ROOT / 'docs' / 'images').iterdir():
         assert f"'{path.name}'" in source or path.stem in made

@@ -56,7 +56,7 @@ def main() -> None:
         raise SystemExit(1)
     for label, run in record.runs.items():
         print(f'{label:20} {ending_text(run)}, {1e3 * record.miss(label):.2f} mm')
-    draw(record, args.out / 'laws.png')
+    draw(record, args.out / 'learned_laws.png')
 
 
 if __name__ == '__main__':
