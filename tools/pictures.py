@@ -26,6 +26,11 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'pendulum_sphere.png': ('plan', 'pendulum_course', f'{SMALL} --at 9 --elevation 40'),
     'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
     'ball_balancer.png': ('simulate', 'ball_balancer', f'{SMALL} --at 3.5'),
+    'labyrinth_board.png': (
+        'plan',
+        'labyrinth',
+        f'{SMALL} --at 6 --azimuth -80 --elevation 50',
+    ),
     'point_mass_hop.png': (
         'simulate',
         'point_mass_hop',

@@ -74,10 +74,18 @@ class LabyrinthFile(ScenarioFile):
     gravity: float = quantity('magnitude', 'm/s^2', positive=True, default=9.81)
     unknown: UnknownSection = section(UnknownSection)
     seed: int = whole('random seed of what is unknown, and of the camera', 0, default=0)
-    way: WaySection
     speeds: list[ca.SX] | None = formulas(
         'commanded over time to the servos; none by default', 'rad/s', count=2, default=None
     )
+
+    @property
+    def way(self) -> WaySection:
+        """The section ``plan``, checked; raises ScenarioError."""
+        return check(WaySection, self.plan or {}, 'plan')
+
+    def level(self) -> LabyrinthFile:
+        """Return it level, with the ball where the path starts."""
+        return self.model_copy(update={'unknown': UnknownSection(offset=0.0, start=0.0)})
 
     @classmethod
     def of(cls, scenario: Scenario) -> LabyrinthFile:

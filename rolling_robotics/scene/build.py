@@ -53,7 +53,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
 
 def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -> tuple[Body, ...]:
     """Return the bodies as another plan moves them, or where this plan ends."""
-    moving = [b for b in scene.bodies if b.layer != GROUND]
+    moving = [b for b in scene.bodies if GROUND not in (b.layer, *(m.layer for m in b.meshes))]
     if plan is not None:
         arrays = Arrays(plan)
         return tuple(

@@ -1,11 +1,13 @@
 """The labyrinth: its drawing, walls and holes, the plan, and a run."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from rolling_controller.ball_balancer import labyrinth_planner
 from rolling_controller.ball_balancer.labyrinth import (
-    BLIND,
+    arrival,
     labyrinth_law,
     LabyrinthLaw,
     run_labyrinth,
@@ -16,10 +18,15 @@ from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, REST
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.labyrinth_view import view
 from rolling_dynamics.ball_balancer.rig_plant import RigPlant
-from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.errors import CancelledError, ParameterError, ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
+from rolling_planner.planners.planner import planner_of, Request
+from rolling_robotics.demo.rig import Seen
+from rolling_robotics.demo.verdict import MISSED, REACHED
+from rolling_robotics.plan_result import plan_result
+from rolling_robotics.plugins.labyrinth import demo
 
 SCENARIO = load_scenario('labyrinth')
 FILE = LabyrinthFile.of(SCENARIO)
@@ -128,6 +135,11 @@ def test_ball_pressed_into_a_corner_rests_there_until_it_is_pulled_away():
     assert s.x[:2] == pytest.approx([FILE.edges[0][0], s.x[1]], abs=1e-5)
     assert s.x[3] == pytest.approx(5 / 7 * 9.81 * np.sin(0.05) * 0.3, rel=0.02)
     assert abs(s.x[2]) < RESTING
+    system, p = file.system_and_parameters()
+    away = np.concatenate([s.x[:4], [0.05, 0.0], STILL])
+    s = Stepper(system, p).step(replace(s, mode='at_wall', x=away), STILL, 0.1)
+    assert s.mode == 'rolling'
+    assert s.x[0] > FILE.edges[0][0] + 1e-3
 
 
 def test_wall_takes_no_part_in_the_force_of_the_board():
@@ -180,6 +192,28 @@ def test_plan_keeps_clear_and_within_the_servos():
     np.testing.assert_allclose(after[1:3], 0.0, atol=1e-9)
 
 
+def test_plan_as_controls_leads_to_the_end_when_it_is_simulated(monkeypatch):
+    """Open loop, by another integrator: the controls were found on the same equations."""
+    file, plan = short_plan()
+    monkeypatch.setattr(labyrinth_planner, 'plan_labyrinth', lambda _: plan)
+    raw = {**SCENARIO.raw, 'board': {**SCENARIO.raw['board'], 'path': file.board.path.tolist()}}
+    scenario = load_scenario(raw)
+    planner = planner_of('labyrinth')
+    result = plan_result(planner.plan(scenario, lambda _: True))
+    assert result['reached']
+    assert result['goal_error'] < 1e-3
+    assert not result['events']
+    assert result['duration'] == pytest.approx(plan.times[-1], abs=1 / 55)
+    assert result['report']['least_margins']['room to holes'] > 1e-3
+    with pytest.raises(CancelledError):
+        planner.plan(scenario, lambda _: False)
+    asked = Request(start=scenario.x0, goal={'ball_x': 0.0}, horizon=0.0, options={})
+    with pytest.raises(ParameterError, match='leave out ball_x'):
+        planner.problem(scenario, asked)
+    with pytest.raises(ScenarioError, match=r'plan\.margin'):
+        planner.problem(load_scenario({**raw, 'plan': {'share': 0.2}}))
+
+
 def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
     file, plan = short_plan()
     unknown = file.unknown.model_copy(update={'offset': 0.003})
@@ -190,15 +224,12 @@ def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
     np.testing.assert_allclose(run.rig.ball[-1], file.board.path[-1], atol=2e-3)
 
 
-def driven(law, rig, until, goal):
+def driven(law, rig, until, goal, *, seen=True):
     """Let a law answer the frames of a rig until a time."""
     while rig.state.t < until - 1e-9:
-        for frame in rig.advance(rig.state.t + law_period(rig)):
-            rig.send(law.step(frame.place, goal), frame.arrival)
-
-
-def law_period(_rig):
-    return 1 / FILE.camera.rate
+        for frame in rig.advance(rig.state.t + 1 / FILE.camera.rate):
+            place = frame.place if seen else np.full(2, np.nan)
+            rig.send(law.step(place, goal), frame.arrival)
 
 
 def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put():
@@ -217,18 +248,17 @@ def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put()
 
 def test_board_is_levelled_when_the_ball_is_not_seen():
     file, plan = short_plan()
-    law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file)
+    law, rig = (
+        LabyrinthLaw(file, plan).start(),
+        EmulatedRig(level(walls=BOARD.walls[:4], holes=FAR)),
+    )
     rig.restart(file.board.path[0])
     driven(law, rig, 0.4, plan.end)
     assert abs(rig.state.x[4:6]).max() > 0.02
-    rig.held = True
-    for _ in range(BLIND + 100):
-        for frame in rig.advance(rig.state.t + law_period(rig)):
-            rig.send(law.step([np.nan, np.nan], plan.end), frame.arrival)
-    assert np.all(np.isfinite(law.step([np.nan, np.nan], plan.end)))
-    rig.held = False
-    rig.state = rig._plant.step(rig.state, rig.u, 1e-3)
-    assert law._z[2] == pytest.approx(0.0, abs=2e-3)
+    driven(law, rig, 3.0, plan.end, seen=False)
+    np.testing.assert_allclose(rig.state.x[4:6], 0.0, atol=1e-3)
+    driven(law, rig, 5.0, file.board.path[0])  # it is found, and held on the path
+    assert np.hypot(*rig.state.x[2:4]) < 0.02
 
 
 def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
@@ -261,3 +291,26 @@ def test_walls_and_holes_are_drawn_where_they_are():
     np.testing.assert_array_equal(walls, BOARD.walls)
     np.testing.assert_array_equal(holes, BOARD.holes)
     assert from_walls(walls, BOARD.path[0]).shape == (50, 2)
+
+
+@pytest.mark.parametrize('arrives', [True, False])
+def test_the_demonstration_tells_time_speed_and_distances(tmp_path, capsys, monkeypatch, arrives):
+    """A ball that rolls along the plan at its speed, or stops in the first hole it comes to."""
+    file, plan = short_plan()
+    monkeypatch.setattr(demo, 'plan_labyrinth', lambda _: plan)
+    t = np.arange(0.0, plan.times[-1] + 1.0, 0.01)
+    ball = plan.places(t)
+    if not arrives:
+        ball[t > 1.0] = BOARD.holes[0]
+    seen = Seen(t + 7.0, ball, [(6.0, BOARD.path[0]), (7.0, plan.end)])
+    assert demo.conclude(file, seen, tmp_path) == (REACHED if arrives else MISSED)
+    told = capsys.readouterr().out
+    if arrives:
+        time = arrival(t, ball, plan.end, RADIUS)
+        assert f'time: {time:.2f} s for a path of {file.length:.3f} m' in told
+        assert f'{file.length / time:.3f} m/s' in told
+        assert f'from a wall: {1e3 * file.room(ball)[0].min():.1f} mm' in told
+    else:
+        assert 'it fell through a hole' in told
+        assert 'of its centre from a hole: 0.0 mm' in told
+    assert (tmp_path / 'labyrinth.png').stat().st_size > 20_000

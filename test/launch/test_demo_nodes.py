@@ -77,6 +77,17 @@ def test_the_ball_balancer_comes_to_every_set_point(tmp_path, law):
     assert all(counts.get(topic, 0) > 0 for topic in topics), counts
 
 
+@pytest.mark.slow
+def test_the_labyrinth_is_passed(tmp_path):
+    printed = demonstrated(tmp_path, 'labyrinth')
+    speed = re.search(r'for a path of 1\.915 m, ([\d.]+) m/s', printed)
+    assert float(speed.group(1)) > 0.135
+    assert (tmp_path / 'labyrinth.png').stat().st_size > 50_000
+    counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
+    topics = ('/robot/state', '/servo_command', '/vision/object_pose', '/plan/object_path')
+    assert all(counts.get(topic, 0) > 0 for topic in topics), counts
+
+
 def recorded(metadata):
     """Return the number of messages by topic."""
     information = yaml.safe_load(metadata.read_text())['rosbag2_bagfile_information']

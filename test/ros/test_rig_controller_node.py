@@ -1,12 +1,16 @@
 """The controller of a ball balancer: frames in, angles of servos out."""
 
+import copy
+import json
 import threading
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from nav_msgs.msg import Path
 import pytest
+from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
 from trajectory_msgs.msg import JointTrajectory
@@ -99,3 +103,29 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
     assert peer.call(ChangeState, 'controller/change_state', stop).success
     assert levelled.wait(60.0)
     peer.node.destroy_subscription(reader)
+
+
+def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_process, tmp_path):
+    raw = copy.deepcopy(load_scenario('labyrinth').raw)
+    raw['board']['path'] = raw['board']['path'][:4]
+    file = tmp_path / 'short.yaml'
+    file.write_text(json.dumps(raw))
+    params = {'scenario_file': str(file), 'law': 'predictive', 'stamp_tolerance': 60.0}
+    node = run_process(CONTROLLER, params=params)
+    node.wait_for('steps a second', 60.0)
+    way = peer.collect(Path, 'plan/object_path', LATCHED)[0]
+    places = [(p.pose.position.x, p.pose.position.y) for p in way.poses]
+    assert places[0] == pytest.approx(raw['board']['path'][0], abs=1e-6)
+    assert places[-1] == pytest.approx(raw['board']['path'][-1], abs=1e-6)
+    frames = peer.node.create_publisher(
+        PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+    )
+    frame = PoseWithCovarianceStamped()
+    frame.header.stamp = peer.node.get_clock().now().to_msg()
+    frame.pose.pose.position.x, frame.pose.pose.position.y = places[0][0] + 0.004, places[0][1]
+    with peer.every(0.05, lambda: frames.publish(frame)):
+        command = peer.collect(JointTrajectory, 'servo_command', COMMAND)[0]
+    assert list(command.joint_names) == ['servo_x', 'servo_y']
+    assert command.points[0].velocities[0] < -0.05
+    assert not command.points[0].positions
+    assert node.stop() == 0, node.text

@@ -7,6 +7,7 @@ PLUGIN = SystemPlugin(
     protocol=1,
     scenario='rolling_dynamics.ball_balancer.labyrinth_file:LabyrinthFile',
     robot_view='rolling_dynamics.ball_balancer.labyrinth_view:view',
+    planner='rolling_controller.ball_balancer.labyrinth_planner:PLANNER',
     experiments='rolling_robotics.plugins.labyrinth.experiments:EXPERIMENTS',
     example='labyrinth',
 )

@@ -1,0 +1,96 @@
+"""
+The planner of a labyrinth for `rolling plan`: what the law makes of the fastest way, as controls.
+
+The collocation knows a linear model, so its controls alone would lead the ball astray. On a board
+that is level and seen without noise the law follows it, and what it commands is the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile, WaySection
+from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.simulation import Stepper
+from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
+from rolling_planner.plan import Plan
+from rolling_planner.plan_validity import HOLD
+from rolling_planner.planners.planner import Planned, Request, SystemPlanner
+from rolling_planner.progress import Iteration, Report
+
+LONGEST = 2e-3  # s, of a step
+
+
+class LabyrinthPlanner(SystemPlanner):
+    """See :class:`SystemPlanner`; the goal is the end of the path."""
+
+    section = WaySection
+    methods = ('stations',)
+    finds_duration = True
+    has_own_goal = True
+    lines: ClassVar[Mapping[str, tuple[str, str]]] = {
+        'duration': ('duration [s]', '.4g'),
+        'length': ('way of the ball [m]', '.4g'),
+    }
+
+    def problem(self, scenario: Scenario, request: Request | None = None) -> LabyrinthFile:
+        """Return the labyrinth, level; raise ParameterError if a request has its own goal."""
+        if request is not None and request.goal:
+            names = ', '.join(request.goal)
+            raise ParameterError(
+                f'goal: a plan through a labyrinth leads to the end of its path; leave out {names}'
+            )
+        file = LabyrinthFile.of(scenario)
+        _ = file.way
+        return file.level()
+
+    def plan(
+        self, scenario: Scenario, on_iteration: Report, request: Request | None = None
+    ) -> Planned:
+        """Return the plan, with a control a frame."""
+        file = self.problem(scenario, request)
+        if not on_iteration(Iteration(0, 0, 0.0, 0.0, 0.0)):
+            raise CancelledError('planning was cancelled')
+        system, p = file.system_and_parameters()
+        x = np.concatenate([file.start(), np.zeros(6)])
+        law = LabyrinthLaw(file, plan_labyrinth(file))
+        running, plant = law.start(), Stepper(system, p, max_step=LONGEST)
+        end, count = law.plan.end, int(np.ceil(law.plan.times[-1] / law.period))
+        states, controls = [x], [np.zeros(2)]
+        for _ in range(count):
+            command = running.step(states[-1][:2], end)
+            states.append(plant.step(states[-1], controls[-1], law.period))
+            controls.append(command)
+        ball = np.array(states)[:, :2]
+        walls, holes = file.room(ball)
+        report = {
+            'length': float(np.hypot(*np.diff(ball, axis=0).T).sum()),
+            'least_margins': {'room to walls': walls.min(), 'room to holes': holes.min()},
+        }
+        found = Plan.of(
+            system,
+            times=law.period * np.arange(count + 1),
+            states=states,
+            controls=controls,
+            interpolation=HOLD,
+            report=report,
+        )
+
+        def error(state: Array) -> float:
+            return float(np.hypot(*(state[:2] - end)))
+
+        return Planned(
+            scenario=replace(scenario, p=p, x0=x),
+            plan=found,
+            goal_error=error,
+            tolerance=file.ball.radius,
+        )
+
+
+PLANNER = LabyrinthPlanner()
