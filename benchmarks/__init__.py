@@ -3,3 +3,7 @@ Benchmarks: figures of the suite beside their references, measured in the same r
 
 One file holds one group of figures; ``registry.GROUPS`` lists them.
 """
+
+from rolling_dynamics.one_thread import one_thread
+
+one_thread()  # before any of them imports NumPy

@@ -17,7 +17,6 @@ import sys
 
 from benchmarks.registry import GROUPS
 from benchmarks.row import Row
-from rolling_dynamics.one_thread import one_thread
 
 MARKS = {True: 'yes', False: 'NO', None: ''}
 MET, MISSED, NOT_MEASURED = 0, 1, 4
@@ -37,7 +36,6 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [g for g in args.groups if g not in GROUPS]
     if unknown:
         parser.error(f'no group {unknown[0]!r}; there are: {", ".join(GROUPS)}')
-    one_thread()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for name in args.groups or GROUPS:

@@ -31,7 +31,6 @@ from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
-from rolling_dynamics.one_thread import one_thread
 from rolling_dynamics.scenario import load_scenario
 
 LAW, DURATION = 'pid', 120.0  # that moved the ball; s, of a log
@@ -51,7 +50,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('--out', type=Path, default=Path('build/coverage.jsonl'))
     args = parser.parse_args(arguments)
     os.environ.setdefault('ROLLING_COMPILE', 'now')
-    one_thread()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known = recorded(args.out, LAW)
     with args.out.open('a') as file:

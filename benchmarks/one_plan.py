@@ -11,12 +11,9 @@ import json
 import sys
 import time
 
-from rolling_dynamics.one_thread import one_thread
-
 
 def main() -> None:
     """Plan, stop the clock, judge, print."""
-    one_thread()
     from benchmarks.problems import PROBLEMS  # noqa: PLC0415
     from rolling_planner import plan_rolling  # noqa: PLC0415  (imports are part of the time)
 

@@ -22,7 +22,6 @@ from typing import Any
 from benchmarks.pushed_ball import DURATION, REACHED, trial
 import numpy as np
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.one_thread import one_thread
 from scipy.stats import binomtest
 
 WANTED, CONFIDENCE = 0.99, 0.95
@@ -41,7 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('--out', type=Path, default=Path('build/trials.jsonl'), help='JSON lines')
     args = parser.parse_args(arguments)
     os.environ.setdefault('ROLLING_COMPILE', 'now')
-    one_thread()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known = recorded(args.out, args.law)
     with args.out.open('a') as file:

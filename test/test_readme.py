@@ -32,7 +32,7 @@ NEEDS_NODES = {'demo', 'replay'}  # replay: of what a demonstration recorded
 ONLY_HERE = ('cd ', 'mkdir ', 'source ', 'rosdep ', 'colcon ', 'export ', '#', 'git ', 'apt-get ')
 ONLY_HERE += ('python3 -m venv ',)
 LONG = {'point_mass_s_path', 'point_mass_straight'}  # plans of more than ten seconds
-SHORT_LOG = 30.0  # s, of what `rolling identify` is tried on; the slow test takes the whole
+SHORT_LOG = 40.0  # s, of what `rolling identify` is tried on; the slow test takes the whole
 
 
 def name(path):

@@ -150,3 +150,14 @@ def test_a_log_that_cannot_be_read_says_why(tmp_path, text, message):
     (tmp_path / 'log.csv').write_text(text)
     with pytest.raises(ParameterError, match=message):
         read_log(tmp_path / 'log.csv')
+
+
+def test_no_frame_counts_in_which_the_ball_rests_for_a_part():
+    """It starts in the middle of an interval, so fast that its mean speed there is 60 mm/s."""
+    t, start = np.arange(300) / 30, 4.99
+    way = 40.0 * np.maximum(t - start, 0.0) ** 2 / 2
+    way[t > 5.5] = np.nan
+    log = Log(times=t, ball=np.column_stack([way, 0 * t]), tilt=np.zeros((300, 2)))
+    d = differences(log)
+    assert d.corners[0, 0] == pytest.approx(5.0)
+    assert d.second[:, 0] == pytest.approx(40.0 * d.whole, rel=1e-6)

@@ -42,6 +42,8 @@ class Differences:
         Slopes of the bumps of the plate at the place, shape (k, 2, bumps), less their means.
     rough
         Bumps of the kinetic resistance there, shape (k, many), less their means.
+    roll
+        In which roll of the ball, from 0 on, shape (k,).
     bands
         Of the covariance that places of unit variance give, and of accelerations of unit
         variance: lower bands, shape (3, k) and (k,).
@@ -60,6 +62,7 @@ class Differences:
     ball_rate: Array
     bumps: Array
     rough: Array
+    roll: NDArray[np.intp]
     bands: tuple[Array, Array]
 
     def factor(self, noise: tuple[float, float]) -> Array:
@@ -88,7 +91,10 @@ def differences(log: Log) -> Differences:
     speed = np.hypot(*rate.T)
     steps = np.diff(y, axis=0) / h[:, None]
     speeds = np.hypot(*steps.T)
-    rolls = np.minimum(np.minimum(speeds[:-1], speeds[1:]), speed) > SLOWEST
+    # a mean speed may be fast enough where the ball rests or turns back for a part of its
+    # interval, but not where those before and after are too
+    fast = np.concatenate([[False], speeds > SLOWEST, [False]])
+    rolls = fast[:-3] & fast[1:-2] & fast[2:-1] & fast[3:] & (speed > SLOWEST)
     i = np.flatnonzero(rolls & (np.maximum(h1, h2) < UNEVEN * usual))
     ratio = (h2 / h1)[i]
     second = y[i + 2] - y[i + 1] - ratio[:, None] * (y[i + 1] - y[i])
@@ -116,6 +122,7 @@ def differences(log: Log) -> Differences:
         ball_rate=np.repeat(np.stack([steps[i], steps[i + 1]], axis=1), NODES, axis=1),
         bumps=_centred(bumps),
         rough=_centred(rough),
+        roll=np.cumsum(np.diff(i, prepend=i[:1]) > 1),
         bands=_bands(i, ratio, t.size, whole),
     )
 

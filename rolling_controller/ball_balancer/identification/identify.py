@@ -51,7 +51,7 @@ ABSOLUTE = {
     'kinetic': 10.0,
     'dead_band': 5.0,
 }  # counts, likewise
-FEWEST = 200  # second differences of a ball that rolls
+FEWEST = 150  # second differences of a ball that rolls
 TELLS = {
     'delay': 'jumps of the set point of at least 40 mm, several each way',
     'gain': 'jumps of the set point of at least 40 mm, several each way',
@@ -194,10 +194,18 @@ class _Likelihood:
         """Return the scaled parameters of greatest likelihood, to a relative tolerance."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         low[: len(NAMES)], high[: len(NAMES)] = LOW, HIGH
+        known: dict[bytes, Array] = {}  # derivatives come with the residuals
+
+        def residuals(z: Array) -> Array:
+            out, J = self.whitened(z)
+            known.clear()
+            known[z.tobytes()] = J
+            return out
+
         found = least_squares(
-            lambda z: self.whitened(z)[0],
+            residuals,
             np.clip(z, low / self.scale, high / self.scale),
-            jac=lambda z: self.whitened(z)[1],
+            jac=lambda z: known[z.tobytes()] if z.tobytes() in known else self.whitened(z)[1],
             bounds=(low / self.scale, high / self.scale),
             x_scale='jac',
             max_nfev=40,
@@ -205,6 +213,21 @@ class _Likelihood:
             xtol=tolerance,
         )
         return np.asarray(found.x)
+
+    def covariance(self, z: Array) -> Array:
+        """
+        Return the covariance of scaled parameters that a fit gave.
+
+        The sandwich of White (1982) with the scores of each roll together: what the bumps do not
+        know of the plate errs in one direction for a whole roll.
+        """
+        r, J = self.whitened(z)
+        k, inverse = len(self.d.whole), np.linalg.pinv(J.T @ J)
+        rolls = np.zeros((int(self.d.roll.max()) + 1, self.size))
+        for axis in (slice(k), slice(k, 2 * k)):
+            np.add.at(rolls, self.d.roll, J[axis] * r[axis, None])
+        prior = J[2 * k :]
+        return np.asarray(inverse @ (rolls.T @ rolls + prior.T @ prior) @ inverse)
 
     def fit_noise(self, z: Array) -> None:
         """Choose both variances by their likelihood."""
@@ -257,8 +280,7 @@ def identify(log: Log) -> Identified:
         likelihood.fit_noise(z)
     z = likelihood.fit(z, IN_THE_END)
     values = z * likelihood.scale
-    _, J = likelihood.whitened(z)
-    covariance = np.linalg.pinv(J.T @ J)
+    covariance = likelihood.covariance(z)
     spread = np.sqrt(np.diag(covariance)) * likelihood.scale
     many = float(norm.ppf((1 + CONFIDENCE) / 2))
     numbers = {}
