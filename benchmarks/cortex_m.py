@@ -11,8 +11,9 @@ what it does two at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+import re
 import shutil
 import subprocess
 from tempfile import TemporaryDirectory
@@ -22,11 +23,12 @@ from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.laws import LAWS, sources_of
+from rolling_controller.ball_balancer.laws import LAWS, lqr_law, sources_of
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import CSource, number
 from rolling_controller.export.compiled_law import CompiledLaw
+from rolling_controller.export.cost import compiled_cost
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
 
@@ -39,6 +41,7 @@ REALS: tuple[Real, ...] = ('float', 'double')
 TICKS = 3.2  # an instruction
 LOOPS = 400_000  # rounds of two instructions
 SECONDS = 30.0  # on the rig
+ENDLESS = 80  # rounds of programs that are denied an end
 WILD = 800  # frames in which ball and set point are anywhere
 CLOCK = 168e6  # 1/s, of a usual Cortex-M4
 
@@ -139,20 +142,36 @@ def rows() -> Iterator[Row]:
     """Yield what each law takes on each processor, and whether its commands are those of here."""
     missing = [tool for tool in (COMPILER, QEMU) if shutil.which(tool) is None]
     if missing:
-        yield Row(
-            name='instructions of a step', value=None, unit='', reference=f'needs {missing[0]}'
-        )
+        why = f'needs {" and ".join(missing)}'
+        yield Row(name='instructions of a step', value=None, unit='', reference=why)
         return
     scenario = load_scenario('ball_balancer')
-    file, sources = rig_of(scenario), sources_of(scenario)
-    for name, make in LAWS.items():
-        law = make(RigModel.of(file))
+    file, rig = rig_of(scenario), RigModel.of(rig_of(scenario))
+    for name, write in sources_of(scenario).items():
+        source, law = write(), LAWS.get(name, lqr_law)(rig)
         run = run_rig(file, law, protocol.jumps, SECONDS)
-        source, frames = sources[name](), np.hstack([run.measured, run.set_points])
+        given = (
+            run.set_points if name in LAWS else run.commands
+        )  # those that the estimator hears of
+        frames, outputs = np.hstack([run.measured, given]), 2 if name in LAWS else 6
+        yield Row(
+            name=f'{name}, operations of a step',
+            value=source.operations,
+            unit='',
+            reference=f'{compiled_cost(source)}; {8 * source.state} bytes of state in double',
+        )
         for processor in PROCESSORS:
             for real in REALS:
-                yield from _rows(source, real, frames, processor)
-    yield from _rows(source, 'float', wild(), PROCESSORS[-1], 'with ball and goal anywhere, ')
+                yield from _rows(source, real, frames, processor, outputs)
+    m7 = PROCESSORS[-1]
+    yield from _rows(source, 'float', wild(), m7, 2, 'ball and goal anywhere, ')
+    yield from _rows(endless(source), 'float', wild(), m7, 2, f'up to {ENDLESS} rounds an axis, ')
+
+
+def endless(source: CSource) -> CSource:
+    """Return the predictive law with programs that go on as if they were never solved."""
+    text = source.source.replace('REAL gap = CLOSE', 'REAL gap = 0')
+    return replace(source, source=re.sub(r'#define ROUNDS \d+', f'#define ROUNDS {ENDLESS}', text))
 
 
 def wild() -> Array:
@@ -163,10 +182,10 @@ def wild() -> Array:
 
 
 def _rows(
-    source: CSource, real: Real, frames: Array, processor: Processor, how: str = ''
+    source: CSource, real: Real, frames: Array, processor: Processor, outputs: int, how: str = ''
 ) -> Iterator[Row]:
-    board = on_board(source, real, frames, 2, processor)
-    here = CompiledLaw(source=source, period=1.0, outputs=2, real=real).start()
+    board = on_board(source, real, frames, outputs, processor)
+    here = CompiledLaw(source=source, period=1.0, outputs=outputs, real=real).start()
     expected = np.array([here.step(row[:2], row[2:]) for row in frames])
     title = f'{source.name} in {real} on {processor.name}, {how}'
     most = board.instructions.max()
@@ -179,7 +198,7 @@ def _rows(
         f'a loop counted {board.loop:.4f} times its length',
     )
     yield Row(
-        name=f'{title}commands that differ from those here',
+        name=f'{title}outputs that differ from those here',
         value=int(np.count_nonzero(board.outputs != expected)),
         unit='',
         goal='at most 0',

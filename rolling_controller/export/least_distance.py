@@ -129,10 +129,12 @@ static void move(const held_rows *held, int row, REAL side, const REAL *falls, R
   for (k = 0; k < ROWS; ++k) {
     way[k] = side * products[row][k];
   }
-  for (i = 0; i < held->count; ++i) {
-    const REAL share = falls[i] * held->side[i], *const product = products[held->row[i]];
+  for (i = 0; i < held->count; i += 2) { /* two at a time: this is most of the work */
+    const int next = i + 1 < held->count ? i + 1 : i;
+    const REAL a = falls[i] * held->side[i], b = next > i ? falls[next] * held->side[next] : 0;
+    const REAL *const one = products[held->row[i]], *const other = products[held->row[next]];
     for (k = 0; k < ROWS; ++k) {
-      way[k] -= share * product[k];
+      way[k] -= a * one[k] + b * other[k];
     }
   }
   for (k = 0; k < ROWS; ++k) {
