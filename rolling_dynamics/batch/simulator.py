@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 import math
 import os
 
@@ -19,7 +20,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
 
 LEAST = 256  # lanes that are worth a thread
-PARTS = 4  # for each thread
+SHARES = (0.75, 0.25)  # of a thread's lanes: the small part goes to who is ready first
 Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
 
 
@@ -132,12 +133,12 @@ class BatchSimulator:
 
     def _divided(self, lanes: int) -> list[tuple[slice, Lanes]]:
         """Return the lanes in parts, each for one thread at a time."""
-        width = self._kernel.width
-        least = -(-LEAST // width) * width
-        each = -(-lanes // (PARTS * self._threads * width)) * width
-        each = max(each, least) if self._pool is not None else lanes
-        where = [slice(a, a + each) for a in range(0, lanes, each)]
-        return [(place, self._lanes.part(place)) for place in where]
+        width, ends = self._kernel.width, [0]
+        for share in SHARES if self._pool is not None else ():
+            each = math.ceil(max(share * lanes / self._threads, LEAST) / width) * width
+            ends += [ends[-1] + each * (k + 1) for k in range(self._threads)]
+        ends = [*(end for end in ends if end < lanes), lanes]
+        return [(slice(a, b), self._lanes.part(slice(a, b))) for a, b in pairwise(ends)]
 
     @property
     def compiled(self) -> bool:
