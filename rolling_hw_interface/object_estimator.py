@@ -16,7 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import RollingError
 from rolling_hw_interface.clock_offset import ClockOffset
-from rolling_hw_interface.pose_filter import FilterModel, odometry_of, plausible, PoseFilter
+from rolling_hw_interface.pose_filter import (
+    at_rest,
+    FilterModel,
+    odometry_of,
+    plausible,
+    PoseFilter,
+)
 from transforms3d.quaternions import quat2mat
 
 # Age of the last image up to which the estimate is told [s]. Where images are hidden a tenth of
@@ -60,6 +66,15 @@ class Estimate(NamedTuple):
     age: float
 
 
+class _Step(NamedTuple):
+    """The hand at a time, its accelerations and whether the object is held from then on."""
+
+    time: float
+    hand: NDArray[np.float64]
+    u: NDArray[np.float64]
+    held: bool
+
+
 class ObjectEstimator:
     """
     The estimator: :meth:`step` with the hand, :meth:`take_image` with what the camera saw.
@@ -72,6 +87,8 @@ class ObjectEstimator:
         The camera's clock.
     taken, refused
         Numbers of images used and refused.
+    held
+        Whether something holds the object still from now on.
     restarts
         How often the estimate had gone astray and started anew.
     reason
@@ -107,7 +124,8 @@ class ObjectEstimator:
         self.filter = PoseFilter(system, params, model)
         self.clock = ClockOffset(least_latency)
         self._host_clock = host_clock
-        self._hands: deque[tuple[float, NDArray[np.float64], NDArray[np.float64]]] = deque()
+        self.held = False
+        self._hands: deque[_Step] = deque()
         self._time: float | None = None
         self._now: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._doubts = self._votes = 0
@@ -129,7 +147,7 @@ class ObjectEstimator:
         """Return how long after the last step an image was taken, by the known clock [s]."""
         if not self._hands or not (self._host_clock or self.clock.settled):
             return -math.inf
-        return stamp - self.clock_offset - self._hands[-1][0]
+        return stamp - self.clock_offset - self._hands[-1].time
 
     def forget(self) -> None:
         """Wait for an image to start anew."""
@@ -156,14 +174,13 @@ class ObjectEstimator:
 
         """
         if self._hands and self._now is not None:
-            before, hand_0, u_0 = self._hands[-1]
-            body, near, _ = self.filter.mean_after(*self._now, hand_0, u_0, 0.0, t - before)
-            self._now = (body, near)
+            before = self._hands[-1]
+            self._now = body, _ = self._carried(*self._now, before, before.time, t)
             if not plausible(body):
                 self._astray('no object moves like this')
         hand, u = np.array(hand, dtype=float), np.array(u, dtype=float)
-        self._hands.append((t, hand, u))
-        while self._hands[0][0] < t - HISTORY:
+        self._hands.append(_Step(t, hand, u, self.held))
+        while self._hands[0].time < t - HISTORY:
             self._hands.popleft()
         if self._now is None or self._time is None:
             return None
@@ -212,15 +229,15 @@ class ObjectEstimator:
                 return 'the clock is not known yet'
         if not self._hands:
             return 'the hand is not known yet'
-        t, newest = stamp - self.clock_offset, self._hands[-1][0]
-        if not self._hands[0][0] <= t <= newest + AHEAD:
+        t, newest = stamp - self.clock_offset, self._hands[-1].time
+        if not self._hands[0].time <= t <= newest + AHEAD:
             return f'it was taken {newest - t:.3f} s before the last step'
         if self._time is not None and t <= self._time:
             return 'it is not later than the last one'
         return ''
 
     def _start(self, t: float, p: NDArray[np.float64], q: NDArray[np.float64]) -> bool:
-        hand = self._hand_at(t)[0]
+        hand = self._step_at(t).hand
         try:
             touch = closest_points(
                 self._system.object_surface,
@@ -238,22 +255,31 @@ class ObjectEstimator:
         self.taken += 1
         return True
 
-    def _hand_at(self, t: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return hand and accelerations at the last step before a time, and the time since."""
-        for when, hand, u in reversed(self._hands):
-            if when <= t:
-                return hand, u, t - when
-        when, hand, u = self._hands[0]
-        return hand, u, t - when
+    def _step_at(self, t: float) -> _Step:
+        """Return the last step before a time."""
+        return next((step for step in reversed(self._hands) if step.time <= t), self._hands[0])
+
+    def _carried(
+        self,
+        body: NDArray[np.float64],
+        near: NDArray[np.float64],
+        step: _Step,
+        t: float,
+        end: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return object and contact point at a later time, from a time after a step on."""
+        if step.held:
+            return at_rest(body), near
+        return self.filter.mean_after(body, near, step.hand, step.u, t - step.time, end - t)[:2]
 
     def _times(self, after: float, before: float) -> list[float]:
         """Return the times of the steps between two times, newest last."""
         out: list[float] = []
-        for when, *_ in reversed(self._hands):
-            if when <= after:
+        for step in reversed(self._hands):
+            if step.time <= after:
                 break
-            if when < before:
-                out.append(when)
+            if step.time < before:
+                out.append(step.time)
         return out[::-1]
 
     def _advance(self, t: float) -> None:
@@ -261,10 +287,11 @@ class ObjectEstimator:
         assert self._time is not None  # noqa: S101 - of the type checker
         at = self._time
         self.filter.spread(t - at)
+        now = self.filter.body, self.filter.near
         for end in [*self._times(at, t), t]:
-            hand, u, lead = self._hand_at(at)
-            self.filter.move(hand, u, lead, end - at)
+            now = self._carried(*now, self._step_at(at), at, end)
             at = end
+        self.filter.body, self.filter.near = now
         self._time = t
 
     def _correct(
@@ -274,13 +301,16 @@ class ObjectEstimator:
         q: NDArray[np.float64],
         covariance: NDArray[np.float64],
     ) -> bool:
-        hand, u, lead = self._hand_at(t)
+        _, hand, u, held = step = self._step_at(t)
+        lead = t - step.time
         self._watch_contact(p, q, hand, u, lead)
         accepted, distance = self.filter.take_pose(p, q, covariance)
         if self.filter.touching:
             _, self._rolling = self.filter.take_contact(hand, u, lead)
         if self.filter.model.planar:
             self.filter.take_plane()
+        if held:
+            self.filter.take_rest()
         if not self.filter.sound():
             return self._start_anew(t, p, q, 'no object moves like this')
         self._move_clock()
@@ -338,8 +368,7 @@ class ObjectEstimator:
         assert self._time is not None  # noqa: S101 - of the type checker
         body, near, at = self.filter.body, self.filter.near, self._time
         for end in self._times(at, math.inf):
-            hand, u, lead = self._hand_at(at)
-            body, near, _ = self.filter.mean_after(body, near, hand, u, lead, end - at)
+            body, near = self._carried(body, near, self._step_at(at), at, end)
             at = end
         self._now = (body.copy(), near.copy())
 

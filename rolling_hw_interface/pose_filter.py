@@ -32,6 +32,8 @@ LONGEST_STEP = 5e-3  # of the prediction [s]
 FASTEST, FASTEST_TURN = 30.0, 1e3  # m/s, rad/s: beyond that an estimate has gone astray
 P, R, V, W = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w'))
 OUT_OF_PLANE = np.eye(ERROR.size)[[1, 3, 5, 7, 9, 11]]
+RATES = np.eye(ERROR.size)[6:12]
+REST_NOISE = np.diag(np.repeat((1e-6, 1e-4), 3))  # of what is held still
 PLANE_NOISE = np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3)))
 CONJUGATE = np.array((1.0, -1.0, -1.0, -1.0))
 TURNS = np.arange(6)  # d_p and d_R, which d_v and d_w move
@@ -174,10 +176,6 @@ class PoseFilter:
             body, near, gap = out[:13].copy(), out[13:15].copy(), float(out[15])
         return body, near, gap
 
-    def move(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
-        """Move the mean on by dt [s]; shapes and units as of :meth:`mean_after`."""
-        self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
-
     def spread(self, dt: float) -> None:
         """Move the covariance on by dt [s], from where the mean is."""
         F = np.eye(ERROR.size)
@@ -257,6 +255,11 @@ class PoseFilter:
         )
         self._update(rest, OUT_OF_PLANE, PLANE_NOISE, gated=False)
 
+    def take_rest(self) -> None:
+        """Take that the object does not move."""
+        rest = -np.concatenate([self.body[10:13], self.body[7:10]])
+        self._update(rest, RATES, REST_NOISE, gated=False)
+
     def sound(self) -> bool:
         """Tell whether mean and covariance can be believed at all."""
         return plausible(self.body) and bool(np.all(np.isfinite(self.covariance)))
@@ -314,6 +317,11 @@ class PoseFilter:
         self.body[7:10] += d[W]
         self.body[10:13] += d[V]
         self.clock_error += float(d[12])
+
+
+def at_rest(body: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a vector of ``object_prediction.BODY``, shape (13,), SI units, without velocities."""
+    return np.concatenate([body[:7], np.zeros(6)])
 
 
 def plausible(body: NDArray[np.float64]) -> bool:

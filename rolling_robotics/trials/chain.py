@@ -147,6 +147,7 @@ class LaboratoryChain:
             return None
         q, qd, qdd = self._joints
         hand = self._arm.hand_state(q, qd)
+        self.estimator.held = self.plant.held and self.imperfections.hold_known
         found = self.estimator.step(hand, self._arm.hand_acceleration(q, qd, qdd), self.time)
         if found is None or found.age > VISION_TIMEOUT:
             return None

@@ -100,6 +100,28 @@ def test_start_is_off_as_drawn_and_the_object_is_held():
     assert abs(chain.estimator.clock_offset - chain.camera.offset) < 1.5e-3
 
 
+def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
+    """By the equations alone it would roll off, and the images contradict them."""
+    laboratory = Laboratory()
+    worse = replace(PUBLISHED.scaled(5.0), hold_known=True)
+    chain = LaboratoryChain(laboratory, laboratory.rest(FLAT, 0.01), worse, seed=2003)
+    chain.plant.held, seen = True, []
+    for _ in range(900):
+        now = chain.sense()
+        chain.act(np.zeros(3))
+        if now is not None:
+            seen.append(now.x - chain.truth)
+    turns = np.array(seen[-100:])[:, [3, 8]]
+    assert np.abs(turns[:, 0]).max() < 0.03
+    assert np.abs(turns[:, 1]).max() < 1e-6
+    chain.plant.held, truth = False, chain.truth
+    for _ in range(120):
+        now = chain.sense()
+        chain.act(np.zeros(3))
+    assert abs(chain.truth[3] - truth[3]) > 0.1
+    assert abs(now.x[3] - chain.truth[3]) < 0.1
+
+
 @pytest.fixture(scope='module')
 def damping():
     return build('damping')
