@@ -41,6 +41,9 @@ BALANCE = {
 TRACKING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 3.0}
 TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
 HORIZON = Horizon(period=4e-3)
+# with what an estimator makes of images that are noisy, late and hidden, the angle of a balanced
+# object wanders least where it outweighs all else
+RESTING = TRACKING | {'beta_HO': 1e4}
 DAMPING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 5.0, 'beta_WH': 100.0}
 
 
@@ -121,7 +124,12 @@ def predictive_flip_up(laboratory: Laboratory, plan: Plan) -> PredictiveLaw:
     """
     weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
     return PredictiveLaw(
-        *laboratory.model(), plan, weights, control_limits=CONTROL_LIMITS, horizon=HORIZON
+        *laboratory.model(),
+        plan,
+        weights,
+        rest=LqrWeights(tracking=RESTING),
+        control_limits=CONTROL_LIMITS,
+        horizon=HORIZON,
     )
 
 

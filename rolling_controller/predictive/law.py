@@ -127,6 +127,7 @@ class PredictiveLaw:
         plan: Plan,
         weights: LqrWeights | None = None,
         *,
+        rest: LqrWeights | None = None,
         active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
         horizon: Horizon | None = None,
@@ -144,6 +145,8 @@ class PredictiveLaw:
             The motion to come back to.
         weights
             Weights of deviations; the system's default weights where None.
+        rest
+            Those once a plan is over, of deviations alone; ``weights`` if None.
         active_controls
             Controls that may be used; those that the plan uses if None, all if it uses none.
         control_limits
@@ -169,6 +172,7 @@ class PredictiveLaw:
         solver()
         self.system, self.p = system, np.asarray(p, dtype=float)
         self.horizon, self.weights = horizon or Horizon(), (weights or LqrWeights()).of(system)
+        self._rest = None if rest is None else rest.of(system)
         active = self._active(plan, active_controls)
         names = [system.control.names[k] for k in active]
         self.used = Used(moving_directions(system, names, plan.states[0]), active)
@@ -219,6 +223,7 @@ class PredictiveLaw:
             self.weights,
             step=self.horizon.step,
             tail=self.horizon.tail,
+            rest=self._rest,
             blocks=self._blocks,
             origin=origin,
             interrupted=interrupted,

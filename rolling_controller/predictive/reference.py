@@ -66,6 +66,7 @@ class Reference:
         *,
         step: float,
         tail: float,
+        rest: LqrWeights | None = None,
         blocks: int = 1,
         origin: float = 0.0,
         interrupted: Callable[[], bool] = lambda: False,
@@ -87,6 +88,8 @@ class Reference:
             Time between nodes, about [s]: the plan ends with one.
         tail
             For how long the end is held [s].
+        rest
+            Weights of deviations once the plan is over, all of them given; ``weights`` if None.
         blocks
             Parts of a step that fast modes need at least.
         origin
@@ -121,12 +124,14 @@ class Reference:
         self.origin, self.end = origin, origin + float(motion.times[-1] - motion.times[0])
         last = len(motion.times) - 1
         gains, factors, rest_root, self._transitions = _regulated(
-            system, p, times, states, controls, used, weights, last
+            system, p, times, states, controls, used, (weights, rest or weights), last
         )
         self._end_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[used.moving]))
-        Q = weights.tracking_diagonal(system.tangent)[used.moving]
+        Q, held_Q = (
+            w.tracking_diagonal(system.tangent)[used.moving] for w in (weights, rest or weights)
+        )
         self._roots = np.diag(np.sqrt(Q)), rest_root
-        moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.sqrt(Q)
+        moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.sqrt(held_Q)
         self.left = used.moving[~moved]
         self.gains = np.concatenate([gains, gains[last : last + 1]])
         nodes = slice(None, None, substeps)
@@ -215,15 +220,15 @@ def _regulated(
     states: Array,
     controls: Array,
     used: Used,
-    weights: LqrWeights,
+    both: tuple[LqrWeights, LqrWeights],
     last: int,
 ) -> tuple[Array, Array, Array, Array]:
     """
     Return gains between the times, factors of the cost to go, root of Q at rest, transitions.
 
-    After the last time of the plan only what the controls move to first order has a weight: a
-    deviation that takes a loop to undo, such as the attitude of a ball at rest, would otherwise
-    drive small loops for ever.
+    Of both weights the second ones count after the plan. After the last time of the plan only what
+    the controls move to first order has a weight: a deviation that takes a loop to undo, such as
+    the attitude of a ball at rest, would otherwise drive small loops for ever.
     """
     h = times[1] - times[0]
     steps = Linearization(system).along(p, times, states, (controls[:-1], controls[1:]))
@@ -233,12 +238,13 @@ def _regulated(
         )
     kept, active = used
     steps = LinearSteps(steps.A[:, kept][:, :, kept], steps.B[:, kept][:, :, active])
-    Q_root = np.diag(np.sqrt(weights.tracking_diagonal(system.tangent)[kept]))
+    weights = both[0]
+    Q_root, held_root = (np.diag(np.sqrt(w.tracking_diagonal(system.tangent)[kept])) for w in both)
     R_root = np.diag(np.sqrt(weights.control_diagonal(system.control)[active] * h))
     P_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[kept]))
     before = LinearSteps(steps.A[:last], steps.B[:last])
     after = LinearSteps(steps.A[last:], steps.B[last:])
-    rest_root = moved_root(after, Q_root)
+    rest_root = moved_root(after, held_root)
     resting = solve_riccati(after, rest_root * np.sqrt(h), R_root, rest_root)
     end_root = np.array(np.linalg.qr(np.vstack([resting.factors[0], P_root]), mode='r'))
     moving = solve_riccati(before, Q_root * np.sqrt(h), R_root, end_root)

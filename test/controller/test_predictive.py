@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_controller.linearization import LinearSteps, step_functions
+from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
@@ -248,6 +249,23 @@ def test_end_of_a_plan_has_its_weight_while_predictions_see_it(hard):
     assert least > 0.9 * weights.min()
     after = reference.cost_to_go(last + 1)
     assert np.linalg.eigvalsh(after.T @ after)[0] < 1e-6 * weights.min()
+
+
+def test_weights_of_rest_count_once_a_plan_is_over(hard):
+    problem, plan = hard
+    known = problem.system, problem.p, plan
+    stiff = LqrWeights(tracking={'contact_h': 400.0})
+    plain, both, throughout = (
+        PredictiveLaw(*known, weights, rest=rest, control_limits=LIMIT, horizon=COARSE).reference
+        for weights, rest in ((None, None), (None, stiff), (stiff, None))
+    )
+    assert_allclose(both.gain(plan.duration + 0.1), throughout.gain(plan.duration + 0.1))
+    assert np.abs(both.gain(plan.duration + 0.1) - plain.gain(plan.duration + 0.1)).max() > 0.1
+    last = int(np.argmin(np.abs(both.times - both.end)))
+    counts = np.full(last + 2, 0.05)
+    roots = [r.roots(np.arange(last + 2), counts) for r in (plain, both, throughout)]
+    assert_allclose(roots[1][:-1], roots[0][:-1])
+    assert_allclose(roots[1][-1], roots[2][-1])
 
 
 def test_both_quaternions_of_an_attitude_are_one_state(hard):
