@@ -83,7 +83,7 @@ def _sweep() -> Row:
         name='sweep of 10,000 parameter sets of the disk',
         value=seconds if done.returncode == 0 else None,
         unit='s',
-        goal='at most 30',
+        goal='at most 8',
         reference=f'{CORES} processes, with their start; {head}',
     )
 
