@@ -161,3 +161,23 @@ def test_no_frame_counts_in_which_the_ball_rests_for_a_part():
     d = differences(log)
     assert d.corners[0, 0] == pytest.approx(5.0)
     assert d.second[:, 0] == pytest.approx(40.0 * d.whole, rel=1e-6)
+
+
+def test_the_covariance_is_how_far_a_fit_moves_without_a_roll(short):
+    """By least squares without its rows; bumps add what their priors leave open."""
+    _, log = short
+    likelihood = of._Likelihood(log, differences(log))
+    z = np.zeros(likelihood.size)
+    z[: len(of.NAMES)] = of.START / likelihood.scale[: len(of.NAMES)]
+    z = likelihood.fit(z, of.IN_THE_END)
+    r, J = likelihood.whitened(z)
+    r -= J @ np.linalg.lstsq(J, r, rcond=None)[0]  # a fit to the last digit
+    likelihood.whitened = lambda _: (r, J)
+    roll = np.concatenate([np.tile(likelihood.d.roll, 2), np.full(likelihood.priors.size, -1)])
+    prior = np.linalg.pinv(J)[:, roll < 0]
+    expected = prior @ prior.T
+    for k in range(roll.max() + 1):
+        moved = -np.linalg.lstsq(J[roll != k], r[roll != k], rcond=None)[0]
+        expected += np.outer(moved, moved)
+    assert roll.max() >= 3
+    assert likelihood.covariance(z) == pytest.approx(expected, rel=1e-4, abs=1e-12)

@@ -218,16 +218,20 @@ class _Likelihood:
         """
         Return the covariance of scaled parameters that a fit gave.
 
-        The sandwich of White (1982) with the scores of each roll together: what the bumps do not
-        know of the plate errs in one direction for a whole roll.
+        How far they move when a roll is left out, in one step, summed over rolls (jackknife, HC3
+        of MacKinnon and White 1985): what the bumps do not know of the plate errs in one direction
+        for a whole roll, and few rolls tell the limits of the servos.
         """
         r, J = self.whitened(z)
-        k, inverse = len(self.d.whole), np.linalg.pinv(J.T @ J)
-        rolls = np.zeros((int(self.d.roll.max()) + 1, self.size))
-        for axis in (slice(k), slice(k, 2 * k)):
-            np.add.at(rolls, self.d.roll, J[axis] * r[axis, None])
-        prior = J[2 * k :]
-        return np.asarray(inverse @ (rolls.T @ rolls + prior.T @ prior) @ inverse)
+        rows, information = 2 * len(self.d.whole), J.T @ J
+        inverse, prior = np.linalg.pinv(information), J[rows:]
+        out = inverse @ (prior.T @ prior) @ inverse
+        roll = np.tile(self.d.roll, 2)
+        for k in range(int(roll[-1]) + 1):
+            mine, off = J[:rows][roll == k], r[:rows][roll == k]
+            moved = np.linalg.pinv(information - mine.T @ mine) @ (mine.T @ off)
+            out += np.outer(moved, moved)
+        return np.asarray(out)
 
     def fit_noise(self, z: Array) -> None:
         """Choose both variances by their likelihood."""
