@@ -6,8 +6,8 @@ Flip up by two laws beside each other, seed by seed, for hours; a run that was e
 Each seed carries out the whole emulated chain with the linear regulator that hands over to
 balance, and with the predictive law. Each appends one line to the file; those that are in it are
 not run again. At the end it prints how many failed, the ratio of both with its interval, and how
-many failed within 0.3 s of an estimate that was further off than a law can bear. The exit status
-is 0 if the predictive law fails at most half as often, else 1.
+many failed within 0.3 s of an estimate that was twice as far off as balance may be. The exit
+status is 0 if the predictive law fails at most half as often, else 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rolling_robotics.trials.run import moments
 LAWS = ('closed_loop', 'predictive')
 WANTED = 0.5  # failures of the second law over those of the first
 BEFORE = 0.3  # s before the end in which the estimate is looked at
-LOST = 0.1  # rad by which an estimate is off that no law can go by: twice what balance may be off
+LOST = 0.1  # rad by which an estimate is off that has little to do with the object
 OBJECT = STATE.slice('beta_HO').start
 Ended = dict[str, Any]
 
