@@ -6,7 +6,7 @@ Identify emulated logs of two minutes, seed by seed; a run that was ended goes o
 Each seed appends one line to the file; seeds that are in it are not run again. At the end it
 prints for each number how many of its 95 % intervals have the true value, the middle of the half
 widths, and the mean error in half widths. The exit status is 0 if 89 to 99 of 100 intervals of
-every number do and the half widths of delay and gain are within their goals, else 1.
+every number do and the half widths of delay, gain and breakaway are within their goals, else 1.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from typing import Any
 from benchmarks.predictive_trial import recorded, seeds
 import casadi as ca
 import numpy as np
-from rolling_controller.ball_balancer import protocol
+from numpy.typing import NDArray
+from rolling_controller.ball_balancer.identification.breakaway import put_downs
 from rolling_controller.ball_balancer.identification.differences import differences
+from rolling_controller.ball_balancer.identification.experiment import emulated
 from rolling_controller.ball_balancer.identification.identify import identify
-from rolling_controller.ball_balancer.identification.log import Log, log_of
+from rolling_controller.ball_balancer.identification.log import Log
 from rolling_controller.ball_balancer.laws import LAWS
-from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
 
-LAW, DURATION = 'pid', 120.0  # that moved the ball; s, of a log
+LAW = 'pid'  # that moved the ball
 SHARE = (0.89, 0.99)  # of intervals that have the true value
-WIDEST = {'delay': 3e-3, 'gain': 0.03 * 4.05e-3}  # half widths
+WIDEST = {'delay': 3e-3, 'gain': 0.03 * 4.05e-3, 'breakaway': 4.0}  # half widths
+Array = NDArray[np.float64]
 Found = dict[str, Any]
 
 
@@ -67,8 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run(seed: int) -> Found:
     """Return true value, value and half width of each number from the log of a random seed."""
     file = rig_of(load_scenario('ball_balancer'))
-    jumped = run_rig(file, LAWS[LAW](RigModel.of(file)), protocol.jumps, DURATION, seed=seed)
-    log = log_of(jumped, file.camera.delay)
+    log = emulated(file, LAWS[LAW](RigModel.of(file)), seed)
     expected, found = truth(file, log, seed), identify(log)
     return {'seed': seed, 'law': LAW} | {
         name: [expected[name], n.value, n.half_width] for name, n in found.numbers.items()
@@ -76,14 +77,19 @@ def run(seed: int) -> Found:
 
 
 def truth(file: BallBalancerFile, log: Log, seed: int) -> dict[str, float]:
-    """Return the true numbers; offsets and kinetic resistance are means over the frames used."""
+    """Return the true numbers, means over the frames used, or where the ball was put down."""
     rig, (system, p) = RigModel.of(file), file.system_and_parameters(seed)
     place = ca.SX.sym('place', 2)
     height = wave_sum('height', place, system.symbols.params)
     maps = ca.vertcat(-ca.gradient(height, place), breakaway_angle(place, system.symbols.params))
     at = ca.Function('maps', [place, system.symbols.p], [maps])
     places = differences(log).ball.mean(axis=1)
-    means = np.mean([np.array(at(y, p)).ravel() for y in places], axis=0) / file.servo.count
+
+    def mean(places: Array) -> Array:
+        values = np.array([np.array(at(y, p)).ravel() for y in places])
+        return np.asarray(values.mean(axis=0) / file.servo.count)
+
+    means = mean(places)
     return {
         'delay': rig.latency,
         'servo_acceleration': rig.acceleration,
@@ -94,6 +100,7 @@ def truth(file: BallBalancerFile, log: Log, seed: int) -> dict[str, float]:
         'offset_x': float(means[0]),
         'offset_y': float(means[1]),
         'kinetic': file.resistance.kinetic_share * float(means[2]),
+        'breakaway': float(mean(put_downs(log).places)[2]),
     }
 
 

@@ -85,6 +85,12 @@ class EmulatedRig:
         self.times, self.ball = [0.0], [x[:2]]
         self.events: list[Event] = []
 
+    def put(self, ball: ArrayLike) -> None:
+        """Put the ball at rest at a place (2) [m], as by hand; the servos go on."""
+        x = self.state.x.copy()
+        x[:2], x[2:4] = ball, 0.0
+        self.state = self.system.begin(self.p, x, self.u, self.state.t)
+
     def send(self, u: ArrayLike, at: float) -> None:
         """Take angles for the servos (n) [rad] that were sent at a time [s]."""
         self.newest = np.array(u, dtype=float)

@@ -7,16 +7,17 @@ from pathlib import Path
 
 HELP = 'identify the numbers of a rig from a log of it'
 DESCRIPTION = """\
-Find delay, servos, gain, offset and kinetic resistance of a ball balancer from a CSV file with the
-columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]: a row for each frame, with the command
-that was sent when it had come. Each number is printed with the half width of its 95 % interval.
-For a number that the log does not determine, it says what motion would; the exit status is then
-1. A recording in MCAP of vision/object_pose and servo_command will do too, with --scenario for the
-drive and count of its servos.
+Find delay, servos, gain, offset, kinetic resistance and breakaway tilt of a ball balancer from a
+CSV file with the columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]: a row for each frame,
+with the command that was sent when it had come, and no ball while it is in a hand. Each number is
+printed with the half width of its 95 % interval. For a number that the log does not determine, it
+says what motion would; the exit status is then 1. A recording in MCAP of vision/object_pose and
+servo_command will do too, with --scenario for the drive and count of its servos.
 
---experiment writes set points over time whose log tells these numbers, columns time [s], goal_x,
-goal_y [m]: jumps of 57 and 80 mm. --emulate writes the log of them under a PID on the rig of a
-scenario."""
+--experiment writes a plan of two minutes whose log tells these numbers, columns time [s], goal_x,
+goal_y [m], tilt_x, tilt_y [counts]: jumps of the set point by 57 and 80 mm; then, where a tilt is
+given, the plate is held at it for two seconds and the ball put down at the goal after one.
+--emulate writes the log of this on the rig of a scenario, under a PID."""
 EXAMPLE = """\
   rolling identify set_points.csv --experiment
   rolling identify log.csv --emulate ball_balancer

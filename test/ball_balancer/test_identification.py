@@ -4,6 +4,7 @@ from benchmarks import identification_coverage
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.identification import experiment
 from rolling_controller.ball_balancer.identification import identify as of
 from rolling_controller.ball_balancer.identification.differences import differences
 from rolling_controller.ball_balancer.identification.log import Log, log_of, read_log, write_log
@@ -82,6 +83,9 @@ def test_a_log_of_two_minutes_tells_the_numbers():
         assert abs(value - true) < 1.5 * half_width, f'{name} [{unit}]'
     assert found['delay'][2] < 3e-3
     assert found['gain'][2] < 0.03 * found['gain'][0]
+    true, value, half_width = found['breakaway']
+    assert abs(value - true) < 1.5 * half_width
+    assert half_width < 4
 
 
 def test_coverage_goes_on_where_it_was_ended(tmp_path, monkeypatch, capsys):
@@ -111,10 +115,15 @@ def test_coverage_goes_on_where_it_was_ended(tmp_path, monkeypatch, capsys):
 def test_the_experiment_has_the_set_points_of_the_emulated_log(tmp_path):
     """Those after which the slow test identifies every number."""
     identification.experiment(tmp_path / 'set_points.csv')
-    t, *goals = np.loadtxt(tmp_path / 'set_points.csv', delimiter=',', skiprows=1).T
-    for s in np.arange(0.005, protocol.jumps_duration(), 0.01):
+    rows = np.genfromtxt(tmp_path / 'set_points.csv', delimiter=',', skip_header=1)
+    t, goals, tilts = rows[:, 0], rows[:, 1:3], rows[:, 3:]
+    for s in np.arange(0.005, experiment.JUMPING, 0.01):
         row = np.searchsorted(t, s, side='right') - 1
-        assert [goals[0][row], goals[1][row]] == pytest.approx(protocol.jumps(s))
+        assert goals[row] == pytest.approx(protocol.jumps(s), abs=1e-6)
+        assert np.isnan(tilts[row]).all()
+    places, held = experiment.put_down()
+    assert goals[-experiment.PUT :] == pytest.approx(places, abs=1e-6)
+    assert tilts[-experiment.PUT :] == pytest.approx(held)
 
 
 def test_a_log_without_motion_is_refused():

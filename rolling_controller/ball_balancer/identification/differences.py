@@ -40,6 +40,8 @@ class Differences:
         Places [m] and rates [m/s] at the nodes, shape (k, n, 2).
     bumps
         Slopes of the bumps of the plate at the place, shape (k, 2, bumps), less their means.
+    middles, slopes
+        Where those bumps are [m], shape (bumps, 2), and the means, shape (2, bumps).
     rough
         Bumps of the kinetic resistance there, shape (k, many), less their means.
     roll
@@ -61,9 +63,15 @@ class Differences:
     ball: Array
     ball_rate: Array
     bumps: Array
+    middles: Array
+    slopes: Array
     rough: Array
     roll: NDArray[np.intp]
     bands: tuple[Array, Array]
+
+    def bumps_at(self, places: Array) -> Array:
+        """Return what ``bumps`` has, at other places (k, 2) [m]."""
+        return _bumps(places, self.middles, UNEVEN_OVER)[1] - self.slopes
 
     def factor(self, noise: tuple[float, float]) -> Array:
         """Return the banded Cholesky factor [m] of the covariance, shape (3, k)."""
@@ -105,8 +113,10 @@ def differences(log: Log) -> Differences:
     rising, falling = share * h2[i][:, None], (1 - share) * h2[i][:, None]
     weights = np.hstack([rising * h1[i][:, None], falling * h2[i][:, None]]) / NODES
     whole = weights.sum(axis=1)
-    _, bumps = _bumps(y[i + 1], UNEVEN_OVER)
-    rough, _ = _bumps(y[i + 1], ROUGH_OVER)
+    middles = _grid(y[i + 1], UNEVEN_OVER)
+    _, bumps = _bumps(y[i + 1], middles, UNEVEN_OVER)
+    rough, _ = _bumps(y[i + 1], _grid(y[i + 1], ROUGH_OVER), ROUGH_OVER)
+    slopes = bumps.mean(axis=0) if len(bumps) else np.zeros(bumps.shape[1:])
     return Differences(
         second=second,
         corners=np.column_stack([t[i], t[i + 1], t[i + 2]]),
@@ -120,7 +130,9 @@ def differences(log: Log) -> Differences:
         ),
         ball=np.hstack([_between(y[i], y[i + 1], share), _between(y[i + 1], y[i + 2], share)]),
         ball_rate=np.repeat(np.stack([steps[i], steps[i + 1]], axis=1), NODES, axis=1),
-        bumps=_centred(bumps),
+        bumps=bumps - slopes,
+        middles=middles,
+        slopes=slopes,
         rough=_centred(rough),
         roll=np.cumsum(np.diff(i, prepend=i[:1]) > 1),
         bands=_bands(i, ratio, t.size, whole),
@@ -136,11 +148,15 @@ def _centred(bumps: Array) -> Array:
     return bumps - bumps.mean(axis=0) if len(bumps) else bumps
 
 
-def _bumps(places: Array, spacing: float) -> tuple[Array, Array]:
-    """Return sizes (k, many) and slopes (k, 2, many) of bumps [1] on a grid over places (k, 2)."""
+def _grid(places: Array, spacing: float) -> Array:
+    """Return a grid over places (k, 2), shape (many, 2)."""
     low, high = places.min(axis=0, initial=0.0), places.max(axis=0, initial=0.0)
     lines = [np.arange(a, b + spacing, spacing) for a, b in zip(low, high, strict=True)]
-    middles = np.array(np.meshgrid(*lines)).reshape(2, -1).T
+    return np.array(np.meshgrid(*lines)).reshape(2, -1).T
+
+
+def _bumps(places: Array, middles: Array, spacing: float) -> tuple[Array, Array]:
+    """Return sizes (k, many) and slopes (k, 2, many) of bumps [1] at places (k, 2)."""
     away = (places[:, None] - middles) / spacing
     size = np.exp(-(away**2).sum(axis=-1) / 2)
     return size, np.moveaxis(away * size[..., None], 1, 2)

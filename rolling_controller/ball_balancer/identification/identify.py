@@ -1,5 +1,5 @@
 """
-Delay, servos, gain, offset and resistance of a rig from a log, by maximum likelihood.
+Delay, servos, gain, offset and resistances of a rig from a log, by maximum likelihood.
 
 A second difference of places is exactly an integral of the acceleration between its frames, and
 frees the likelihood of places and rates at the start. Its noise has the covariance that noise of
@@ -15,6 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.ball_balancer.identification.breakaway import (
+    Breakaway,
+    breakaway,
+    put_downs,
+    PutDown,
+)
 from rolling_controller.ball_balancer.identification.differences import Differences, differences
 from rolling_controller.ball_balancer.identification.log import Log
 from rolling_controller.ball_balancer.identification.plate_turns import beyond_proportion, PULL
@@ -50,6 +56,7 @@ ABSOLUTE = {
     'offset_y': 10.0,
     'kinetic': 10.0,
     'dead_band': 5.0,
+    'breakaway': 6.0,
 }  # counts, likewise
 FEWEST = 150  # second differences of a ball that rolls
 TELLS = {
@@ -59,6 +66,8 @@ TELLS = {
     'servo_speed': 'commands from one end of the reach to the other',
     'dead_band': 'jumps of the set point of at least 60 mm',
     'kinetic': 'a ball that rolls in all directions for a minute',
+    'breakaway': 'a ball put down by hand at rest at 20 places, out of view before, while the '
+    'plate is held still at tilts at which it stays and at which it rolls',
 }
 
 
@@ -80,7 +89,11 @@ class Identified:
     Attributes
     ----------
     numbers
-        By name; offsets and kinetic resistance are means over the frames in which the ball rolls.
+        By name; offsets and kinetic resistance are means over the frames in which the ball rolls,
+        the breakaway tilt is the mean over the places where it was put down.
+    breakaway_map
+        Places x and y [m], breakaway tilt there and the half width of its 95 % interval [counts],
+        shape (k, 4); nothing where the ball was not put down.
     noise
         Standard deviation of a place [m], and of unknown accelerations [m/s^2].
     fit
@@ -91,6 +104,7 @@ class Identified:
     """
 
     numbers: Mapping[str, Number]
+    breakaway_map: Array
     noise: tuple[float, float]
     fit: float
     rolling: int
@@ -245,6 +259,19 @@ class _Likelihood:
         s, q = np.exp(found.x).tolist()
         self.noise = (s, q)
 
+    def pulls(self, values: Array, found: PutDown) -> tuple[Array, Array]:
+        """Return pulls [counts] where a ball was put down (k,), and derivatives (k, size)."""
+        n, bumps = len(NAMES), self.d.bumps_at(found.places)
+        smooth = values[n : n + bumps.shape[-1]]
+        tilts, _, _ = self.response(values).at(found.times - values[0])
+        pull = tilts[:, 0] + values[OFFSET] + bumps @ smooth
+        along = pull / np.maximum(np.hypot(*pull.T), 1e-9)[:, None]
+        J = np.zeros((len(pull), self.size))
+        J[:, SERVO] = np.einsum('ka,kja->kj', along, tilts[:, 1:])
+        J[:, OFFSET] = along
+        J[:, n : n + smooth.size] = np.einsum('ka,kab->kb', along, bumps)
+        return np.hypot(*pull.T), J
+
 
 def _by_delay(value: Array, rate: Array) -> Array:
     """Return tilt and its derivatives by delay and limits of the servos, (k, 2, 5)."""
@@ -290,9 +317,17 @@ def identify(log: Log) -> Identified:
     numbers = {}
     for k, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
         numbers[name] = _number(name, float(values[k]), unit, many * float(spread[k]), k)
+    found = put_downs(log)
+    pulls, by_values = likelihood.pulls(values, found)
+    scaled = by_values * likelihood.scale
+    resting = breakaway(found, pulls, scaled @ covariance @ scaled.T) if len(pulls) else None
+    numbers['breakaway'] = _breakaway(resting, many)
     r, _ = likelihood.raw(values)
     return Identified(
         numbers=numbers,
+        breakaway_map=np.empty((0, 4))
+        if resting is None
+        else np.column_stack([found.places, resting.values, many * resting.spreads]),
         noise=likelihood.noise,
         fit=1 - float(np.var(r) / np.var(d.second)),
         rolling=len(d.whole),
@@ -309,3 +344,11 @@ def _number(name: str, value: float, unit: str, half: float, k: int) -> Number:
             value=value, unit=unit, half_width=None, text=TELLS.get(name, TELLS['kinetic'])
         )
     return Number(value=value, unit=unit, half_width=half)
+
+
+def _breakaway(found: Breakaway | None, many: float) -> Number:
+    """Return the mean breakaway tilt, or that the log does not tell it."""
+    if found is None or many * found.spread > ABSOLUTE['breakaway']:
+        value = np.nan if found is None else found.mean
+        return Number(value=value, unit='counts', half_width=None, text=TELLS['breakaway'])
+    return Number(value=found.mean, unit='counts', half_width=many * found.spread)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import csv
 from dataclasses import asdict
 import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.identification import identify as likelihood
+from rolling_controller.ball_balancer.identification import (
+    experiment as of_a_rig,
+)
+from rolling_controller.ball_balancer.identification import (
+    identify as likelihood,
+)
 from rolling_controller.ball_balancer.identification.identify import Identified
-from rolling_controller.ball_balancer.identification.log import log_of, read_log, write_log
+from rolling_controller.ball_balancer.identification.log import read_log, write_log
 from rolling_controller.ball_balancer.laws import pid_law
-from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.plugins.ball_balancer.recorded_log import recorded_log
 
-DURATION = 120.0  # s, of an emulated log
+JUMPING = of_a_rig.JUMPING  # s, of jumps in an emulated log
 
 
 def identify(path: Path, scenario: Scenario | None) -> Identified:
@@ -31,18 +34,18 @@ def identify(path: Path, scenario: Scenario | None) -> Identified:
 
 
 def emulate(scenario: Scenario, path: Path, seed: int) -> None:
-    """Write the log of jumps of the set point on the rig of a scenario."""
+    """Write the log of the experiment on the rig of a scenario."""
     file = rig_of(scenario)
-    run = run_rig(file, pid_law(RigModel.of(file)), protocol.jumps, DURATION, seed=seed)
-    write_log(path, log_of(run, file.camera.delay))
+    write_log(path, of_a_rig.emulated(file, pid_law(RigModel.of(file)), seed, JUMPING))
 
 
 def experiment(path: Path) -> None:
-    """Write set points over time as CSV, whose log tells what is identified."""
-    times = np.arange(0.0, DURATION, protocol.LAST) + protocol.BEGIN
-    times = np.concatenate([[0.0], times[times < min(DURATION, protocol.jumps_duration())]])
-    rows = np.column_stack([times, [protocol.jumps(t) for t in times]])
-    np.savetxt(path, rows, fmt='%.6g', delimiter=',', header='time,goal_x,goal_y', comments='')
+    """Write set points and tilts over time as CSV, whose log tells what is identified."""
+    with path.open('w', encoding='utf-8', newline='') as file:
+        writer = csv.writer(file)
+        writer.writerow(('time', 'goal_x', 'goal_y', 'tilt_x', 'tilt_y'))
+        for row in of_a_rig.set_points():
+            writer.writerow('' if math.isnan(v) else f'{v:.6g}' for v in row)
 
 
 def lines(found: Identified) -> Iterator[str]:
@@ -67,4 +70,11 @@ def to_dict(found: Identified) -> dict[str, Any]:
     numbers = {name: asdict(n) for name, n in found.numbers.items()}
     for n in numbers.values():
         n['value'] = n['value'] if math.isfinite(n['value']) else None
-    return {'numbers': numbers, 'noise': found.noise[0], 'explained': found.fit}
+    columns = ('x', 'y', 'breakaway', 'half_width')
+    places = found.breakaway_map.tolist()
+    return {
+        'numbers': numbers,
+        'breakaway_map': [dict(zip(columns, place, strict=True)) for place in places],
+        'noise': found.noise[0],
+        'explained': found.fit,
+    }
