@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import math
 import time
 
 from rolling_dynamics.errors import CancelledError
@@ -45,7 +46,7 @@ Report = Callable[[Iteration], object]
 class Watch:
     """Passes progress on; knows whether to go on."""
 
-    def __init__(self, report: Report | None, budget: float) -> None:
+    def __init__(self, report: Report | None, budget: float, effort: float = math.inf) -> None:
         """
         Start the clock.
 
@@ -55,9 +56,11 @@ class Watch:
             Called with each iteration; False cancels.
         budget
             Wall-clock time [s].
+        effort
+            Iterations of the coarsest grid.
 
         """
-        self._report = report
+        self._report, self._effort = report, effort
         self.start = time.monotonic()
         self.deadline = self.start + budget
         self.stage = 'optimise'
@@ -70,8 +73,17 @@ class Watch:
 
     @property
     def expired(self) -> bool:
-        """Whether the time budget is spent."""
-        return time.monotonic() > self.deadline
+        """Whether the time budget, or the effort, is spent."""
+        return self.exhausted or time.monotonic() > self.deadline
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the effort is spent."""
+        return self._effort <= 0
+
+    def spend(self, effort: float) -> None:
+        """Count an iteration of a grid so many times as fine as the coarsest one."""
+        self._effort -= effort
 
     def poll(self) -> None:
         """Pass the last iteration on again, in the midst of longer work."""

@@ -33,7 +33,8 @@ Array = NDArray[np.float64]
 Answer = Callable[[float], Plan | None]  # raises RollingError where there is no plan
 Ask = Callable[[PlanProblem], Answer]
 LONGEST_LEAD = 4.0  # s
-HASTY_SEGMENTS, HASTY_ITERATIONS = 16, 80
+HASTY_SEGMENTS, HASTY_EFFORT = 16, 75
+PART_LEAD = 0.8  # of the lead, for a plan to a part of a goal, which is found soon
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +76,9 @@ class Replanning:
         How long such a plan lasts, over what another would: with more time it is found sooner.
     shortest
         Time left of a plan below which it is not made anew before its end [s].
+    astray
+        Expected goal error from which on it is made anew all the same, and lasts longer: feedback
+        that has so much to correct in the time left makes it worse.
     least, most
         Shortest and longest plan from rest, over the horizon of the problem.
     tries
@@ -98,6 +102,7 @@ class Replanning:
     rough: float = 5e-3
     haste: float = 1.3
     shortest: float = 0.6
+    astray: float = 0.1
     least: float = 0.5
     most: float = 1.5
     tries: int = 3
@@ -110,6 +115,7 @@ class _Awaited(NamedTuple):
     answer: Answer
     at: float
     problem: PlanProblem
+    goal: Mapping[str, ArrayLike | None]  # the whole one; that of the problem may be a part of it
     reference: Future[Reference] | None = None  # once the plan came
 
 
@@ -175,6 +181,7 @@ class Pursuit:
         self._lead, self._in_turn, self._halved = self._options.lead, 0, 0
         self._worth_since = self._off_since = np.inf
         self._failed_at = self._active_at = 0.0
+        self._astray = self._partly = self._parted = False
         self._known, self._horizon, self._led = law.p, problem.horizon, self.problem.goal
 
     def pursue(self, goal: Mapping[str, ArrayLike | None], *, alone: bool = False) -> None:
@@ -203,6 +210,7 @@ class Pursuit:
         self.problem = replace(self.problem, goal={**before, **goal})
         self.shortfall, self._in_turn, self._halved = '', 0, 0
         self._moved, self._quiet_until = True, -np.inf
+        self._partly = self._parted = False
 
     @property
     def course(self) -> Course:
@@ -264,6 +272,7 @@ class Pursuit:
     def _worth_it(self, t: float, x: Array) -> bool:
         """Tell whether a new plan to the same goal would end better."""
         options, end = self._options, self.law.reference.end
+        self._astray = False
         if t >= end:
             expected = self.law.expected_end(t, x)
             if t < end + options.settle:
@@ -273,8 +282,10 @@ class Pursuit:
             lasts = t >= self._off_since + options.slow
             return off and (lasts or self._is_off(expected)) and self._in_turn < options.tries
         self._off_since = np.inf
-        if end - t - self._lead < options.shortest:
-            return False
+        left = end - t - self._lead
+        if left < options.shortest:
+            self._astray = left > 0.0 and self.law.expected_miss(t, x) > options.astray
+            return self._astray
         if self._rough:
             return True
         learned = np.abs(self.law.p - self._known) > options.learned * np.abs(self._known)
@@ -300,7 +311,8 @@ class Pursuit:
 
     def _request(self, t: float) -> None:
         """Ask for a plan from where the prediction is at its beginning."""
-        at, policy = t + self._lead, self.law.policy
+        lead = PART_LEAD * self._lead if self._partly else self._lead
+        at, policy = t + lead, self.law.policy
         if policy is None:
             return
         x, u = self._predicted(policy, at)
@@ -320,21 +332,34 @@ class Pursuit:
                 start_controls=self._going_on(u),
                 warm_start=self.law.reference.rest_of_plan(at) if under_way else None,
             )
-            if self._moved and under_way:
+            if self._partly:
+                problem = self._easier(problem)
+            elif self._moved and under_way and not self._parted:
                 problem = self._in_haste(problem)
-            self._awaited = _Awaited(self._ask(problem), at, problem)
+            self._awaited = _Awaited(self._ask(problem), at, problem, self.problem.goal)
         except RollingError as e:
             self._fail(t, str(e))
 
     def _in_haste(self, problem: PlanProblem) -> PlanProblem:
         """Return a problem of which a plan is found sooner, if a rougher one."""
-        options = self._options
+        return replace(
+            self._roughly(problem),
+            horizon=self._options.haste * problem.horizon,
+            effort=HASTY_EFFORT,
+        )
+
+    def _easier(self, problem: PlanProblem) -> PlanProblem:
+        """Return a problem that leaves the attitude open: it takes no loop, and little time."""
+        return replace(
+            self._roughly(problem), goal={**problem.goal, **dict.fromkeys(_turns(problem))}
+        )
+
+    def _roughly(self, problem: PlanProblem) -> PlanProblem:
+        """Return a problem of a rougher plan."""
         return replace(
             problem,
-            horizon=options.haste * problem.horizon,
-            goal_tolerance=max(options.rough, problem.goal_tolerance),
+            goal_tolerance=max(self._options.rough, problem.goal_tolerance),
             segments=min(HASTY_SEGMENTS, problem.segments),
-            iterations=min(HASTY_ITERATIONS, problem.iterations),
             guess='stationary',
         )
 
@@ -382,8 +407,10 @@ class Pursuit:
         self.law.follow(reference)
         ended = goal_error(awaited.problem, reference.plan.states[-1])
         hasty = self._moved and awaited.problem.warm_start is not None
-        self._rough = hasty and ended > self.problem.goal_tolerance
-        self._moved = self._moved and awaited.problem.goal is not self.problem.goal
+        self._rough = self._partly or (hasty and ended > self.problem.goal_tolerance)
+        self._parted, self._partly = self._partly, False
+        if not self._parted:
+            self._moved = self._moved and awaited.goal is not self.problem.goal
         self._awaited, self.trouble = None, ''
         self.replans += 1
         self._stretch, self._known, self._in_turn = 1.0, awaited.problem.p, 0
@@ -393,13 +420,19 @@ class Pursuit:
     def _come_late(self, t: float) -> None:
         """Note that a plan is not there in time; the next one gets a longer lead."""
         lead = self._lead
-        self._lead = min(2 * lead, LONGEST_LEAD)
-        self._fail(t, f'no plan came within {lead:.3g} s', late=self._lead > lead)
+        why = f'no plan came within {lead:.3g} s'
+        if not self._may_be_parted():
+            self._lead = min(2 * lead, LONGEST_LEAD)
+        self._fail(t, why, late=self._lead > lead)
 
     def _fail(self, t: float, why: str, *, late: bool = False) -> None:
         """Note that there is no plan; unless it was late, the next one gets more time."""
         self._awaited, self.trouble, self._failed_at = None, why, t
         self.failures += 1
+        if self._may_be_parted():
+            self._partly, self._rough, self._quiet_until = True, False, t
+            return
+        self._parted, self._partly = self._parted or self._partly, False
         self._quiet_until = t + self._options.settle
         if late:
             return
@@ -408,6 +441,11 @@ class Pursuit:
         self._stretch = min(self._stretch * 1.3, 2.0)
         if self._moved and self._in_turn >= self._options.tries:
             self._come_nearer(why)
+
+    def _may_be_parted(self) -> bool:
+        """Tell whether there is hurry, and a part of the goal that is easier not tried yet."""
+        hurry = self._moved or self._astray
+        return hurry and not self._partly and not self._parted and bool(_turns(self.problem))
 
     def _come_nearer(self, why: str) -> None:
         """Go half of the way to a goal that no plan leads to, or give it up."""
@@ -457,16 +495,33 @@ def _around(problem: PlanProblem, x: Array) -> dict[str, tuple[float, float]]:
     }
 
 
+def _wanted_of(problem: PlanProblem) -> list[str]:
+    """Return the names of a goal that have a value, but for what comes to rest."""
+    resting = offers(problem.system, RestGoal)
+    rest = {} if resting is None else resting.rest_goal(problem.x_start)
+    return [n for n, value in problem.goal.items() if value is not None and n not in rest]
+
+
+def _is_turn(problem: PlanProblem, name: str) -> bool:
+    """Tell whether a name of a goal is an attitude."""
+    layout = problem.system.state
+    return name == 'q_WO' or (name in layout and layout.entry(name).kind == 'quaternion')
+
+
+def _turns(problem: PlanProblem) -> list[str]:
+    """Return the attitudes in a goal; none where nothing else is wanted."""
+    wanted = _wanted_of(problem)
+    turns = [n for n in wanted if _is_turn(problem, n)]
+    return turns if len(turns) < len(wanted) else []
+
+
 def _halfway(problem: PlanProblem, x: Array) -> dict[str, ArrayLike | None]:
     """Return the goal half as far from a state; rest is wanted all the same."""
-    out, layout = dict(problem.goal), problem.system.state
-    resting = offers(problem.system, RestGoal)
-    rest = {} if resting is None else resting.rest_goal(x)
-    for name, value in problem.goal.items():
-        if value is None or name in rest:
-            continue
-        here, there = _numbers_of(problem, name, x), np.asarray(value, dtype=float).reshape(-1)
-        turns = name == 'q_WO' or (name in layout and layout.entry(name).kind == 'quaternion')
+    out = dict(problem.goal)
+    for name in _wanted_of(problem):
+        here = _numbers_of(problem, name, x)
+        there = np.asarray(problem.goal[name], dtype=float).reshape(-1)
+        turns = _is_turn(problem, name)
         middle = here + np.copysign(1.0, here @ there) * there if turns else (here + there) / 2
         out[name] = middle / np.linalg.norm(middle) if turns else middle
     return out

@@ -98,6 +98,9 @@ class PlanProblem:
         Maximum wall-clock time [s]; none if infinite.
     iterations
         Greatest number of iterations of one optimisation.
+    effort
+        Greatest number of iterations of all optimisations, those of a finer grid counted as many
+        times as it is finer; unlike a time budget it ends where it does on any machine.
     samples
         Points of a segment at which constraints are judged on the simulated trajectory.
     seed
@@ -136,6 +139,7 @@ class PlanProblem:
     guess: str = 'kinematic'
     time_budget: float = math.inf
     iterations: int = 300
+    effort: float = math.inf
     samples: int = 50
     seed: int = 0
     release: bool = False
@@ -165,6 +169,8 @@ class PlanProblem:
                 raise ParameterError(f'{name} must be an integer, at least {least}, got {count!r}')
         if not self.time_budget > 0:
             raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
+        if not self.effort > 0:
+            raise ParameterError(f'effort must be positive, got {self.effort!r}')
         _check_vector('p', self.p, self.system.parameters.size)
         _check_vector('x_start', self.x_start, self.system.state.size)
         self._check_names()

@@ -117,6 +117,7 @@ def attempt(
     z0 = np.clip(z0, bounds.z_low, bounds.z_high)
 
     def report(number: int, z: Array, cost: float, violation: float) -> None:
+        watch.spend((len(times) - 1) / problem.segments)
         if not watch.is_told:
             return
         last = z.reshape(z0.shape)[-1:, :nx]

@@ -34,7 +34,7 @@ def failure(
     """Return the error that tells why there is no plan."""
     missed = 'no guess was found' if best is None else _missed(problem, best)
     if watch.expired:
-        return PlanningTimeoutError(_time_text(problem, missed))
+        return PlanningTimeoutError(_spent_text(problem, missed, watch))
     if best is None:
         return NotConvergedError(f'no plan: {missed}')
     if best.optimum.solved and best.broken:
@@ -61,7 +61,9 @@ def failure(
     )
 
 
-def _time_text(problem: PlanProblem, missed: str) -> str:
+def _spent_text(problem: PlanProblem, missed: str, watch: Watch) -> str:
+    if watch.exhausted:
+        return f'no plan within an effort of {problem.effort:g}: {missed}; allow more effort'
     budget = problem.time_budget
     return f'no plan within the time budget of {budget:.3g} s: {missed}; allow more time'
 

@@ -57,7 +57,7 @@ class Planner:
 
         """
         problem, started = self.problem, time.process_time()
-        watch = Watch(report, problem.time_budget)
+        watch = Watch(report, problem.time_budget, problem.effort)
         best: Attempt | None = None
         iterations, dead_ends = 0, 0
         for number, guess in enumerate(initial_guesses(problem, watch)):

@@ -99,7 +99,7 @@ def test_hasty_plan_that_is_as_good_as_wanted_is_kept(started, hard):
 def test_plan_that_failed_is_reported_and_tried_again_with_more_time(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(InfeasibleError('no plan: too far'), plan)
-    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.pursue({'contact_h': [0.1, 0.0], 'q_HO': None})
     pursuit.command(0.51, plan.state_at(0.51))
     assert pursuit.trouble == 'no plan: too far'
     assert pursuit.failures == 1
@@ -110,6 +110,53 @@ def test_plan_that_failed_is_reported_and_tried_again_with_more_time(started, ha
     first, second = planners.asked
     assert_allclose(second.goal['contact_h'], [0.1, 0.0])
     assert second.horizon > first.horizon * 1.1
+
+
+@pytest.mark.parametrize('answer', [InfeasibleError('no plan: too far'), None])
+def test_goal_whose_plan_does_not_come_is_led_to_in_position_first(started, hard, answer):
+    _, plan = hard
+    pursuit, planners, _ = started(answer, plan, plan)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    for t in (0.51, 0.71, 0.72, 0.88):
+        pursuit.command(t, plan.state_at(t))
+    whole, part = planners.asked
+    assert (part.goal['q_HO'], part.goal['q_WH']) == (None, whole.goal['q_WH'])
+    assert part.goal['contact_h'] == whole.goal['contact_h']
+    assert pursuit.replans == 1
+    assert pursuit.course.end == np.inf
+    for t in (0.93, 0.99):
+        pursuit.command(t, plan.state_at(t - 0.7))
+    anew = planners.asked[-1]
+    assert anew.goal is whole.goal
+    assert (anew.segments, anew.effort) == (pursuit.problem.segments, np.inf)
+    pursuit.command(1.2, plan.state_at(0.5))
+    assert pursuit.replans == 2
+    assert pursuit.course.end < np.inf
+
+
+def test_part_of_a_goal_is_tried_once(started, hard):
+    _, plan = hard
+    pursuit, planners, _ = started(*[InfeasibleError('no plan: too far')] * 3)
+    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    for t in (0.51, 0.52, 0.63):
+        pursuit.command(t, plan.state_at(t))
+    assert [p.goal['q_HO'] is None for p in planners.asked] == [False, True, False]
+
+
+def test_push_near_the_end_that_feedback_cannot_answer_is_given_more_time(started, hard):
+    problem, plan = hard
+    pursuit, planners, _ = started(plan)
+    late = plan.duration - OPTIONS.shortest
+    pushed = plan.state_at(late)
+    where = problem.system.state.slice('w_HO_H')
+    pushed[where] += [0.0, 0.05, 0.0]
+    pursuit.command(late, pushed)
+    assert planners.asked == []
+    pushed[where] += [0.0, 3.0, 0.0]
+    pursuit.command(late + 0.01, pushed)
+    (asked,) = planners.asked
+    assert asked.goal['q_HO'] is not None
+    assert asked.horizon > OPTIONS.shortest
 
 
 def test_goal_that_moves_while_a_plan_is_awaited_is_planned_for_after_it(started, hard):
@@ -334,7 +381,7 @@ def test_what_is_free_is_no_error_at_the_end(started):
 def test_late_plan_is_asked_for_earlier_but_made_no_longer_the_next_time(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(None, plan)
-    pursuit.pursue({'contact_h': [0.1, 0.0]})
+    pursuit.pursue({'contact_h': [0.1, 0.0], 'q_HO': None})
     for t in (0.51, 0.72, 0.83):
         pursuit.command(t, plan.state_at(t))
     assert pursuit.trouble == 'no plan came within 0.2 s'
@@ -409,11 +456,12 @@ def test_goal_out_of_reach_is_come_nearer_to_by_halves_and_then_given_up(started
 def test_attitude_half_of_the_way_is_half_of_the_turn(started, hard):
     _, plan = hard
     q = np.array([np.cos(0.6), 0.0, np.sin(0.6), 0.0])
-    pursuit, planners, _ = started(*[InfeasibleError('no plan: too far')] * OPTIONS.tries, plan)
+    failures = OPTIONS.tries + 1  # one of them to the position alone
+    pursuit, planners, _ = started(*[InfeasibleError('no plan: too far')] * failures, plan)
     end = plan.states[-1][pursuit.law.system.state.slice('q_HO')]
     pursuit.pursue({'q_HO': -qmult(end, q)})
     t = 0.5
-    while len(planners.asked) <= OPTIONS.tries:
+    while len(planners.asked) <= failures:
         t += 0.11
         pursuit.command(t, plan.state_at(t))
     half = qmult(end, [np.cos(0.3), 0.0, np.sin(0.3), 0.0])

@@ -118,6 +118,7 @@ def test_what_the_hand_cannot_move_is_refused_at_once():
         ({'x_start': [0.0]}, r'x_start takes 22 finite numbers, got shape \(1,\)'),
         ({'segments': 1}, 'segments must be an integer, at least 2'),
         ({'time_budget': 0}, 'time_budget must be positive'),
+        ({'effort': 0}, 'effort must be positive'),
     ],
 )
 def test_a_problem_that_is_none_is_refused(change, text):

@@ -349,6 +349,20 @@ def test_the_time_budget_is_kept():
     assert time.process_time() - start < 2.0
 
 
+def test_effort_is_kept_and_finer_grids_count_more():
+    seen = []
+
+    def on_iteration(iteration):
+        if iteration.stage == 'optimise' and (not seen or seen[-1] is not iteration):
+            seen.append(iteration)
+
+    with pytest.raises(PlanningTimeoutError, match='no plan within an effort of 30: '):
+        plan_rolling(reorientation(goal_tolerance=1e-9, segments=6, effort=30.0), on_iteration)
+    effort = np.array([i.segments for i in seen]) / 6
+    assert effort.max() > 1
+    assert 30 <= effort.sum() < 30 + effort.max()
+
+
 @pytest.mark.parametrize(
     'stage', ['guess', 'optimise', pytest.param('diagnose', marks=pytest.mark.slow)]
 )
