@@ -15,7 +15,7 @@ from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.protocol import Jump
 from rolling_controller.ball_balancer.rig import RigRun, run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
@@ -78,10 +78,17 @@ def wrong(rig: RigModel, seed: int) -> RigModel:
     return replace(rig, **{n: getattr(rig, n) * (1 + WRONG * rng.choice([-1, 1])) for n in names})
 
 
-def tracked(file: BallBalancerFile, name: str, rig: RigModel, path: str, seed: int) -> Array:
-    """Return the distances of the ball from a set point that goes round [mm], shape (k,)."""
+def tracked(
+    file: BallBalancerFile, name: str, rig: RigModel, path: str, seed: int, lead: float = 0.0
+) -> Array:
+    """
+    Return the distances of the ball from a set point that goes round [mm], shape (k,).
+
+    The law is told where that will be after ``lead`` [s].
+    """
     place = partial(place_on, path, RADIUS, ROUND)
-    run = run_rig(file, LAWS[name](rig), place, ROUNDS * ROUND, seed=seed)
+    law, duration = LAWS[name](rig), ROUNDS * ROUND
+    run = run_rig(file, law, lambda t: place(t + lead), duration, seed=seed)
     goals = np.array([place(t) for t in run.fine_times])
     return np.asarray(1e3 * np.hypot(*(run.ball - goals).T)[run.fine_times > ROUND])
 
@@ -105,13 +112,15 @@ def rows() -> Iterator[Row]:
     draw(drawn, FIGURE)
     for name in LAWS:
         for path in ('circle', 'eight'):
-            off = [tracked(file, name, rig, path, seed) for seed in range(PLATES)]
-            yield Row(
-                name=f'{name}: distance from a set point on its {path}, mean',
-                value=float(np.mean(np.concatenate(off))),
-                unit='mm',
-                reference=f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates',
-            )
+            for lead in (0.0, LEADS[name]):
+                off = [tracked(file, name, rig, path, seed, lead) for seed in range(PLATES)]
+                told = f', told {lead:g} s before' if lead else ''
+                yield Row(
+                    name=f'{name}: distance from a set point on its {path}{told}, mean',
+                    value=float(np.mean(np.concatenate(off))),
+                    unit='mm',
+                    reference=f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates',
+                )
     yield from wrong_rows(file, rig)
 
 

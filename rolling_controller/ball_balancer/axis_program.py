@@ -13,6 +13,7 @@ FRAMES = 24  # that are looked ahead
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
 PLACE, RATE, TILT, EFFORT = 1e-3, 1.65e-3, 100.0, 1.0  # m, m/s, counts, greatest acceleration
 RISING = 2  # power of the time with which deviations count
+THERE = 14  # frames in which a ball is taken to come from place to place on an uneven plate
 BALL_RATE, TILTED, TILT_RATE = 1, 2, 3  # columns of a state
 SLACK = 1e-6  # counts, for the rounding of the start
 
@@ -49,7 +50,10 @@ class AxisProgram:
         push = g * np.array([T**2 / 2, T, 0, 0])  # of a count of force
         axis = Horizon(A, B, n)
         self._free, self._forced = axis.free, axis.forced
-        self._pushed = np.cumsum([push, *(P @ push for P in self._free[:-1])], axis=0)
+        pushed = np.array([push, *(P @ push for P in self._free[:-1])])
+        self._way = np.minimum((np.arange(n) + 0.5) / THERE, 1.0)
+        self._pushed = np.cumsum(pushed, axis=0)
+        self._later = np.array([self._way[: k + 1][::-1] @ pushed[: k + 1] for k in range(n)])
         self._seen = np.array([1, 0, -rig.lever, 0])  # where the ball is on the tilted plate
         late = ((np.arange(n) + 1) / n) ** RISING
         outputs = np.vstack([self._seen, np.eye(4)[[BALL_RATE, TILTED]]])
@@ -57,7 +61,9 @@ class AxisProgram:
         limited = np.vstack([self._forced[:, TILT_RATE], self._forced[:, TILTED]])
         self.limited = np.ascontiguousarray(limited)
 
-    def plan(self, start: Array, goal: float, level: float, force: float) -> Array:
+    def plan(
+        self, start: Array, goal: float, level: float, force: float, rise: float = 0.0
+    ) -> Array:
         """
         Return the states after each frame, shape (frames, 4).
 
@@ -71,14 +77,16 @@ class AxisProgram:
             Tilt at which nothing pulls the ball [counts].
         force
             What acts besides, such as rolling resistance [counts].
+        rise
+            By how much the tilt at which nothing pulls the ball is more at the set point [counts].
 
         """
-        base, f, low, high = self.problem(start, goal, level, force)
+        base, f, low, high = self.problem(start, goal, level, force, rise)
         found, _, flag, _ = solver()(self.H, f, self.limited, high, low)
         return base + self._forced @ found if flag > 0 else base  # unsolved: go on as it is
 
     def problem(
-        self, start: Array, goal: float, level: float, force: float
+        self, start: Array, goal: float, level: float, force: float, rise: float = 0.0
     ) -> tuple[Array, Array, Array, Array]:
         """
         Return states without control, gradient, and limits; see :meth:`plan`.
@@ -87,7 +95,7 @@ class AxisProgram:
         """
         rig, start = self._rig, start.copy()
         start[TILT_RATE] = speed = float(np.clip(start[TILT_RATE], -rig.speed, rig.speed))
-        base, f, drift = self.without_control(np.array([*start, goal, level, force]))
+        base, f, drift = self.without_control(np.array([*start, goal, level, force, rise]))
         # a servo that is on its way to the end of its reach cannot stop before it
         stops = abs(start[TILTED] + speed * (abs(speed) / (2 * rig.acceleration) + rig.period))
         most = np.repeat([rig.speed, max(rig.reach, stops)], FRAMES) + SLACK
@@ -96,9 +104,10 @@ class AxisProgram:
         return base, f, low, high
 
     def without_control(self, asked: Array) -> tuple[Array, Array, Array]:
-        """Return states, gradient, and tilt rates and tilts, all linear in what is asked (7)."""
-        start, (goal, level, force) = asked[:4], asked[4:]
-        base = self._free @ start + (force - level) * self._pushed
-        off = (base @ self._seen - goal, base[:, BALL_RATE], base[:, TILTED] - level)
+        """Return states, gradient, and tilt rates and tilts, all linear in what is asked (8)."""
+        start, (goal, level, force, rise) = asked[:4], asked[4:]
+        base = self._free @ start + (force - level) * self._pushed - rise * self._later
+        tilt_off = base[:, TILTED] - level - rise * self._way
+        off = (base @ self._seen - goal, base[:, BALL_RATE], tilt_off)
         f = sum(G @ miss for G, miss in zip(self._gradients, off, strict=True))
         return base, np.asarray(f), np.concatenate([base[:, TILT_RATE], base[:, TILTED]])

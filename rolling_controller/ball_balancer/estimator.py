@@ -55,12 +55,16 @@ def pair(name: str, unit: str) -> Layout:
     return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))
 
 
-def kalman_gain(rig: RigModel) -> NDArray[np.float64]:
-    """Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,)."""
+def kalman_gain(rig: RigModel, walk: float = OFFSET) -> NDArray[np.float64]:
+    """
+    Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,).
+
+    The offset walks by ``walk`` [counts/sqrt(s)].
+    """
     T, g = rig.period, rig.gain
     A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
     kick = np.array([T**2 / 2, T, 0.0])
-    Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([0, 0, OFFSET**2 * T])
+    Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([0, 0, walk**2 * T])
     H, R = np.array([[1.0, 0, 0]]), np.array([[rig.noise**2]])
     P = solve_discrete_are(A.T, H.T, Q, R)
     return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
@@ -112,7 +116,13 @@ class Estimate:
     followed: ca.SX
 
 
-def estimate(rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX) -> Estimate:
+def estimate(
+    rig: RigModel,
+    z: dict[str, ca.SX],
+    measurement: ca.SX,
+    seen: ca.SX,
+    walk: float = OFFSET,
+) -> Estimate:
     """
     Return the estimate after a frame.
 
@@ -124,6 +134,8 @@ def estimate(rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX
         State by entry; ``sent_1`` is the newest command.
     measurement, seen
         Place of the ball (2) [m], and 1 if there is one, else 0.
+    walk
+        How fast the offset may walk [counts/sqrt(s)].
 
     """
     n, T = rig.periods_late, rig.period
@@ -133,7 +145,7 @@ def estimate(rig: RigModel, z: dict[str, ca.SX], measurement: ca.SX, seen: ca.SX
     motion = _through(rig, motion, z['offset'], (sent[n + 1], sent[n]), (rig.rest, T - rig.rest))
     known = was > 0
     error = measurement - motion.ball
-    k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig))
+    k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig, walk))
     blind = seen < 0.5
 
     def corrected(predicted: ca.SX, gain: float, afresh: ca.SX, most: float) -> ca.SX:

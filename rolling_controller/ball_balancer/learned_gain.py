@@ -1,9 +1,10 @@
 """
-How much stronger a rig is than a law was told: learned from frames while a law runs.
+How much stronger a rig is than a law was told, and how uneven: learned while the ball rolls.
 
 A second difference of places is the acceleration that tilts give. It is regressed on the tilt at
-the frames, its rate (which a wrong delay shows as) and the direction of motion (which rolling
-resistance shows as) by recursive least squares: a Kalman filter of numbers that do not change.
+the frames, its rate (which a wrong delay shows as), the direction of motion (which rolling
+resistance shows as) and the offset map at the place by recursive least squares: a Kalman filter of
+numbers that do not change.
 """
 
 from __future__ import annotations
@@ -13,23 +14,26 @@ from collections.abc import Mapping
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.ball_balancer import offset_map
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.contract.layout import Entry
 
 Array = NDArray[np.float64]
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
-UNKNOWN = 40.0  # counts, of the noise and the uneven plate in one frame
+UNKNOWN = 40.0  # counts, of the noise and what is not modelled in one frame
 SLOWEST = 0.02  # m/s, below which a ball may rest
 # Of the share. A weaker rig is left alone: it is only slower, but swings where it is thought to
 # be weaker than it is.
 RANGE = (1.0, 1.6)
 WORTH = 0.06  # change of the share below which a law goes on as it is
 SURE = 2.0  # standard deviations that a change must have
+N = 3 + offset_map.SIZE
 
 ENTRIES = (
     Entry('share', ('share',), '', text='gain to go by over the one that was told'),
     Entry('learned', ('learned_share', 'learned_delay', 'learned_resistance'), ''),
-    Entry('covariance', tuple(f'covariance_{i}{j}' for i in range(3) for j in range(3)), ''),
+    Entry('map', tuple(f'map_{i}_{j}' for i, j in offset_map.POWERS), 'counts'),
+    Entry('covariance', tuple(f'covariance_{i}_{j}' for j in range(N) for i in range(j, N)), ''),
     Entry('frames', ('frames',), '', text='frames in a row with a ball, at most 2'),
     *(
         Entry(f'{name}_{k}', (f'{name}_{k}_x', f'{name}_{k}_y'), unit)
@@ -42,10 +46,12 @@ ENTRIES = (
 
 def start(rig: RigModel) -> dict[str, Array]:
     """Return what is not zero at the start, vectors in the units of :data:`ENTRIES`."""
+    covariance = np.zeros((N, N))
+    covariance[:3, :3], covariance[3:, 3:] = np.diag(np.square(SPREAD)), offset_map.prior()
     return {
         'share': np.ones(1),
         'learned': np.array([1.0, 0.0, rig.breakaway / 2]),
-        'covariance': np.diag(np.square(SPREAD)).ravel(),
+        'covariance': covariance.T[np.triu_indices(N)],
     }
 
 
@@ -75,9 +81,11 @@ def learn(
     found = found / (rig.gain * T**2)
     mean = (a0 + 10 * a1 + tilt) / 12  # what a second difference integrates, to fourth order
     direction = rate / ca.fmax(speed, SLOWEST)
-    values, P = z['learned'], ca.reshape(z['covariance'], 3, 3)
+    values = ca.vertcat(z['learned'], z['map'])
+    P = ca.tril2symm(ca.SX(ca.Sparsity.lower(N), z['covariance']))
+    offsets = offset_map.rows(z['seen_1'])
     for k in range(2):
-        row = ca.vertcat(mean[k], -z['tilted_rate'][k], -direction[k])
+        row = ca.vertcat(mean[k], -z['tilted_rate'][k], -direction[k], offsets[k, :].T)
         told = ca.mtimes(P, row)
         gain = told / (ca.fmax(ca.dot(row, told), 0.0) + UNKNOWN**2)
         values = values + gain * (found[k] - ca.dot(row, values))
@@ -88,8 +96,9 @@ def learn(
     worth = ca.fabs(share - z['share']) > ca.fmax(WORTH * z['share'], SURE * spread)
     return {
         'share': ca.if_else(use * worth, share, z['share']),
-        'learned': ca.if_else(use, values, z['learned']),
-        'covariance': ca.if_else(use, ca.vec(P), z['covariance']),
+        'learned': ca.if_else(use, values[:3], z['learned']),
+        'map': ca.if_else(use, values[3:], z['map']),
+        'covariance': ca.if_else(use, ca.tril(P).nz[:], z['covariance']),
         'frames': ca.if_else(seen, ca.fmin(z['frames'] + 1, 2.0), 0.0),
         'seen_1': place,
         'tilted_1': tilt,

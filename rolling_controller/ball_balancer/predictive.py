@@ -3,7 +3,8 @@ Predictive control of a rig with its delay: a quadratic program an axis a frame.
 
 It begins where the Kalman filter expects ball and tilt when the next command takes effect, with
 rolling resistance against the motion. A ball that rests near its set point is left alone; one that
-rests elsewhere is pushed with a force that grows until it breaks away.
+rests elsewhere is pushed with a force that grows until it breaks away. The tilt that balances an
+uneven plate goes from that at the ball to that at the set point, by the map that is learned.
 
 For a rig that is found to be stronger than was told, places are divided by how much.
 """
@@ -17,7 +18,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.ball_balancer import estimator, learned_gain
+from rolling_controller.ball_balancer import estimator, learned_gain, offset_map
 from rolling_controller.ball_balancer.axis_program import AxisProgram, TILTED
 from rolling_controller.ball_balancer.estimator import Estimate, estimate, Motion, pair
 from rolling_controller.ball_balancer.rig_model import RigModel
@@ -31,12 +32,13 @@ NEAR = 7e-4  # m from the set point at which a ball at rest may stay
 GROWTH = 60.0  # counts/s, of the force on a ball that rests elsewhere
 MOST = 1.5  # of the middle breakaway, that force at most
 LONG = 1e3  # frames, at which the count of a ball at rest stops
+WALK = 25.0  # counts/sqrt(s), of the offset that its map does not tell
 FASTER = 0.01  # m/s at which a motion has a direction
 SMALL = 1e-9  # m, below which a way has no direction
 FARTHEST = 10.0  # m: what is measured beyond is no ball
 HALVINGS = 12  # of the range in which a command is looked for
 LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
-ASKED = 7  # numbers that ask for the plan of an axis: state, set point, level tilt, force
+ASKED = 8  # numbers that ask for a plan of an axis: state, set point, level tilt, force, rise
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,11 @@ class PredictiveRigLaw:
         inputs = [ca.vertcat(*z.values()), place, seen, goal]
         share = ca.fmax(z['share'], learned_gain.RANGE[0])
         place, goal = place / share, goal / share
-        e = estimate(rig, z, place, seen)
+
+        def offset(at: ca.SX) -> ca.SX:
+            return ca.mtimes(offset_map.rows(at * share), z['map']) / share
+
+        e = estimate(rig, z, place, seen, WALK)
         after = {**z, **estimator.next_state(e, z, ca.SX.zeros(2)), **_rest(z, place, seen)}
         e, after = _settled(e, z, after)
         rested, then, off = after['rested'] > 0, e.then, goal - e.then.ball
@@ -115,7 +121,14 @@ class PredictiveRigLaw:
         force = _resistance(rig, after['rested'], then.ball_rate, off)
         level_ball = then.ball + rig.lever * then.tilt
         asked = ca.horzcat(
-            level_ball, then.ball_rate, then.tilt, then.tilt_rate, goal, -e.offset, force
+            level_ball,
+            then.ball_rate,
+            then.tilt,
+            then.tilt_rate,
+            goal,
+            -e.offset - offset(then.ball) + offset(e.now.ball),
+            force,
+            offset(then.ball) - offset(goal),
         )
         return ca.Function(
             'before', inputs, [ca.vertcat(*after.values()), answer, ca.vec(asked.T)]
@@ -136,6 +149,10 @@ class PredictiveRigLaw:
         less = z['share'] / ca.fmax(learned['share'], learned_gain.RANGE[0])
         moved = {**z, 'sent_1': command, 'ball': z['ball'] * less}
         moved['ball_rate'] = z['ball_rate'] * less
+        then = place + rig.period * z['ball_rate'] * z['share']
+        rows = offset_map.rows(then) - offset_map.rows(place)
+        further = ca.mtimes(rows, z['map']) / ca.fmax(learned['share'], learned_gain.RANGE[0])
+        moved['offset'] = z['offset'] + ca.if_else(seen * (z['rested'] < 0.5), further, 0.0)
         moved['places'] = ca.if_else(learned['share'] == z['share'], z['places'], 0.0)
         return ca.Function('after', inputs, [ca.vertcat(*{**moved, **learned}.values()), command])
 

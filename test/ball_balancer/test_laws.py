@@ -1,15 +1,18 @@
 """Laws on the emulated rig, with all that the scenario hides from them."""
 
 from dataclasses import replace
+from functools import partial
 
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import learned_gain, protocol
-from rolling_controller.ball_balancer.axis_program import AxisProgram
-from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer import learned_gain, offset_map, protocol
+from rolling_controller.ball_balancer.axis_program import AxisProgram, THERE
+from rolling_controller.ball_balancer.laws import LAWS, LEADS
+from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.set_points import place_on
 from rolling_controller.ball_balancer.time_optimal import fastest_move
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
@@ -30,6 +33,17 @@ def test_a_law_takes_the_ball_to_its_set_point(file, name, end):
     assert [round(1e3 * j.length) for j in jumps] == [57, 80, 80, 57]
     assert max(j.end_error for j in jumps) < end
     assert max(j.rise for j in jumps) < 1.2
+
+
+def test_a_ball_stays_near_a_set_point_that_is_told_before_it_moves(file):
+    def off(lead):
+        law, way = LAWS['lqr'](RigModel.of(file)), partial(place_on, 'circle', 0.04, 6.0)
+        run = run_rig(file, law, lambda t: way(t + lead), 8.0, seed=1)
+        goals = np.array([way(t) for t in run.fine_times])
+        return np.hypot(*(run.ball - goals).T)[run.fine_times > 2].mean()
+
+    assert off(0.0) > 0.015
+    assert off(LEADS['lqr']) < off(0.0) / 3
 
 
 def test_a_run_has_the_same_bits_again(file):
@@ -71,6 +85,38 @@ def test_a_plan_of_an_axis_keeps_the_servo_within_its_limits(file):
     assert beyond[8:, 2].min() < -rig.reach / 2
 
 
+def test_a_plan_knows_that_the_plate_slopes_elsewhere_at_its_set_point(file):
+    """Its rates are those of the offset on the way, and then of that at the set point."""
+    pytest.importorskip('daqp')
+    rig = RigModel.of(file)
+    level, rise = 5.0, 8.0
+    plan = AxisProgram(rig).plan(np.zeros(4), 0.05, level, 0.0, rise)
+    tilt, tilt_rate = np.vstack([np.zeros((1, 4)), plan])[:, 2:].T
+    # a servo turns with constant acceleration in a frame
+    mean = (tilt[1:] + tilt[:-1]) / 2 - rig.period * np.diff(tilt_rate) / 12
+    pull = np.diff(plan[:, 1], prepend=0.0) / (rig.gain * rig.period) - mean
+    assert pull[0] == pytest.approx(-level - rise * 0.5 / THERE)
+    assert pull[THERE:] == pytest.approx(-level - rise)
+
+
+def test_the_predictive_law_goes_by_its_map(file):
+    """With the offset of a bowl, which grows along each axis by 200 counts a metre."""
+    law = predictive_law(RigModel.of(file))
+    z, named = law.begin.copy(), law.state.names.index
+    z[[named('map_2_0'), named('map_0_2')]] = 5.0
+    z[[named('followed'), named('ball_rate_x')]] = 1.0, 0.3
+    now, more = 0.3 * law.period, 0.3 * law.rig.latency  # m
+    _, _, asked = law.before(z, (now, 0), 1.0, (0.04, -0.02))
+    level, rise = np.array(asked).reshape(2, -1)[0, [5, 7]]
+    assert rise == pytest.approx(200 * (now + more - 0.04), abs=0.5)
+    assert level == pytest.approx(-200 * more, abs=0.5)
+    sent, _ = law.after(z, (0.01, 0), 1.0, 2.0, (0, 0))
+    assert sent[named('offset_x')] == pytest.approx(200 * 0.3 * law.period)
+    assert sent[named('offset_y')] == 0
+    blind, _ = law.after(z, (0.01, 0), 0.0, 2.0, (0, 0))
+    assert blind[named('offset_x')] == 0
+
+
 def test_a_ball_that_rests_near_its_set_point_is_left_alone(file):
     """The command stays the same; one that rests elsewhere is pushed, harder the longer."""
     pytest.importorskip('daqp')
@@ -110,6 +156,39 @@ def test_the_gain_of_a_rig_is_learned(file, share):
     still = learn(learn(z, (np.zeros(2),) * 3, 0.0), (place[-1], tilt[-1], tilt[-1]), 1.0)
     assert still['frames'][0] == 1, 'differences are of frames in a row'
     assert np.array_equal(still['learned'], z['learned'])
+
+
+def test_the_offsets_of_an_uneven_plate_are_learned(file):
+    """Over the place, where the ball has been, to a third of what they were."""
+    rig, wave, rng = RigModel.of(file), np.array([30.0, -22.0]), np.random.default_rng(4)
+
+    def uneven(place):
+        return 12 * wave / np.hypot(*wave) * np.cos(place @ wave + 0.5)[..., None]
+
+    T, place, rate, tilt = rig.period, np.zeros(2), np.zeros(2), np.zeros(2)
+    z = {entry.name: np.zeros(entry.size) for entry in learned_gain.ENTRIES}
+    z.update(learned_gain.start(rig))
+    learn, been = learning(rig, z), []
+    for k in range(900):
+        ball = place + rig.lever * tilt
+        a, b = 2.1 * k * T, 2.9 * k * T
+        goal = 0.04 * np.array([np.sin(a), np.sin(b)])
+        before, tilt = tilt, 1500 * (goal - ball) - 600 * rate
+        for _ in range(8):
+            pull = rig.gain * (tilt + uneven(place))
+            rate = rate + T / 8 * pull
+            ball = ball + T / 8 * rate
+            place = ball - rig.lever * tilt
+        z = learn(z, (place + rig.noise * rng.normal(size=2), tilt, (tilt - before) / T), 1.0)
+        been.append(place)
+    rows = ca.Function('rows', [symbol := ca.SX.sym('place', 2)], [offset_map.rows(symbol)])
+    been = np.array(been[::10])
+    found = np.array([np.array(rows(p)) @ z['map'] for p in been])
+    assert abs(been).max() < offset_map.REACH
+    left = np.sqrt(np.mean((found - uneven(been)) ** 2))
+    assert left < np.sqrt(np.mean(uneven(been) ** 2)) / 3
+    far = np.array(rows([0.2, 0.01])) @ z['map']
+    assert far == pytest.approx(np.array(rows([offset_map.REACH, 0.01])) @ z['map'])
 
 
 def learning(rig, z):

@@ -16,7 +16,7 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_controller.ball_balancer.estimator import PATIENCE
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
-from rolling_controller.ball_balancer.laws import law_on_nodes, ON_NODES
+from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
@@ -181,27 +181,28 @@ class RigControllerNode(SuiteNode):
         if self._newest >= 0 and missed > 0:
             self._blind += missed
             for _ in range(min(missed, PATIENCE)):
-                self._law.step((math.nan, math.nan), self._place(stamp))
+                self._law.step((math.nan, math.nan), self._set_point(stamp))
         self._newest = stamp
         p = message.pose.pose.position
-        tilt = self._law.step((p.x, p.y), self._place(stamp))
+        tilt = self._law.step((p.x, p.y), self._set_point(stamp))
         self._frames += 1
         self._blind = 0 if math.isfinite(p.x + p.y) else self._blind + 1
         self._send(tilt, stamp)
 
-    def _place(self, stamp: int) -> Array:
-        """Return the set point at a time, and show it where it has changed."""
+    def _set_point(self, stamp: int) -> Array:
+        """Show the set point at a time where it has changed; return what the law is given."""
         if math.isnan(self._since):
             self._since = stamp * 1e-9
         path, radius, period = (self.values[k] for k in ('path', 'path_radius', 'path_period'))
-        place = self._goal + place_on(path, radius, period, stamp * 1e-9 - self._since)
+        time_on = stamp * 1e-9 - self._since
+        place = self._goal + place_on(path, radius, period, time_on)
         if not np.array_equal(place, self._shown):
             self._shown = place
             message = PoseStamped()
             message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
             message.pose.position.x, message.pose.position.y = place.tolist()
             self._set_points.publish(message)
-        return place
+        return self._goal + place_on(path, radius, period, time_on + LEADS[self.values['law']])
 
     def _watch(self) -> None:
         """Level the plate where no frame came for a while, and begin anew with the next."""
