@@ -38,7 +38,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     instead.add_argument('--emulate', metavar='FILE', help='write a log of this scenario instead')
     parser.add_argument('--seed', metavar='S', type=int, default=0, help='random seed of that')
-    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the numbers')
+    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers and maps')
+    parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw fit and maps')
 
 
 def run(args: Namespace) -> int:
@@ -72,6 +73,7 @@ def run(args: Namespace) -> int:
         print(f'written to {path}')
         return 0
     out = checked_output(args.json, '.json', '--json') if args.json else None
+    figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
     with Progress(f'identifying {args.log.name}'):
         found = module.identify(args.log, scenario)
     for line in module.lines(found):
@@ -79,4 +81,7 @@ def run(args: Namespace) -> int:
     if out is not None:
         write_json(out, module.to_dict(found))
         print(f'written to {out}')
+    if figure is not None:
+        module.draw(found, figure)
+        print(f'written to {figure}')
     return 0 if module.complete(found) else 1

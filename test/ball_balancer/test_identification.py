@@ -1,6 +1,9 @@
 """Identification from logs: exact derivatives, what emulated logs tell, what is refused."""
 
+import json
+
 from benchmarks import identification_coverage
+import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
@@ -11,6 +14,7 @@ from rolling_controller.ball_balancer.identification.log import Log, log_of, rea
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.ball_balancer.plate_maps import wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
@@ -86,6 +90,44 @@ def test_a_log_of_two_minutes_tells_the_numbers():
     true, value, half_width = found['breakaway']
     assert abs(value - true) < 1.5 * half_width
     assert half_width < 4
+
+
+@pytest.mark.slow
+def test_the_offset_map_is_that_of_the_plate():
+    """95 of 100 of its intervals have the true slope, over plates."""
+    file = check(BallBalancerFile, load_scenario('ball_balancer').raw, '')
+    system, p = file.system_and_parameters(3)
+    place = ca.SX.sym('place', 2)
+    height = wave_sum('height', place, system.symbols.params)
+    slope = ca.Function('slope', [place, system.symbols.p], [-ca.gradient(height, place)])
+    log = experiment.emulated(file, pid_law(RigModel.of(file)), 3, experiment.JUMPING)
+    found = of.identify(log).offset_map
+    true = np.array([np.array(slope(row[:2], p)).ravel() for row in found]) / file.servo.count
+    assert true.std() > 3, 'counts: a plate that is flat would prove nothing'
+    assert (abs(found[:, 2:4] - true) < found[:, 4:]).mean() > 0.9
+    assert np.median(found[:, 4:]) < 4
+
+
+def test_fit_and_maps_are_drawn_and_written(tmp_path):
+    """Also where the ball was never put down."""
+    rng = np.random.default_rng(1)
+    found = of.Identified(
+        numbers={'delay': of.Number(value=0.05, unit='s', half_width=1e-3)},
+        offset_map=rng.normal(size=(5, 6)),
+        breakaway_map=np.empty((0, 4)),
+        noise=(4e-5, 1e-9),
+        fit=0.96,
+        times=np.arange(20) / 30,
+        accelerations=rng.normal(size=(20, 2, 2)),
+        residuals=rng.normal(size=(20, 2)),
+    )
+    identification.draw(found, tmp_path / 'fit.png')
+    assert (tmp_path / 'fit.png').read_bytes().startswith(b'\x89PNG')
+    written = json.loads(json.dumps(identification.to_dict(found)))
+    assert [row['half_width_y'] for row in written['offset_map']] == found.offset_map[
+        :, 5
+    ].tolist()
+    assert written['breakaway_map'] == []
 
 
 def test_coverage_goes_on_where_it_was_ended(tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_planner.planners.planner import planner_of
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config/scenarios'
-NOT_READ = ('system', 'start_controls')  # not from a file
+NOT_READ = ('system', 'start_controls', 'effort')  # not from a file
 READ = json.loads((Path(__file__).parent / 'read.json').read_text())
 
 

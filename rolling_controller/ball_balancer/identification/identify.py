@@ -21,7 +21,11 @@ from rolling_controller.ball_balancer.identification.breakaway import (
     put_downs,
     PutDown,
 )
-from rolling_controller.ball_balancer.identification.differences import Differences, differences
+from rolling_controller.ball_balancer.identification.differences import (
+    Differences,
+    differences,
+    UNEVEN_OVER,
+)
 from rolling_controller.ball_balancer.identification.log import Log
 from rolling_controller.ball_balancer.identification.plate_turns import beyond_proportion, PULL
 from rolling_controller.ball_balancer.identification.servo_response import Response, response
@@ -91,6 +95,9 @@ class Identified:
     numbers
         By name; offsets and kinetic resistance are means over the frames in which the ball rolls,
         the breakaway tilt is the mean over the places where it was put down.
+    offset_map
+        Places x and y [m] where the ball rolled, offsets there, and the half widths of their 95 %
+        intervals [counts], shape (k, 6).
     breakaway_map
         Places x and y [m], breakaway tilt there and the half width of its 95 % interval [counts],
         shape (k, 4); nothing where the ball was not put down.
@@ -98,16 +105,23 @@ class Identified:
         Standard deviation of a place [m], and of unknown accelerations [m/s^2].
     fit
         Share of the variance of the second differences beyond their noise that is explained.
-    rolling
-        Second differences that were used.
+    times
+        Of the frames in which the ball rolls [s], shape (k,).
+    accelerations
+        Means over two intervals about each, as measured and as of the model [m/s^2], (k, 2, 2).
+    residuals
+        What is between them, scaled so that noise as above has unit variance, shape (k, 2).
 
     """
 
     numbers: Mapping[str, Number]
+    offset_map: Array
     breakaway_map: Array
     noise: tuple[float, float]
     fit: float
-    rolling: int
+    times: Array
+    accelerations: Array
+    residuals: Array
 
 
 class _Likelihood:
@@ -272,6 +286,23 @@ class _Likelihood:
         J[:, n : n + smooth.size] = np.einsum('ka,kab->kb', along, bumps)
         return np.hypot(*pull.T), J
 
+    def offsets(self, values: Array, covariance: Array) -> tuple[Array, Array, Array]:
+        """
+        Return where the ball rolled [m], offsets there [counts] and their spreads, (k, 2) each.
+
+        ``covariance`` is that of the scaled parameters.
+        """
+        n, middles = len(NAMES), self.d.middles
+        away = np.linalg.norm(self.d.ball.mean(axis=1)[:, None] - middles, axis=-1)
+        places = middles[(away < UNEVEN_OVER / 2).any(axis=0)]
+        bumps = self.d.bumps_at(places)
+        J = np.zeros((len(places), 2, self.size))
+        J[:, 0, OFFSET.start] = J[:, 1, OFFSET.start + 1] = 1
+        J[..., n : n + bumps.shape[-1]] = bumps
+        scaled = J * self.scale
+        spreads = np.sqrt(np.einsum('kaj,jl,kal->ka', scaled, covariance, scaled))
+        return places, J @ values, spreads
+
 
 def _by_delay(value: Array, rate: Array) -> Array:
     """Return tilt and its derivatives by delay and limits of the servos, (k, 2, 5)."""
@@ -322,15 +353,19 @@ def identify(log: Log) -> Identified:
     scaled = by_values * likelihood.scale
     resting = breakaway(found, pulls, scaled @ covariance @ scaled.T) if len(pulls) else None
     numbers['breakaway'] = _breakaway(resting, many)
+    places, offsets, spreads = likelihood.offsets(values, covariance)
     r, _ = likelihood.raw(values)
     return Identified(
         numbers=numbers,
+        offset_map=np.column_stack([places, offsets, many * spreads]),
         breakaway_map=np.empty((0, 4))
         if resting is None
         else np.column_stack([found.places, resting.values, many * resting.spreads]),
         noise=likelihood.noise,
         fit=1 - float(np.var(r) / np.var(d.second)),
-        rolling=len(d.whole),
+        times=d.corners[:, 1],
+        accelerations=np.stack([d.second, d.second + r], axis=1) / d.whole[:, None, None],
+        residuals=np.column_stack([d.whitened(r[:, k], likelihood.noise) for k in range(2)]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import csv
 from dataclasses import asdict
 import math
@@ -19,6 +19,7 @@ from rolling_controller.ball_balancer.identification.identify import Identified
 from rolling_controller.ball_balancer.identification.log import read_log, write_log
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.plugins.ball_balancer.recorded_log import recorded_log
@@ -57,7 +58,15 @@ def lines(found: Identified) -> Iterator[str]:
             told = f'{n.value:12.6g} +- {n.half_width:<9.2g} {n.unit:14} {n.text}'
             yield f'{name:20} {told}'.rstrip()
     yield f'{"noise of a place":20} {found.noise[0]:12.3g} m'
-    yield f'{"explained":20} {100 * found.fit:12.2f} % of {found.rolling} second differences'
+    yield f'{"explained":20} {100 * found.fit:12.2f} % of {found.times.size} second differences'
+
+
+def draw(found: Identified, path: Path) -> None:
+    """Draw the fit, its residuals and both maps as PNG."""
+    # matplotlib is slow to import
+    from rolling_robotics.plugins.ball_balancer.fit_figure import draw_fit  # noqa: PLC0415
+
+    draw_fit(found, path)
 
 
 def complete(found: Identified) -> bool:
@@ -70,11 +79,15 @@ def to_dict(found: Identified) -> dict[str, Any]:
     numbers = {name: asdict(n) for name, n in found.numbers.items()}
     for n in numbers.values():
         n['value'] = n['value'] if math.isfinite(n['value']) else None
-    columns = ('x', 'y', 'breakaway', 'half_width')
-    places = found.breakaway_map.tolist()
+    offsets = ('x', 'y', 'offset_x', 'offset_y', 'half_width_x', 'half_width_y')
     return {
         'numbers': numbers,
-        'breakaway_map': [dict(zip(columns, place, strict=True)) for place in places],
+        'offset_map': _rows(offsets, found.offset_map),
+        'breakaway_map': _rows(('x', 'y', 'breakaway', 'half_width'), found.breakaway_map),
         'noise': found.noise[0],
         'explained': found.fit,
     }
+
+
+def _rows(columns: Sequence[str], table: Array) -> list[dict[str, float]]:
+    return [dict(zip(columns, row, strict=True)) for row in table.tolist()]
