@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 from pathlib import Path
 from typing import ClassVar, TYPE_CHECKING
 
@@ -51,8 +52,10 @@ class Seen:
 
     @property
     def gap(self) -> float:
-        """Longest time between two states [s]."""
-        return float(np.diff(self.times).max())
+        """Longest time between two states since a set point was asked for [s]."""
+        asked = self.changes[min(1, len(self.changes) - 1)][0]
+        judged = self.times[self.times >= asked]
+        return float(np.diff(judged, prepend=asked).max(initial=0.0)) if judged.size else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)

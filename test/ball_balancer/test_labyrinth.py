@@ -293,6 +293,21 @@ def test_walls_and_holes_are_drawn_where_they_are():
     assert from_walls(walls, BOARD.path[0]).shape == (50, 2)
 
 
+def test_states_may_be_missing_until_a_set_point_is_asked_for():
+    """While nodes start, a processor may be busy with that."""
+    told, asked, ball = (0.5, np.zeros(2)), (1.0, np.ones(2)), np.zeros((300, 2))
+    times = np.arange(300) * 0.01
+    for missing, gap in (
+        ((0.4, 0.7), 0.01),
+        ((1.4, 1.7), 0.3),
+        ((0.9, 1.2), 0.2),
+        ((0.4, 9.0), np.inf),
+    ):
+        seen = times[(times < missing[0] + 1e-9) | (times > missing[1] - 1e-9)]
+        assert Seen(seen, ball[: seen.size], [told, asked]).gap == pytest.approx(gap)
+    assert Seen(times, ball, [told]).gap == pytest.approx(0.01)
+
+
 @pytest.mark.parametrize('arrives', [True, False])
 def test_the_demonstration_tells_time_speed_and_distances(tmp_path, capsys, monkeypatch, arrives):
     """A ball that rolls along the plan at its speed, or stops in the first hole it comes to."""
