@@ -169,9 +169,14 @@ class ParameterTable:
         """Return the present values of all parameters by name."""
         return {name: self[name] for name in self._table}
 
-    def in_force(self) -> ParameterEvent:
-        """Return the present values of all parameters, and ``use_sim_time``, as a message."""
-        parameters = [self._node.get_parameter(name) for name in (*self._table, 'use_sim_time')]
+    def in_force(self, **instead: Any) -> ParameterEvent:
+        """Return all parameters, and ``use_sim_time``, as a message; some with values instead."""
+        parameters = [
+            RosParameter(name, value=instead[name])
+            if name in instead
+            else self._node.get_parameter(name)
+            for name in (*self._table, 'use_sim_time')
+        ]
         return ParameterEvent(
             stamp=self._node.get_clock().now().to_msg(),
             node=self._node.get_fully_qualified_name(),

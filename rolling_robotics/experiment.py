@@ -99,6 +99,12 @@ class Experiment:
             raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
         return self.hardware[hardware]
 
+    def check_law(self, law: str) -> None:
+        """Raise ParameterError naming the laws that one may choose from, if it is none of them."""
+        if law and law not in self.laws:
+            known = ', '.join(self.laws) or 'no choice of laws'
+            raise ParameterError(f'law: {self.name} has {known}, got {law!r}')
+
     @property
     def every_node(self) -> tuple[NodeEntry, ...]:
         """The nodes of all kinds of hardware, each once."""

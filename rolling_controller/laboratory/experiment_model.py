@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
 from rolling_controller.laboratory.experiment_plan import experiment_plan
-from rolling_controller.laboratory.laws import FOLLOWING, PLANAR, Prepared, SPATIAL
+from rolling_controller.laboratory.laws import (
+    FOLLOWING,
+    PLANAR,
+    Predicting,
+    Prepared,
+    SPATIAL,
+)
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -77,7 +83,12 @@ class PlanarSource:
         return self._observed.read(hand, object_), 0.0
 
 
-def subject_of(experiment: str, model: Model, plan_file: str = '') -> Subject:
+def subject_of(
+    experiment: str,
+    model: Model,
+    plan_file: str = '',
+    predicting: Predicting = lambda law: law,
+) -> Subject:
     """
     Return what an experiment moves.
 
@@ -87,6 +98,8 @@ def subject_of(experiment: str, model: Model, plan_file: str = '') -> Subject:
         Name of the experiment, and its scenario.
     plan_file
         The plan that it follows, see :func:`experiment_plan`.
+    predicting
+        What commands by a predictive law: itself, or one that solves its programs elsewhere.
 
     Raises
     ------
@@ -111,7 +124,9 @@ def subject_of(experiment: str, model: Model, plan_file: str = '') -> Subject:
         source=PlanarSource(observed),
         used=IN_PLANE,
         prepare=lambda: PLANAR[experiment](
-            laboratory, lambda: planar_plan(experiment_plan(model.scenario, plan_file), system)
+            laboratory,
+            lambda: planar_plan(experiment_plan(model.scenario, plan_file), system),
+            predicting,
         ),
     )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from rolling_controller.balance.laboratory_laws import (
 )
 from rolling_controller.balance.spatial_laws import spatial_regulator
 from rolling_controller.law import Law
+from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
@@ -32,7 +32,9 @@ from rolling_planner.laboratory.throw_catch import plan_throw_catch
 from rolling_planner.plan import Plan
 
 REGION_SAMPLES = 500
+PREDICTIVE = 'predictive'
 Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
+Predicting = Callable[[PredictiveLaw], Law]  # where the programs of a law are solved
 
 
 class ExperimentLaw(Protocol):
@@ -122,35 +124,35 @@ class Along:
         return self.law.command(t, x)
 
 
-def prepare_damping(laboratory: Laboratory, _planned: Planned) -> Prepared:
+def prepare_damping(laboratory: Laboratory, _planned: Planned, _: Predicting) -> Prepared:
     """Return damping of the rocking about rest, and rest without control."""
     regulator = damping_regulator(laboratory)
     return Prepared({'closed_loop': lambda: Regulated(regulator), 'open_loop': lambda: Idle(3)})
 
 
-def prepare_flip_up(laboratory: Laboratory, planned: Planned) -> Prepared:
+def prepare_flip_up(laboratory: Laboratory, planned: Planned, predicting: Predicting) -> Prepared:
     """
     Return a planned flip-up: with feedback and balance, with balance only, replayed, predictive.
 
-    The predictive law is designed when it is asked for: it needs a solver.
+    The predictive law is designed for each run, in some 0.03 s: it needs a solver, and a thread
+    that still predicts for the run before cannot disturb it.
     """
     plan = planned()
     region = balance_region(laboratory, REGION_SAMPLES)
     arms = flip_up_arms(laboratory, plan, region)
-    predictive = cache(lambda: predictive_flip_up(laboratory, plan))
     return Prepared(
         {
             'closed_loop': lambda: Along(arms.feedback_balance),
             'replay_balance': lambda: Along(arms.replay_balance),
             'open_loop': lambda: Along(arms.replay),
-            'predictive': lambda: Along(predictive()),
+            PREDICTIVE: lambda: Along(predicting(predictive_flip_up(laboratory, plan))),
         },
         f'flip-up planned, {plan.duration:g} s; balance takes over at a cost to go of '
         f'{region.level:.3g} at most, by {region.samples} samples',
     )
 
 
-def prepare_throw_catch(laboratory: Laboratory, planned: Planned) -> Prepared:
+def prepare_throw_catch(laboratory: Laboratory, planned: Planned, _: Predicting) -> Prepared:
     """Return a throw with its catch and balance, and the throw alone."""
     plan = plan_throw_catch(laboratory, planned())
     law = throw_catch_law(laboratory, plan)
@@ -191,7 +193,7 @@ def prepare_balance(body: SpatialBody) -> Prepared:
     )
 
 
-PLANAR: Mapping[str, Callable[[Laboratory, Planned], Prepared]] = {
+PLANAR: Mapping[str, Callable[[Laboratory, Planned, Predicting], Prepared]] = {
     'damping': prepare_damping,
     'flip_up': prepare_flip_up,
     'throw_catch': prepare_throw_catch,
@@ -199,6 +201,7 @@ PLANAR: Mapping[str, Callable[[Laboratory, Planned], Prepared]] = {
 SPATIAL: Mapping[str, Callable[[SpatialBody], Prepared]] = {'balance_3d': prepare_balance}
 EXPERIMENTS = (*PLANAR, *SPATIAL)
 FOLLOWING = ('flip_up', 'throw_catch')  # those whose laws follow a plan
+PREDICTED = ('flip_up',)  # those that have the law predictive
 
 
 def chosen_law(prepared: Prepared, name: str) -> ExperimentLaw:

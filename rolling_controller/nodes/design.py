@@ -122,7 +122,7 @@ def design_law(
         if ask is not None:
             options = replace(REPLANNING, patience=patience)
             pursuit = Pursuit(predictive, problem_of(predictive), ask, options)
-        used = PredictingBeside(predictive, pursuit) if beside else pursuit or predictive
+        used = PredictingBeside(predictive, pursuit, in_loop=not beside)
         course = None if pursuit is None else (lambda: pursuit.course)
         return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
     lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)

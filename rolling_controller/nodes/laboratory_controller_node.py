@@ -19,12 +19,23 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.action import ActionClient
 from rclpy.task import Future
 from rolling_controller.laboratory.experiment_model import Subject, subject_of
-from rolling_controller.laboratory.laws import chosen_law, EXPERIMENTS, Prepared
+from rolling_controller.laboratory.laws import (
+    Along,
+    chosen_law,
+    EXPERIMENTS,
+    PREDICTED,
+    PREDICTIVE,
+    Prepared,
+)
 from rolling_controller.laboratory.run_log import RunLog
+from rolling_controller.law import Law
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import Hand
+from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.nodes.trial import CODES, Trial, TrialState
+from rolling_controller.predictive.beside import PredictingBeside
+from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
@@ -78,9 +89,9 @@ TABLE = (
     Parameter(
         name='law',
         default='closed_loop',
-        choices=('closed_loop', 'replay_balance', 'open_loop'),
+        choices=('closed_loop', 'replay_balance', 'open_loop', PREDICTIVE),
         text='law of runs whose goal names none: closed loop; replay of a flip-up, then balance; '
-        'or open loop',
+        'open loop; or a flip-up and balance by predictive control, which needs daqp',
     ),
     Parameter(
         name='duration',
@@ -114,6 +125,7 @@ class LaboratoryControllerNode(CompilingNode):
         self._hand: LaboratoryHand | None = None
         self._equipment: LoopEquipment | None = None
         self._prepared: Prepared | None = None
+        self._prediction = Prediction(self)
         self._preparation: threading.Thread | None = None
         self._failed = ''
         self._trial: Trial | None = None
@@ -129,7 +141,7 @@ class LaboratoryControllerNode(CompilingNode):
         if not v['experiment']:
             raise ParameterError(f'experiment must be one of {", ".join(EXPERIMENTS)}, got none')
         model = load_model(v['scenario_file'])
-        subject = subject_of(v['experiment'], model, v['plan_file'])
+        subject = subject_of(v['experiment'], model, v['plan_file'], self._predicting)
         self._limits = subject.limits(model.control_limits)
         self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
         self._hand.subject = subject
@@ -143,9 +155,12 @@ class LaboratoryControllerNode(CompilingNode):
             ),
             start=subject.start,
             values=v,
-            sim_time=self.get_parameter('use_sim_time').value,
+            sim_time=self._simulated,
         )
         self._make_topics()
+        if v['experiment'] in PREDICTED:
+            self._prediction.create(subject.system, subject.params)
+            self.at_cleanup(self._prediction.destroy)
         self.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps a second')
         self._preparation = threading.Thread(target=self._prepare, args=(subject,), daemon=True)
         self._preparation.start()
@@ -168,6 +183,15 @@ class LaboratoryControllerNode(CompilingNode):
         self.service(Trigger, '~/stop', self._stop)
 
     @property
+    def _simulated(self) -> bool:
+        return bool(self.get_parameter('use_sim_time').value)
+
+    def _predicting(self, law: PredictiveLaw) -> Law:
+        """Return what commands by a predictive law, without the loop waiting for a program."""
+        law.safe = self._hand.safe
+        return PredictingBeside(law, in_loop=self._simulated)
+
+    @property
     def preparing(self) -> str:
         """What the first run waits for, in words; empty if it may begin."""
         if self._preparation is None or not self._preparation.is_alive():
@@ -180,6 +204,8 @@ class LaboratoryControllerNode(CompilingNode):
         begin, failed = time.monotonic(), ''
         try:
             prepared = subject.prepare()
+            if self.values['law'] in prepared.laws:  # that it can be, and has its machine code
+                prepared.laws[self.values['law']]()
             settle(COMPILE_LIMIT, lambda: self._equipment is None)
         except RollingError as error:
             failed = str(error)
@@ -231,12 +257,17 @@ class LaboratoryControllerNode(CompilingNode):
             return RunExperiment.Result(error_code=code, error_string=text)
         assert self._prepared is not None  # noqa: S101 (by _refusal)
         assert self._equipment is not None  # noqa: S101
-        followed, ended = chosen_law(self._prepared, law), Future()
+        try:
+            followed = chosen_law(self._prepared, law)
+        except RollingError as error:
+            return RunExperiment.Result(error_code=CODES.INFEASIBLE, error_string=str(error))
+        ended = Future()
+        self._prediction.show(followed.law if isinstance(followed, Along) else None)
         self._runs += 1
         run, hand = self._runs, self._hand
         hand.poll()
         hand.measured.restart()  # states from before, when the object was elsewhere
-        self._settings.publish(self.values.in_force())
+        self._settings.publish(self.values.in_force(law=law))
         goal.handle.publish_feedback(RunExperiment.Feedback(phase=PHASES.PHASE_WAITING))
         self._trial = trial = Trial(
             self,
@@ -250,6 +281,7 @@ class LaboratoryControllerNode(CompilingNode):
         trial.begin()
         goal.on_stop(lambda: trial.end(CODES.CANCELLED, 'asked to stop'))
         state: TrialState = await ended
+        self._prediction.show(None)
         self.get_logger().info(_ending(run, law, state))
         since = followed.balancing_since
         return RunExperiment.Result(
@@ -346,6 +378,7 @@ class LaboratoryControllerNode(CompilingNode):
         }
         if trial is not None and running:
             values['time [s]'] = trial.state.time
+        values |= self._prediction.health()
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
         if measured.refused:

@@ -53,11 +53,10 @@ class Prediction:
             self._node.destroy_publisher(self._path)
             self._path = None
 
-    def show(self, law: Law) -> None:
-        """Show the predictions of a law from now on, if it makes any beside the loop."""
+    def show(self, law: Law | None) -> None:
+        """Show the predictions of a law from now on, if it makes any."""
         self._law = law if isinstance(law, PredictingBeside) else None
-        beside = None if self._law is None else self._law.pursuit
-        self.pursuit = law if isinstance(law, Pursuit) else beside
+        self.pursuit = None if self._law is None else self._law.pursuit
 
     def health(self) -> dict[str, Any]:
         """Return what diagnostics tell of predictions; nothing where there are none."""

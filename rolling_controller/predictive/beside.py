@@ -10,6 +10,7 @@ from weakref import ref, ReferenceType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.pursuit import Pursuit
 from rolling_dynamics.compiled import FastFunction
 
@@ -22,12 +23,13 @@ class PredictingBeside:
     """
     A predictive law whose programs are solved beside the loop that it commands.
 
-    The thread ends some time after nobody holds the law any more.
+    The thread ends some time after nobody holds the law any more. In simulated time, where the
+    plant waits for its command, there is none: the loop solves them.
 
     Attributes
     ----------
     law
-        The law; it belongs to the thread.
+        The law; it belongs to the thread, where there is one.
     pursuit
         What has plans made for it; None where it keeps to one.
     age
@@ -35,9 +37,15 @@ class PredictingBeside:
 
     """
 
-    def __init__(self, law: PredictiveLaw, pursuit: Pursuit | None = None) -> None:
-        """Predict once from the start of the plan, and start the thread."""
+    def __init__(
+        self, law: PredictiveLaw, pursuit: Pursuit | None = None, *, in_loop: bool = False
+    ) -> None:
+        """Predict once from the start of the plan, and start the thread; not in the loop."""
         self.law, self.pursuit, self.age = law, pursuit, 0.0
+        self._policy: Policy | None = None
+        self._in_loop = in_loop
+        if in_loop:
+            return
         reference = law.reference
         self._policy = law.predict(reference.origin, reference.states[0])
         self._apart = FastFunction(law.difference)
@@ -50,10 +58,15 @@ class PredictingBeside:
     def command(self, t: float, x: ArrayLike) -> Array:
         """Return the control by the newest policy, and have the next one made from here."""
         x = np.array(x, dtype=float)
+        if self._in_loop:
+            u = (self.pursuit or self.law).command(t, x)
+            self._policy = policy = self.law.policy
+            self.age = _age(t, policy)
+            return u
         with self._came:
             self._newest, policy = (t, x), self._policy
             self._came.notify()
-        self.age = np.inf if policy is None else t - float(policy.times[0])
+        self.age = _age(t, policy)
         if policy is None or self.age > STALE:
             return self.law.safe(x)
         return self.law.slewed(t, policy.command(t, x, self._apart))
@@ -111,6 +124,11 @@ class PredictingBeside:
         with self._came:
             self._policy = policy
         time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))
+
+
+def _age(t: float, policy: Policy | None) -> float:
+    """Return how long before a time [s] a policy begins [s]; infinite where there is none."""
+    return np.inf if policy is None else t - float(policy.times[0])
 
 
 def _predict(law: ReferenceType[PredictingBeside]) -> None:

@@ -56,10 +56,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--law',
-        choices=('lqr', 'pid', 'predictive', 'exported'),
+        metavar='LAW',
         default='',
-        help='ball_on_plate, butterfly and ball_balancer only: law of the feedback (default: lqr; '
-        'pid and exported are for ball_balancer)',
+        help='law of the feedback, where a demonstration has several: lqr, predictive, pid, '
+        'exported, closed_loop; one that it has not gets the list',
     )
     parser.add_argument(
         '--simulated-time',
@@ -87,10 +87,6 @@ def run(args: Namespace) -> int:
                 f'got {args.name!r}'
             )
         return int(run_demo(args.name, args.out, use_sim_time=sim, law=args.law))
-    if args.law:
-        raise ParameterError(
-            f'--law goes with ball_on_plate, butterfly and ball_balancer, got {args.name!r}'
-        )
     if args.trials < 0:
         raise ParameterError(f'--trials must be positive, got {args.trials}')
     if args.rate and not LEAST_RATE <= args.rate <= GREATEST_RATE:
@@ -104,4 +100,5 @@ def run(args: Namespace) -> int:
         trials=args.trials,
         use_sim_time=sim,
         rate=args.rate,
+        law=args.law,
     )

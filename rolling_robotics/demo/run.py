@@ -15,7 +15,7 @@ from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.text import printable
 from rolling_robotics.bringup import (
@@ -71,9 +71,7 @@ def run_demo(
 
     """
     experiment = find_experiment(name)
-    if law and law not in experiment.laws:
-        known = ', '.join(experiment.laws) or 'no choice of laws'
-        raise ParameterError(f'law: {name} has {known}, got {law!r}')
+    experiment.check_law(law)
     demo = replace(experiment.load_demo(), law=law)
     perform = partial(_outcome, demo) if isinstance(demo, Demo) else demo.perform
     out = Path(out_dir)

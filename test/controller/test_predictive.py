@@ -462,3 +462,24 @@ def test_law_that_is_reset_begins_anew(hard):
     law.reset()
     assert law.record.solved == 0
     assert_allclose([law.command(t, aside) for t in (0.0, 2e-3, 4e-3)], first, atol=1e-12)
+
+
+def test_in_the_loop_predictions_are_those_of_the_law_alone_and_told(hard):
+    """As in simulated time, where the plant waits."""
+    problem, plan = hard
+
+    def predictive():
+        given = problem.system, problem.p, plan
+        return PredictiveLaw(*given, control_limits=LIMIT, horizon=COARSE)
+
+    alone, before = predictive(), set(threading.enumerate())
+    law = PredictingBeside(predictive(), in_loop=True)
+    assert set(threading.enumerate()) == before
+    assert not len(law.predicted())
+    x = plan.states[0]
+    times = COARSE.period * np.array([0.0, 0.5, 1.0])
+    for t in times:
+        assert_allclose(law.command(t, x), alone.command(t, x), rtol=0, atol=0)
+        assert law.age == t % COARSE.period
+    assert law.health()['predictions'] == alone.record.solved == 2
+    assert_allclose(law.predicted()[0], x)

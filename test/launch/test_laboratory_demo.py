@@ -145,6 +145,34 @@ def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
     assert report.conclude(FLIP_UP, [good, void, fallen], SIMULATED, tmp_path) == MISSED
 
 
+def test_another_law_is_judged_beside_the_usual_one(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(report, 'in_lockstep', lambda *_: {})
+    demo = replace(FLIP_UP, law='predictive')
+    assert list(demo.lengths()) == ['predictive', 'closed_loop', 'replay_balance', 'open_loop']
+    good, bad = trial(demo, flipped, 'predictive'), trial(demo, lambda _: FLAT, 'predictive')
+    others = [trial(demo, lambda _: FLAT, 'closed_loop'), trial(demo, flipped, 'closed_loop')]
+    assert report.conclude(demo, [good, others[0]], SIMULATED, tmp_path) == REACHED
+    assert report.conclude(demo, [bad, others[1]], SIMULATED, tmp_path) == MISSED
+    assert capsys.readouterr().out.count('predictive ') == 2
+
+
+@pytest.mark.parametrize(
+    ('name', 'law', 'text'),
+    [
+        ('flip_up', 'lqr', "law: flip_up has closed_loop, predictive, got 'lqr'"),
+        ('damping', 'predictive', "law: damping has no choice of laws, got 'predictive'"),
+    ],
+)
+def test_a_law_that_a_demonstration_has_not_is_refused_with_those_it_has(
+    tmp_path, capsys, name, law, text
+):
+    pytest.importorskip('rclpy')
+    from rolling_robotics.cli import main
+
+    assert main(['demo', name, '--law', law, '--out', str(tmp_path)]) != 0
+    assert text in capsys.readouterr().err
+
+
 class Client:
     """Runs trials that were made before, in their order."""
 
@@ -212,6 +240,18 @@ def test_a_void_demonstration_by_the_clock_is_repeated_in_simulated_time(tmp_pat
     for wanted in (False, True):  # what was asked for is done once
         assert run_laboratory('flip_up', tmp_path, use_sim_time=wanted) == VOID
     assert clocks[2:] == [False, True]
+
+
+def test_the_chosen_law_is_designed_before_the_nodes_are_ready(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(run, 'need_nodes', lambda: None)
+    monkeypatch.setattr(run, '_perform', lambda *all_, **_: given.append(all_))
+    monkeypatch.setattr(run, 'as_recorded', lambda *_: [])
+    monkeypatch.setattr(run, 'conclude', lambda *_: REACHED)
+    for sim in (True, False):
+        run_laboratory('flip_up', tmp_path, law='predictive', use_sim_time=sim)
+        demo, overrides = given[-1][0], given[-1][-1]
+        assert demo.law == overrides['controller']['law'] == 'predictive'
 
 
 @pytest.mark.parametrize('name', LABORATORY)

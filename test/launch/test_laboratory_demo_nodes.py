@@ -24,9 +24,10 @@ RECORDED = (
 SENSED = ('/robot_joint_states', '/robot_joint_command', '/camera/markers', '/vision/object_pose')
 
 
-def demonstrated(folder, name, hardware, trials):
+def demonstrated(folder, name, hardware, trials, law=''):
     """Run trials in simulated time; return what was printed."""
     options = ['--trials', str(trials), '--simulated-time', '--hardware', hardware]
+    options += ['--law', law] if law else []
     done = subprocess.run(
         [*DEMO, name, *options, '--out', str(folder)],
         capture_output=True,
@@ -43,16 +44,22 @@ def demonstrated(folder, name, hardware, trials):
     ('name', 'hardware'), [*((name, 'simulated') for name in LABORATORY), ('flip_up', 'emulated')]
 )
 def test_every_trial_under_feedback_succeeds(tmp_path, name, hardware):
-    printed = demonstrated(tmp_path, name, hardware, trials=1)
+    """On a flip-up by the predictive law, and by the usual one beside it."""
+    law = 'predictive' if name == 'flip_up' else ''
+    printed = demonstrated(tmp_path, name, hardware, 1, law)
     told = re.findall(ROW, printed, re.MULTILINE)
     rows = {law: [int(number) for number in numbers] for law, *numbers in told}
-    assert rows['closed_loop'] == [1, 1, 1, 1], printed
+    assert all(rows[name] == [1, 1, 1, 1] for name in {law, 'closed_loop'} - {''}), printed
     through_ros, in_lockstep = rows['open_loop'][0], rows['open_loop'][2]
     assert through_ros == in_lockstep
     assert (tmp_path / f'{name}.png').stat().st_size > 20_000
     assert list((tmp_path / 'recording').glob('*.mcap'))
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
-    wanted = (*RECORDED, *(SENSED if hardware == 'emulated' else ('/contact/wrench',)))
+    wanted = (
+        *RECORDED,
+        *(['/predicted_path'] if law else []),
+        *(SENSED if hardware == 'emulated' else ('/contact/wrench',)),
+    )
     assert all(counts.get(topic, 0) > 0 for topic in wanted), counts
 
 

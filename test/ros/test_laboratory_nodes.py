@@ -139,11 +139,15 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
 
     process, folder = recorder
     assert trigger(peer, 'simulator/reset').success
-    assert runner.run(duration=1.0).error_code == RunExperiment.Result.NONE
+    peer.set_parameters('controller', law='open_loop')  # what the goal names is what counts
+    goal = {'law': 'closed_loop', 'duration': 1.0}
+    assert runner.run(**goal).error_code == RunExperiment.Result.NONE
+    peer.set_parameters('controller', law='closed_loop')
     process._reader.join(0.3)
     assert process.stop() == 0
     with Recorded(folder) as recorded:
         (run,) = replay_runs(recorded)
+    assert run.title == 'run 1, closed_loop'
     assert len(run.answers) > 400
     assert run.equal == run.recorded > 0.9 * len(run.answers)
 

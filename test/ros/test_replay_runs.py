@@ -224,6 +224,23 @@ def test_planned_experiments_too(tmp_path, experiment, laws):
     check(rehearsed(tmp_path / 'bag', experiment, laws), laws)
 
 
+@pytest.mark.slow
+def test_predictions_of_simulated_time_too(tmp_path):
+    laws = ('predictive', 'predictive')
+    check(rehearsed(tmp_path / 'bag', 'flip_up', laws, sim_time=True), laws)
+
+
+def test_predictions_by_the_clock_are_not_computed_again(damping, monkeypatch):
+    whole = Recorded.settings
+
+    def predicted(self, *given):
+        return [{**values, 'law': 'predictive'} for values in whole(self, *given)]
+
+    monkeypatch.setattr(Recorded, 'settings', predicted)
+    with Recorded(damping) as recorded, pytest.raises(ParameterError, match='predictive control'):
+        replay_runs(recorded)
+
+
 def test_command_line_tells(damping, capsys):
     assert main(['replay', str(damping)]) == 0
     out = capsys.readouterr().out

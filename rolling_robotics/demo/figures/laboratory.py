@@ -12,7 +12,12 @@ from rolling_robotics.demo.figures.panels import saved_panels
 from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
 from rolling_robotics.demo.laboratory.trial_record import TrialSeen
 
-COLOURS = {'closed_loop': '#1f6fb4', 'replay_balance': '#7a8b2f', 'open_loop': '#c1440e'}
+COLOURS = {
+    'predictive': '#6a3d9a',
+    'closed_loop': '#1f6fb4',
+    'replay_balance': '#7a8b2f',
+    'open_loop': '#c1440e',
+}
 STEP = 0.005  # s between two points of a mean
 LEAST = 1e-4  # rad, the least error that is drawn
 ROOM = 0.15  # above and below what feedback does, as a share of its range
@@ -41,9 +46,9 @@ def draw(demo: LaboratoryDemo, seen: Sequence[TrialSeen], path: Path) -> None:
             axes['a'].fill_between(times, mean - spread, mean + spread, alpha=0.25, color=colour)
             error = np.maximum(np.abs(demo.error(rows)).max(axis=0), LEAST)
             axes['b'].semilogy(times, error, color=colour)
-            if law == 'closed_loop':
+            if law == demo.law:
                 axes['a'].axhline(mean[-1] - demo.error(mean[-1:])[0], **GOAL)
-            if law == 'closed_loop' and not demo.faster:  # what falls over is not followed
+            if law == demo.law and not demo.faster:  # what falls over is not followed
                 low, high = min(rows.min(), demo.goal), max(rows.max(), demo.goal)
                 room = ROOM * (high - low)
                 axes['a'].set_ylim(low - room, high + room)

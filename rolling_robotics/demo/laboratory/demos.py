@@ -12,6 +12,8 @@ from rolling_dynamics.hybrid_contact.laboratory import FLAT, UPRIGHT
 from rolling_robotics.demo.laboratory.trial_record import pitch, tilt
 from rolling_robotics.trials.judge import Criterion
 
+FEEDBACK = 'closed_loop'
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaboratoryDemo(Criterion):
@@ -27,14 +29,16 @@ class LaboratoryDemo(Criterion):
     angle_text
         What that angle is.
     compared
-        Laws beside ``closed_loop``, with the length of a trial [s].
+        Laws beside that, with the length of a trial [s].
+    law
+        The law whose trials have to succeed; beside another one ``closed_loop`` is compared too.
     spatial
         Whether the object moves in space.
     faster
         How many times sooner than under the first of the compared laws the object has to be at
         rest; 0 where that is not asked.
     trials
-        Trials of ``closed_loop`` by default; of the others there is one for each four.
+        Trials of ``law`` by default; of the others there is one for each four.
 
     """
 
@@ -42,13 +46,14 @@ class LaboratoryDemo(Criterion):
     angle: Callable[[Array], Array]
     angle_text: str
     compared: Mapping[str, float]
+    law: str = FEEDBACK
     spatial: bool = False
     faster: float = 0.0
     trials: int = 12
 
     def lengths(self) -> dict[str, float]:
         """Return the length of a trial by law [s]."""
-        return {'closed_loop': self.duration, **self.compared}
+        return {self.law: self.duration, FEEDBACK: self.duration, **self.compared}
 
 
 TURN = 'turn of the object about y [rad]'

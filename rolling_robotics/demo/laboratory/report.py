@@ -54,11 +54,11 @@ def conclude(demo: LaboratoryDemo, seen: Sequence[TrialSeen], hardware: str, out
     figure = out / f'{demo.experiment}.png'
     draw(demo, seen, figure)
     say(f'figure: {figure}')
-    failed = [t for t in judged if t.law == 'closed_loop' and failure(demo, t)]
-    if not failed and any(t.law == 'closed_loop' or demo.faster for t in void):
+    failed = [t for t in judged if t.law == demo.law and failure(demo, t)]
+    if not failed and any(t.law == demo.law or demo.faster for t in void):
         say(f'{len(void)} of {len(seen)} trials could not be judged: the demonstration is void')
         return VOID
-    worst = max((end_error(demo, t) for t in judged if t.law == 'closed_loop'), default=math.nan)
+    worst = max((end_error(demo, t) for t in judged if t.law == demo.law), default=math.nan)
     if math.isfinite(worst):
         say(margin_text(worst, demo.tolerance, 'rad'))
     reached = is_faster(demo, judged) and not failed
@@ -71,10 +71,8 @@ def is_faster(demo: LaboratoryDemo, seen: Sequence[TrialSeen]) -> bool:
     if not demo.faster:
         return True
     other = next(iter(demo.compared))
-    times = {
-        law: [rest_time(demo, t) for t in seen if t.law == law] for law in ('closed_loop', other)
-    }
-    slowest, soonest = max(times['closed_loop'], default=math.inf), min(times[other])
+    times = {law: [rest_time(demo, t) for t in seen if t.law == law] for law in (demo.law, other)}
+    slowest, soonest = max(times[demo.law], default=math.inf), min(times[other])
     say(
         f'at rest after {slowest:.2f} s at most; without control after {soonest:.2f} s at least: '
         f'{soonest / slowest:.3g} times faster, {demo.faster:g} is asked'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 import os
 from pathlib import Path
 import time
@@ -54,6 +55,7 @@ def run_laboratory(
     trials: int = 0,
     use_sim_time: bool | None = None,
     rate: float = 0.0,
+    law: str = '',
 ) -> int:
     """
     Run the demonstration of an experiment of the laboratory.
@@ -75,6 +77,9 @@ def run_laboratory(
     rate
         Loop rate of emulated hardware in wall-clock time [Hz]; 0 for what the processors of
         this machine carry.
+    law
+        The law whose trials have to succeed, one of those of the experiment; empty for its usual
+        one.
 
     Returns
     -------
@@ -88,9 +93,11 @@ def run_laboratory(
         There is no such demonstration or hardware, or a node did not do its part.
 
     """
-    demo, hardware = LABORATORY[name], hardware or SIMULATED
+    hardware = hardware or SIMULATED
     experiment = find_experiment(name)
     experiment.nodes_on(hardware)
+    experiment.check_law(law)
+    demo = replace(LABORATORY[name], law=law) if law else LABORATORY[name]
     if hardware == REAL:
         raise ParameterError(
             'a demonstration speaks to this machine only, and knows the truth; drive hardware by '
@@ -108,6 +115,8 @@ def run_laboratory(
         recording = fresh_folder(out / 'recording')
         hertz = rate or (SLOW_RATE if few and not sim else 0.0)
         overrides = _overrides(hardware, hertz, sim=sim)
+        if law:  # designed before the nodes are ready
+            overrides.setdefault('controller', {})['law'] = law
         seen = _perform(demo, out, recording, hardware, trials or demo.trials, overrides, sim=sim)
         seen = as_recorded(seen, recording, hardware)
         outcome = conclude(demo, seen, hardware, out)
@@ -212,7 +221,7 @@ def _trials(
 
     seen = []
     for law, length in demo.lengths().items():
-        count = trials if law == 'closed_loop' else max(1, trials // PER_COMPARED)
+        count = trials if law == demo.law else max(1, trials // PER_COMPARED)
         for seed in range(1, count + 1):
             trial = run(law, seed, length)
             again = unjudged(demo, trial)

@@ -13,7 +13,7 @@ from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_planner.plan import Plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import Timed
+from rolling_robotics.nodes.replay.replayed import NOT_AGAIN, Timed
 
 
 class HandSource:
@@ -51,10 +51,7 @@ class HandSource:
     def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
         """Return the feedback along a plan."""
         if settings.get('law') == PREDICTIVE and not settings['open_loop']:
-            raise ParameterError(
-                'the commands of predictive control cannot be computed again: they depend on when '
-                'each prediction was ready'
-            )
+            raise ParameterError(NOT_AGAIN)
         weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
         return design_law(
             self._model,

@@ -15,6 +15,10 @@ from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
 
 Timed = tuple[int, Array]  # stamp [ns] and values
+NOT_AGAIN = (
+    'the commands of predictive control cannot be computed again: they depend on when '
+    'each prediction was ready'
+)
 
 
 class Answer(NamedTuple):

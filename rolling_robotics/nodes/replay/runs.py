@@ -13,7 +13,7 @@ from typing import Any
 
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.experiment_model import subject_of
-from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.laboratory.laws import chosen_law, PREDICTIVE
 from rolling_controller.laboratory.run_log import (
     BEGIN,
     NO_STATE,
@@ -23,8 +23,10 @@ from rolling_controller.laboratory.run_log import (
     steps_in,
     TOUCHING,
 )
+from rolling_controller.law import Law
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
+from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
@@ -32,6 +34,7 @@ from rolling_dynamics.scenario_model import load_model
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import (
     Answer,
+    NOT_AGAIN,
     recorded_by_stamp,
     recorded_values,
     Replayed,
@@ -95,7 +98,8 @@ class _Laboratory:
         """Load the scenario, plan and design, and read the states."""
         model = load_model(values['scenario_file'])
         plan_file = values.get('plan_file', '')  # older recordings have none
-        self._subject = subject_of(values['experiment'], model, plan_file)
+        self._subject = subject_of(values['experiment'], model, plan_file, self._predicting)
+        self._brake_time = values['brake_time']
         self._limits = self._subject.limits(model.control_limits)
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
@@ -121,7 +125,7 @@ class _Laboratory:
                 subject.source.restart()
             x = self._state(step.stamp)
             if step.flags & SAFE:
-                at, u = step.acts, braking(x[self._velocity], values['brake_time'], self._limits)
+                at, u = step.acts, self._safe(x)
             else:
                 touching = bool(step.flags & TOUCHING)
                 at, u = answers.command(step.stamp, x, step.acts, touching=touching)
@@ -129,7 +133,9 @@ class _Laboratory:
 
     def _begin(self, values: Mapping[str, Any]) -> Answers:
         """Return the answers of a run."""
-        subject = self._subject
+        if values['law'] == PREDICTIVE and not values['use_sim_time']:
+            raise ParameterError(NOT_AGAIN)
+        subject, self._brake_time = self._subject, values['brake_time']
         subject.source.restart()
         self._read = None
         predictor = Predictor(
@@ -139,6 +145,14 @@ class _Laboratory:
             horizon=values['prediction_horizon'],
         )
         return Answers(chosen_law(self._prepared, values['law']), predictor)
+
+    def _predicting(self, law: PredictiveLaw) -> Law:
+        """Return a predictive law as the controller has it in simulated time."""
+        law.safe = self._safe
+        return law
+
+    def _safe(self, x: Array) -> Array:
+        return braking(x[self._velocity], self._brake_time, self._limits)
 
     def _state(self, stamp: int) -> Array:
         """Return the state at a stamp [ns], read once as the controller did."""

@@ -39,8 +39,8 @@ HARDWARE_TOPICS = (
 )
 
 
-def _in_laboratory(name: str, text: str, scenario_file: str) -> Experiment:
-    """Return an experiment of the laboratory."""
+def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Experiment:
+    """Return an experiment of the laboratory, with the laws of its feedback if it has several."""
     simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
     return Experiment(
         name=name,
@@ -58,12 +58,14 @@ def _in_laboratory(name: str, text: str, scenario_file: str) -> Experiment:
             *HAND_AND_OBJECT,
             'controller/steps',
             'controller/settings',
+            *(('predicted_path',) if 'predictive' in laws else ()),
             'simulator/surfaces',
             'simulator/markers',
             *HARDWARE_TOPICS,
             '/tf',
             '/diagnostics',
         ),
+        laws=laws,
         demo=f'rolling_robotics.demo.laboratory.demos:{name.upper()}',
     )
 
@@ -118,6 +120,8 @@ EXPERIMENTS = (
         'flip_up',
         'An ellipse that lies flat is rolled upright and balanced there.',
         'laboratory_flip_up.yaml',
+        'closed_loop',
+        'predictive',
     ),
     _in_laboratory(
         'throw_catch',

@@ -1,0 +1,161 @@
+"""The predictive law in the laboratory's controller: handed over, shown, left when it fails."""
+
+from pathlib import Path
+import sys
+import threading
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped
+from nav_msgs.msg import Path as PathMessage
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rolling_controller.laboratory import experiment_model, laws
+from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
+from rolling_controller.predictive import law as predictive_law
+from rolling_controller.predictive.law import PredictiveLaw
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario_model import load_model
+from rolling_interfaces.action import RunExperiment
+from rolling_node_kit.qos import COMMAND, EVENT
+from rolling_planner.plan import Plan
+
+sys.path.append(str(Path(__file__).parent))
+
+from fake_states import hand_and_object, PERIOD, Source
+from runs import await_active, Runner
+
+SCENARIO = 'laboratory_flip_up.yaml'
+PARAMETERS = {
+    'scenario_file': SCENARIO,
+    'experiment': 'flip_up',
+    'law': 'predictive',
+    'rate': '200.0',
+    'state_timeout': '10.0',
+    'diagnostics_period': '0.05',
+    'prediction_horizon': '0.0',  # the drift that is measured is what is answered
+}
+LONG = 60.0
+DRIFT = 0.2  # of the hand [m/s]
+BRAKE = -DRIFT / 0.1  # by the default brake_time [m/s^2]
+
+
+def at_rest(system, start):
+    """Return a plan in which nothing moves."""
+    times = np.linspace(0.0, 1.0, 3)
+    return Plan(
+        system='planar',
+        model_hash='',
+        state_names=tuple(system.state.names),
+        control_names=tuple(system.control.names),
+        times=times,
+        states=np.tile(start, (3, 1)),
+        controls=np.full((3, system.control.size), 1e-9),  # which are used for feedback
+    )
+
+
+@pytest.fixture(scope='module')
+def resting():
+    """Have the object planned to stay where it lies, and a rough region of balance."""
+    subject = experiment_model.subject_of('flip_up', load_model(SCENARIO))
+    plan = at_rest(subject.system, subject.start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment_model, 'experiment_plan', lambda *_: None)
+        patch.setattr(experiment_model, 'planar_plan', lambda *_: plan)
+        patch.setattr(laws, 'REGION_SAMPLES', 2)
+        yield
+
+
+@pytest.fixture(scope='module')
+def node(domain, resting):
+    """The controller in this process, spun in a thread."""
+    given = [f'{name}:={value}' for name, value in PARAMETERS.items()]
+    rclpy.init(domain_id=domain, args=['--ros-args', *(a for text in given for a in ('-p', text))])
+    made, executor = LaboratoryControllerNode(), SingleThreadedExecutor()
+    stop = threading.Event()
+    executor.add_node(made)
+
+    def work():
+        made.start()
+        while not stop.is_set():
+            executor.spin_once(timeout_sec=0.05)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield made
+    stop.set()
+    thread.join(LONG)
+    made.make_safe()
+    executor.shutdown()
+    made.release()
+    made.destroy_node()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def runner(peer, node):
+    """A client, while the object lies still and the hand drifts."""
+    _, bodies = hand_and_object(SCENARIO)
+    bodies['hand/odometry'] = np.array(bodies['hand/odometry'], dtype=float)
+    bodies['hand/odometry'][-3] = DRIFT  # along x
+    source = Source(peer, bodies)
+    with peer.every(PERIOD, source.tell):
+        await_active(peer, 'controller', LONG)
+        yield Runner(peer)
+
+
+def diagnosed(peer, accept):
+    """Return the values of a report of the controller that is accepted, by name."""
+    values = lambda m: {v.key: v.value for v in m.status[0].values}  # noqa: E731
+    ours = lambda m: m.status[0].name == 'controller' and accept(values(m))  # noqa: E731
+    return values(peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=ours)[0])
+
+
+def test_predictions_are_handed_over_and_shown(peer, runner, node):
+    handle = runner.begin()
+    told = diagnosed(peer, lambda v: int(v.get('predictions', 0)) > 3)
+    assert told['predictions failed'] == '0'
+    assert float(told['prediction time [s]']) > 0.0
+    (path,) = peer.collect(PathMessage, 'predicted_path', EVENT)
+    assert path.header.frame_id == 'world'
+    assert len(path.poses) > 10
+    (command,) = peer.collect(AccelStamped, 'hand/accel_command', COMMAND)
+    assert command.accel.linear.x < 0.0  # the hand is held back
+    assert command.accel.linear.x != pytest.approx(BRAKE)
+    assert peer.cancel(handle).law == 'predictive'
+    diagnosed(peer, lambda v: v.get('running') == 'False' and 'predictions' not in v)
+
+
+@pytest.mark.parametrize('how', ['fails', 'is late'])
+def test_a_prediction_that_fails_or_is_late_gives_way_to_the_safe_command(
+    peer, runner, node, monkeypatch, how
+):
+    handle, over = runner.begin(), threading.Event()
+    diagnosed(peer, lambda v: int(v.get('predictions', 0)) > 3)
+
+    def broken(self, t, x):
+        if how == 'is late':
+            over.wait(LONG)
+        raise ArithmeticError('no solution')
+
+    monkeypatch.setattr(PredictiveLaw, 'predict', broken)
+    braked = lambda m: m.accel.linear.x == pytest.approx(BRAKE, abs=1e-9)  # noqa: E731
+    peer.collect(AccelStamped, 'hand/accel_command', COMMAND, count=5, accept=braked)
+    if how == 'fails':
+        told = diagnosed(peer, lambda v: 'prediction problem' in v)
+        assert told['prediction problem'] == 'ArithmeticError: no solution'
+        assert int(told['predictions failed']) > 0
+    over.set()
+    peer.cancel(handle)
+
+
+def test_without_a_solver_a_run_is_refused_and_the_others_go_on(peer, runner, node, monkeypatch):
+    def missing():
+        raise ParameterError('predictive control needs daqp')
+
+    monkeypatch.setattr(predictive_law, 'solver', missing)
+    ended = runner.run(law='predictive')
+    assert ended.error_code == RunExperiment.Result.INFEASIBLE
+    assert ended.error_string == 'predictive control needs daqp'
+    assert runner.run(law='open_loop', duration=0.05).error_code == RunExperiment.Result.NONE
