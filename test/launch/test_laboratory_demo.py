@@ -255,6 +255,12 @@ def test_the_chosen_law_is_designed_before_the_nodes_are_ready(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize('name', LABORATORY)
+def test_what_trials_are_judged_by_is_recorded_on_all_hardware(name):
+    judged_by = {recorded_trials.TRUTH, *recorded_trials.MODES.values()}
+    assert judged_by <= set(EXPERIMENTS[name].recorded)
+
+
+@pytest.mark.parametrize('name', LABORATORY)
 def test_hardware_differs_in_nothing_but_the_emulation(name):
     kinds = EXPERIMENTS[name].hardware
     assert next(iter(kinds)) == SIMULATED

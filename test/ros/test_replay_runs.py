@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
+from rolling_controller.laboratory import laws as laboratory_laws
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.experiment_model import PlanarSource, subject_of
 from rolling_controller.laboratory.laws import chosen_law
@@ -225,7 +226,8 @@ def test_planned_experiments_too(tmp_path, experiment, laws):
 
 
 @pytest.mark.slow
-def test_predictions_of_simulated_time_too(tmp_path):
+def test_predictions_of_simulated_time_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(laboratory_laws, 'REGION_SAMPLES', 2)  # of a law that is not used
     laws = ('predictive', 'predictive')
     check(rehearsed(tmp_path / 'bag', 'flip_up', laws, sim_time=True), laws)
 

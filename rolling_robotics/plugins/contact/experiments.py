@@ -31,6 +31,7 @@ HARDWARE_TOPICS = (
     'robot_joint_command',
     'robot_joint_states',
     'joint_states',
+    'contact/ground_truth',
     'camera/markers',
     'vision/object_pose',
     'robot_description',
