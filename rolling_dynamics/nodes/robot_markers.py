@@ -73,8 +73,8 @@ class RobotMarkers:
         return marker
 
     def surfaces(self) -> MarkerArray:
-        """Return meshes of what rolls and of the floor, which do not change."""
-        markers = []
+        """Return what stands still in its frame: parts, meshes of what rolls and of the floor."""
+        markers = list(self._parts)
         for number, shape in enumerate(self._view.shapes):
             frame = self._frame(shape.link)
             if isinstance(shape, Floor):
@@ -90,7 +90,7 @@ class RobotMarkers:
         self, stamp: Time, contact: NDArray[np.float64], force: NDArray[np.float64]
     ) -> MarkerArray:
         """
-        Return the markers of an instant.
+        Return contact point, path and force at an instant.
 
         Parameters
         ----------
@@ -102,11 +102,7 @@ class RobotMarkers:
             Of the floor on the robot, in ``base_footprint`` [N].
 
         """
-        out = self._contact.update(stamp, contact, force if self._force else None)
-        for marker in self._parts:
-            marker.header.stamp = stamp
-        out.markers = [*self._parts, *out.markers]
-        return out
+        return self._contact.update(stamp, contact, force if self._force else None)
 
 
 def _fill_ball(marker: Marker, shape: Ball) -> None:

@@ -20,7 +20,6 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-PARTS_PERIOD = 1.0  # between two looks at the markers, whose shapes do not change [s]
 Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
 
 
@@ -68,14 +67,12 @@ class LiveTopics:
         self.contact: RollingContact | None = None
         self.predicted: tuple[NDArray[np.float64], float] | None = None
         self.version, self.taken = 0, 0
-        self._looked = -PARTS_PERIOD
 
         def reader(kind: type, topic: str, qos: QoSProfile) -> PolledSubscription:
             return PolledSubscription(node, kind, topic, qos)
 
         self._frames = reader(TFMessage, '/tf', FRAMES_POLLED)
         self._surfaces = reader(MarkerArray, 'simulator/surfaces', LATCHED)
-        self._parts = reader(MarkerArray, 'simulator/markers', STREAM_READER)
         self._wrenches = reader(WrenchStamped, 'contact/wrench', STREAM_READER)
         self._contacts = reader(RollingContact, 'contact/state', EVENT)
         self._plans = reader(MultiDOFJointTrajectory, 'plan/object', LATCHED)
@@ -87,11 +84,7 @@ class LiveTopics:
             self.frames.take(message.transforms)
             self.taken += 1
         for message in self._surfaces.take():
-            self._draw(message, anew=True)
-        if now - self._looked >= PARTS_PERIOD or not self.shapes:
-            self._looked = now
-            for message in self._parts.take():
-                self._draw(message, anew=False)
+            self._draw(message)
         self.wrench = _newest(self._wrenches, self.wrench)
         self.contact = _newest(self._contacts, self.contact)
         path = _newest(self._predictions, None)
@@ -103,13 +96,12 @@ class LiveTopics:
             self.plan = plan if len(plan.points) else None
             self.version += 1
 
-    def _draw(self, message: MarkerArray, *, anew: bool) -> None:
-        """Take the shapes of markers that move with their frames, known ones too or not."""
+    def _draw(self, message: MarkerArray) -> None:
+        """Take the shapes of markers, which move with their frames."""
         for marker in message.markers:
             key = (marker.header.frame_id.removeprefix(self._prefix), marker.ns, marker.id)
-            if marker.frame_locked and (anew or key not in self.shapes):
-                self.shapes[key] = marker_shapes(marker)
-                self.version += 1
+            self.shapes[key] = marker_shapes(marker)
+            self.version += 1
 
 
 def _newest(subscription: PolledSubscription, before: Any) -> Any:

@@ -52,6 +52,14 @@ class SetPointClient(DemoClient):
         """Wait until the plant is seen and the controller has told its first set point."""
         self._wait('the plant did not come up', lambda: math.isfinite(self.time), timeout)
         self._wait('the controller did not come up', lambda: bool(self.set_points), timeout)
+
+    def judge(self) -> None:
+        """
+        Let what goes on from now on count.
+
+        A node tells the share of its deadlines within the last second: that much after the nodes
+        came up, which takes all processors, it is not of what is judged.
+        """
         self._lateness.begin()
 
     def go_to(self, place: Array, until: float, timeout: float) -> None:
@@ -88,5 +96,5 @@ class SetPointClient(DemoClient):
 
     @property
     def void(self) -> str:
-        """Why what went on since it balances proves nothing; empty in simulated time."""
+        """Why what went on since :meth:`judge` proves nothing; empty in simulated time."""
         return self._lateness.void

@@ -16,8 +16,8 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 SIMULATOR = 'rolling_dynamics.nodes.robot_simulator_node'
-MASSES = {'shell', 'mass', 'rail', 'contact'}
-ROBOTS = {  # scenario, links, joints, namespaces of the markers
+MASSES = {'shell', 'mass', 'rail'}
+ROBOTS = {  # scenario, links, joints, namespaces of its parts
     'point_mass_ball': (
         'point_mass_straight.yaml',
         {'shell_link', 'mass_1_link'},
@@ -34,13 +34,13 @@ ROBOTS = {  # scenario, links, joints, namespaces of the markers
         'pendulum_torque.yaml',
         {'shell_link', 'pendulum_link'},
         ['pendulum_pitch_joint', 'pendulum_roll_joint'],
-        {'shell', 'pendulum', 'contact'},
+        {'shell', 'pendulum'},
     ),
     'spin_rolling_sphere': (
         'spin_rolling_ball.yaml',
         {'shell_link', 'contact_plane', 'contact_shell'},
         [],
-        {'contact'},  # the ball is a surface
+        set(),  # the ball is a surface
     ),
 }
 CONTACT = {'contact/wrench', 'contact/state'}
@@ -49,10 +49,10 @@ CONTACT = {'contact/wrench', 'contact/state'}
 @pytest.fixture(scope='module', params=ROBOTS)
 def robot(request, run_process):
     """A running simulator of each kind of robot, what it runs, and what it ought to show."""
-    scenario, links, joints, markers = ROBOTS[request.param]
+    scenario, links, joints, parts = ROBOTS[request.param]
     node = run_process(SIMULATOR, params={'scenario_file': scenario, 'rate': 200.0})
     node.wait_for('steps a second', 60.0)
-    yield load_robot(scenario), links, joints, markers
+    yield load_robot(scenario), links, joints, parts
     assert node.stop() == 0, node.text
 
 
@@ -146,15 +146,19 @@ def test_contact_carries_the_weight_where_the_model_has_forces(peer, robot):
 
 
 def test_markers_show_every_part_in_frames_that_exist(peer, robot):
-    markers = peer.collect(MarkerArray, 'simulator/markers', STREAM_READER)[0].markers
-    assert {m.ns for m in markers} == robot[3]
-    assert len({(m.ns, m.id) for m in markers}) == len(markers)
-    shells = [m for m in markers if m.ns == 'shell']
+    moving = peer.collect(MarkerArray, 'simulator/markers', STREAM_READER)[0].markers
+    assert {m.ns for m in moving} == {'contact'}
+    still = peer.collect(MarkerArray, 'simulator/surfaces', LATCHED)[0].markers
+    assert len({(m.ns, m.id) for m in still}) == len(still)
+    assert all(m.frame_locked for m in still)
+    surfaces = [m for m in still if m.ns == 'surface']
+    parts = [m for m in still if m.ns != 'surface']
+    assert {m.ns for m in parts} == robot[3]
+    shells = [m for m in parts if m.ns == 'shell']
     assert [m.scale.x for m in shells] == pytest.approx([2 * robot[0].view.radius] * len(shells))
-    assert {m.header.frame_id for m in markers} <= {'odom', 'base_footprint', *robot[1]}
-    rails = [m for m in markers if m.ns == 'rail']
+    assert {m.header.frame_id for m in (*moving, *parts)} <= {'odom', 'base_footprint', *robot[1]}
+    rails = [m for m in parts if m.ns == 'rail']
     assert all(m.type == Marker.LINE_STRIP and len(m.points) == 100 for m in rails)
-    surfaces = peer.collect(MarkerArray, 'simulator/surfaces', LATCHED)[0].markers
     flat = robot[0].system.name == 'point_mass_disk'
     frames = {'odom'} if flat else {'odom', 'shell_link'}
     assert {m.header.frame_id for m in surfaces} == frames

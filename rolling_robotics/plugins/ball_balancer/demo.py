@@ -45,6 +45,7 @@ class SetPointDemo(RigDemo):
         """Go to the set points."""
         points = targets()
         client.go_to(points[0], client.time + LAST, TIMEOUT)
+        client.judge()
         for goal in points[1 : JUMPS + 1]:
             client.go_to(goal, client.time + LAST + 0.1, TIMEOUT)
 

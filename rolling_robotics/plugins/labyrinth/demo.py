@@ -35,6 +35,7 @@ class LabyrinthDemo(RigDemo):
         file = self._file()
         end, radius = file.board.path[-1], file.ball.radius
         client.wait_near(end, 0.0, client.time + SETTLE, TIMEOUT)
+        client.judge()
         client.go_to(end, client.time, TIMEOUT)
         client.wait_near(end, radius, client.set_points[-1][0] + PATIENCE, TIMEOUT)
         client.wait_near(end, 0.0, client.time + AFTER, TIMEOUT)
