@@ -1,7 +1,7 @@
 """The labyrinth: its drawing, walls and holes, the plan, and a run."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -224,12 +224,25 @@ def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
     np.testing.assert_allclose(run.rig.ball[-1], file.board.path[-1], atol=2e-3)
 
 
-def driven(law, rig, until, goal, *, seen=True):
-    """Let a law answer the frames of a rig until a time."""
-    while rig.state.t < until - 1e-9:
+def driven(law, rig, until, goal, *, seen=True, late=lambda: 0.0):
+    """Let a law answer the frames of a rig until a time, each as late as is drawn."""
+    while rig.state.t < until - 1e-9 and rig.state.ended is None:
         for frame in rig.advance(rig.state.t + 1 / FILE.camera.rate):
             place = frame.place if seen else np.full(2, np.nan)
-            rig.send(law.step(place, goal), frame.arrival)
+            rig.send(law.step(place, goal), frame.arrival + late())
+
+
+def test_commands_up_to_four_milliseconds_late_drive_it_too():
+    """Each leaves an error of the tilt, which nothing but the ball shows."""
+    file, plan = short_plan()
+    for seed in (3, 4, 5):
+        law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file, seed)
+        late = partial(np.random.default_rng(seed).uniform, 0.0, 0.004)
+        rig.restart(file.board.path[0])
+        driven(law, rig, 1.0, file.board.path[0], late=late)
+        driven(law, rig, plan.times[-1] + 1.5, plan.end, late=late)
+        assert rig.state.ended is None
+        np.testing.assert_allclose(rig.state.x[:2], plan.end, atol=4e-3)
 
 
 def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put():
