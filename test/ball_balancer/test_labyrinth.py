@@ -337,6 +337,7 @@ def test_the_demonstration_tells_time_speed_and_distances(tmp_path, capsys, monk
         time = arrival(t, ball, plan.end, RADIUS)
         assert f'time: {time:.2f} s for a path of {file.length:.3f} m' in told
         assert f'{file.length / time:.3f} m/s' in told
+        assert f'margin: {demo.PATIENCE / time:.3g} times' in told
         assert f'from a wall: {1e3 * file.room(ball)[0].min():.1f} mm' in told
     else:
         assert 'it fell through a hole' in told

@@ -12,14 +12,14 @@ from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.demo.rig import RigDemo, Seen, TIMEOUT
-from rolling_robotics.demo.verdict import MISSED, REACHED, say
+from rolling_robotics.demo.verdict import margin_text, MISSED, REACHED, say
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.plugins.labyrinth.picture import draw_runs
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.set_point_client import SetPointClient
 
-PATIENCE = 20.0  # s, after which the ball counts as lost
+PATIENCE = 25.0  # s, after which the ball counts as lost
 AFTER = 1.0  # s for which it is watched at the end
 RECORD = 0.135  # m/s along the path of another board: the published record
 
@@ -80,6 +80,7 @@ def conclude(file: LabyrinthFile, seen: Seen, out: Path) -> int:
         speed = file.length / time
         say(f'time: {time:.2f} s for a path of {file.length:.3f} m, {speed:.3f} m/s')
         say(f'{speed / RECORD:.2f} times the published record on another board, {RECORD} m/s')
+        say(margin_text(time, PATIENCE, 's'))
     say(f'least distance of the ball from a wall: {1e3 * max(walls.min(), 0.0):.1f} mm')
     say(f'least distance of its centre from a hole: {1e3 * max(holes.min(), 0.0):.1f} mm')
     plan = plan_labyrinth(file)
