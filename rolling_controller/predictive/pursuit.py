@@ -75,10 +75,8 @@ class Replanning:
     haste
         How long such a plan lasts, over what another would: with more time it is found sooner.
     shortest
-        Time left of a plan below which it is not made anew before its end [s].
-    astray
-        Expected goal error from which on it is made anew all the same, and lasts longer: feedback
-        that has so much to correct in the time left makes it worse.
+        Time left of a plan below which the one that replaces it ends later, and only what is
+        expected to be missed calls for it [s].
     least, most
         Shortest and longest plan from rest, over the horizon of the problem.
     tries
@@ -102,7 +100,6 @@ class Replanning:
     rough: float = 5e-3
     haste: float = 1.3
     shortest: float = 0.6
-    astray: float = 0.1
     least: float = 0.5
     most: float = 1.5
     tries: int = 3
@@ -284,7 +281,7 @@ class Pursuit:
         self._off_since = np.inf
         left = end - t - self._lead
         if left < options.shortest:
-            self._astray = left > 0.0 and self.law.expected_miss(t, x) > options.astray
+            self._astray = left > 0.0 and self.law.expected_miss(t, x) > options.deviation
             return self._astray
         if self._rough:
             return True
