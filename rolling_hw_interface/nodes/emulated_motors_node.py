@@ -104,7 +104,7 @@ TABLE = (
         high=2000.0,
         unit='Hz',
         read_only=True,
-        text='publication rate of hand/ground_truth',
+        text='publication rate of hand/ground_truth and contact/ground_truth',
     ),
     RATE_FACTOR,
     LOCKSTEP_TIMEOUT,
@@ -237,12 +237,13 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         """Publish what is seen; what others work with last, so that they have all of it."""
         if self._time_told is not None and self._ticks % self._clock_every == 0:
             self._time_told.publish(Clock(clock=nanoseconds_to_time(stamp)))
-        if view.mode != self._told:
+        tell_truth = self._ticks % self._truth_every == 0
+        if view.mode != self._told or tell_truth:  # a recorder may listen later than it began
             self._told = view.mode
             message = RollingContact(mode=view.mode, gap=max(view.gap, 0.0))
             message.header.stamp = nanoseconds_to_time(stamp)
             self._mode.publish(message)
-        if self._ticks % self._truth_every == 0:
+        if tell_truth:
             self._hand.publish(self._encode_hand(stamp, view.hand.tolist()))
         self._object.publish(self._encode_object(stamp, view.object_.tolist()))
         if seen is not None:
