@@ -84,6 +84,9 @@ class SystemPlugin:
     scene
         ``(scenario, arrays) -> Scene`` that is animated and viewed; None stands for the bodies of
         its ``pose``, in the shapes of its robot view.
+    replay
+        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.replayed.Replayed`:
+        what of a recording is computed anew beside executions of plans; empty of another system's.
     experiments
         Tuple of :class:`rolling_robotics.experiment.Experiment`: nodes that are started together,
         and the demonstration with them.
@@ -103,6 +106,7 @@ class SystemPlugin:
     arrays: Any = None
     report: Any = None
     scene: Any = None
+    replay: Any = None
     experiments: Any = None
     example: str | None = None
 

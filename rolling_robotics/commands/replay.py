@@ -14,7 +14,8 @@ recorded, give it the recorded states one after the other, and compare its comma
 were sent: an experiment in simulated time gives them again bit by bit. Where an estimator was
 recorded with its inputs and its log (estimator/steps, estimator/settings), its estimates are
 computed again too, and so are the commands of the laboratory from the log of its controller
-(controller/steps, controller/settings); those match bit by bit in wall-clock time too.
+(controller/steps, controller/settings), or of a ball balancer or labyrinth (controller/frames);
+those match bit by bit in wall-clock time too.
 
 A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
 is not opened unless --scenario gives it.

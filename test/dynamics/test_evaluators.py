@@ -16,6 +16,9 @@ ONE_OF_EACH = (
     'point_mass_disk',
     'pendulum_torque',
     'spin_rolling_ball',
+    'laboratory_flip_up',
+    'ball_balancer',
+    'labyrinth',
 )
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayer import replay
 import yaml
 
 pytest.importorskip('rclpy')
@@ -75,6 +77,7 @@ def test_the_ball_balancer_comes_to_every_set_point(tmp_path, law):
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
     topics = ('/robot/state', '/servo_command', '/vision/object_pose', '/set_point')
     assert all(counts.get(topic, 0) > 0 for topic in topics), counts
+    assert_replayed(tmp_path / 'recording')
 
 
 @pytest.mark.slow
@@ -86,6 +89,15 @@ def test_the_labyrinth_is_passed(tmp_path):
     counts = recorded(tmp_path / 'recording' / 'metadata.yaml')
     topics = ('/robot/state', '/servo_command', '/vision/object_pose', '/plan/object_path')
     assert all(counts.get(topic, 0) > 0 for topic in topics), counts
+    assert_replayed(tmp_path / 'recording')
+
+
+def assert_replayed(recording):
+    """All commands come out of a replay bit by bit."""
+    with Recorded(recording) as opened:
+        runs = replay(opened)
+    assert all(run.same for run in runs)
+    assert sum(run.equal for run in runs) > 300
 
 
 def recorded(metadata):

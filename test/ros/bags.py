@@ -7,6 +7,10 @@ from rclpy.serialization import serialize_message
 from rolling_interfaces.msg import RollingPlan
 from rolling_robotics.recordings.writer import typestore_with
 from rosbags.serde import SerdeError
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+KINDS = RollingPlan, ParameterEvent, AccelStamped, JointState, JointTrajectory
 
 
 def in_force(values):
@@ -18,7 +22,7 @@ def in_force(values):
 
 
 def cdr(message):
-    assert isinstance(message, (RollingPlan, ParameterEvent, AccelStamped))
+    assert isinstance(message, KINDS)
     data, store = serialize_message(message), typestore_with(['rolling_interfaces'])
     kind = f'{type(message).__module__.split(".")[0]}/msg/{type(message).__name__}'
     while True:  # on a wire it has its true length; here it may be padded

@@ -2,6 +2,9 @@
 
 import copy
 import json
+import math
+from pathlib import Path as FilePath
+import sys
 import threading
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -9,11 +12,22 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from nav_msgs.msg import Path
+import numpy as np
 import pytest
+from rcl_interfaces.msg import ParameterEvent
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayer import replay
+from rolling_robotics.recordings.writer import Recording, Topic
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
+
+sys.path.append(str(FilePath(__file__).parent))
+
+from bags import cdr
 
 PERIOD = 1 / 29.7
 CONTROLLER = 'rolling_controller.ball_balancer.nodes.rig_controller_node'
@@ -129,3 +143,57 @@ def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_proce
     assert command.points[0].velocities[0] < -0.05
     assert not command.points[0].positions
     assert node.stop() == 0, node.text
+
+
+def recording_of(folder, settings, frames, commands):
+    """Return a recording of these messages."""
+    parts = (
+        ('/controller/settings', 'rcl_interfaces/msg/ParameterEvent', [settings]),
+        ('/controller/frames', 'sensor_msgs/msg/JointState', frames),
+        ('/servo_command', 'trajectory_msgs/msg/JointTrajectory', commands),
+    )
+    out = Recording(folder, ('rolling_interfaces',), longest_queue=100)
+    for topic, kind, messages in parts:
+        out.add(Topic(topic, kind, latched=False))
+        for k, message in enumerate(messages):
+            out.put(topic, k + 1, cdr(message))
+    out.close()
+    assert not out.fault
+    return folder
+
+
+def test_commands_come_out_of_a_replay_bit_by_bit(peer, run_process, answered, tmp_path):
+    """A frame is missing, and one has no ball."""
+    params = {'scenario_file': 'ball_balancer', 'law': 'lqr', 'frame_timeout': 60.0}
+    node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
+    node.wait_for('steps a second', 60.0)
+    places = {0: 0.02, 1: 0.021, 2: 0.019, 4: 0.018, 5: math.nan, 6: 0.015}
+    commands = [answered(k, x, -0.01) for k, x in places.items()]
+    settings = peer.collect(ParameterEvent, 'controller/settings', LATCHED)[0]
+    frames = peer.collect(
+        JointState,
+        'controller/frames',
+        LOG,
+        count=len(places),
+        accept=lambda m: m.header.stamp in [c.header.stamp for c in commands],
+    )
+    assert node.stop() == 0, node.text
+    with Recorded(recording_of(tmp_path / 'same', settings, frames, commands)) as recorded:
+        (run,) = replay(recorded)
+    assert (run.same, run.equal, run.title) == (True, len(places), 'run 1, lqr')
+    sent = commands[-1].points[0].positions
+    sent[0] = float(np.nextafter(sent[0], 1.0))
+    with Recorded(recording_of(tmp_path / 'other', settings, frames, commands)) as recorded:
+        (run,) = replay(recorded)
+    assert (run.same, run.equal) == (False, len(places) - 1)
+    with (
+        Recorded(recording_of(tmp_path / 'late', settings, frames[1:], commands)) as recorded,
+        pytest.raises(ParameterError, match='lacks the beginning'),
+    ):
+        replay(recorded)
+    frames[0].name = ['ball_x']
+    with (
+        Recorded(recording_of(tmp_path / 'damaged', settings, frames, commands)) as recorded,
+        pytest.raises(ParameterError, match='controller/frames is damaged'),
+    ):
+        replay(recorded)

@@ -6,6 +6,7 @@ It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 import sys
 import time
@@ -13,22 +14,24 @@ import time
 from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 import numpy as np
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
-from rolling_controller.ball_balancer.estimator import PATIENCE
+from rolling_controller.ball_balancer.frame_law import FRAME, FrameLaw
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
-from rolling_controller.step_law import Array, Running
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 LOOK = 0.05  # s between two looks whether frames still come
@@ -82,7 +85,7 @@ TABLE = (
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
-    _law: Running | None = None
+    _law: FrameLaw | None = None
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -94,12 +97,13 @@ class RigControllerNode(SuiteNode):
         self._file = rig_file(scenario)
         self._system, self._p = self._file.system_and_parameters()
         law = law_on_nodes(self._file, self.values['law'])
-        self._law, self._period = law.start(), law.period
+        self._law = FrameLaw(law)
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._message = JointTrajectory(
             joint_names=list(self._system.state.entry('servo').components)
         )
         self._commands = self.writer(JointTrajectory, 'servo_command', COMMAND)
+        self._frame_log = self.writer(JointState, '~/frames', LOG)
         self._set_points = self.writer(PoseStamped, 'set_point', LATCHED)
         self.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
         self.reader(PoseWithCovarianceStamped, 'vision/object_pose', self._take_frame, SENSOR_DATA)
@@ -109,7 +113,8 @@ class RigControllerNode(SuiteNode):
         if isinstance(law, LabyrinthLaw):
             self._show(law)
         self._begin()
-        name, rate = self.values['law'], 1 / self._period
+        self.writer(ParameterEvent, '~/settings', LATCHED).publish(self.values.in_force())
+        name, rate = self.values['law'], 1 / law.period
         self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
 
     def _show(self, law: LabyrinthLaw) -> None:
@@ -128,7 +133,7 @@ class RigControllerNode(SuiteNode):
 
     def _begin(self) -> None:
         self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
-        self._frames, self._blind, self._newest = 0, 0, -1
+        self._frames, self._blind = 0, 0
         self._came = time.monotonic()
         self._law.begin()
 
@@ -172,22 +177,24 @@ class RigControllerNode(SuiteNode):
         if problem:
             self._refused = problem
             return
-        if stamp <= self._newest:
-            if stamp == self._newest:
+        if stamp <= self._law.newest:
+            if stamp == self._law.newest:
                 self._commands.publish(self._message)  # it was not heard
             return
         self._came = time.monotonic()
-        missed = round((stamp - self._newest) * 1e-9 / self._period) - 1
-        if self._newest >= 0 and missed > 0:
-            self._blind += missed
-            for _ in range(min(missed, PATIENCE)):
-                self._law.step((math.nan, math.nan), self._set_point(stamp))
-        self._newest = stamp
-        p = message.pose.pose.position
-        tilt = self._law.step((p.x, p.y), self._set_point(stamp))
+        p, set_point = message.pose.pose.position, self._set_point(stamp)
+        self._note(stamp, (p.x, p.y, *set_point.tolist(), float(self._law.newest < 0)))
+        tilt = self._law.answer(stamp, (p.x, p.y), set_point)
         self._frames += 1
-        self._blind = 0 if math.isfinite(p.x + p.y) else self._blind + 1
+        seen = math.isfinite(p.x + p.y)
+        self._blind = 0 if seen else self._blind + self._law.missed + 1
         self._send(tilt, stamp)
+
+    def _note(self, stamp: int, numbers: Sequence[float]) -> None:
+        """Log all on which the answer to a frame depends; for a replay."""
+        message = JointState(name=FRAME, position=numbers)
+        message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
+        self._frame_log.publish(message)
 
     def _set_point(self, stamp: int) -> Array:
         """Show the set point at a time where it has changed; return what the law is given."""
@@ -208,8 +215,7 @@ class RigControllerNode(SuiteNode):
         """Level the plate where no frame came for a while, and begin anew with the next."""
         sim_time = self.get_parameter('use_sim_time').value
         late = time.monotonic() - self._came > self.values['frame_timeout']
-        if self.active and late and not sim_time and self._newest >= 0:
-            self._newest = -1
+        if self.active and late and not sim_time and self._law.newest >= 0:
             self._law.begin()
             self._send(np.zeros(2), 0)
 
@@ -230,7 +236,7 @@ class RigControllerNode(SuiteNode):
         if self._refused:
             message, self._refused = self._refused, ''
             return WARN, message, values
-        if self._newest < 0:
+        if self._law.newest < 0:
             return WARN, 'no frames: the plate is level', values
         if self._blind:
             return WARN, f'{self._blind} frames without a ball', values

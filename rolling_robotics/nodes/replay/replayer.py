@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rolling_dynamics.plugin import plugins
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.estimates import replay_estimates
 from rolling_robotics.nodes.replay.executed import PLAN
@@ -31,6 +32,8 @@ def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> l
     """
     say('estimates')
     found = [*replay_estimates(recorded), *replay_runs(recorded, say)]
+    for of_system in dict.fromkeys(plugin.load('replay') for plugin in plugins().values()):
+        found += of_system(recorded, say) if of_system is not None else []
     if not found or recorded.topic(PLAN):
         found += replay_executions(recorded, say)
     return found

@@ -67,9 +67,9 @@ def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
         The beginning of a run is missing.
 
     """
-    settings = recorded.settings(SETTINGS, TABLE)
     steps = [s for _, _, m in recorded.messages([STEPS]) for s in steps_in(m.data)]
-    if not settings or not steps:
+    settings = recorded.settings(SETTINGS, TABLE) if steps else []
+    if not settings:
         return []
     first = next((k for k, step in enumerate(steps) if step.flags & BEGIN), len(steps))
     steps = steps[first:]  # those before are of a run that began before the recording

@@ -21,6 +21,8 @@ EXPERIMENTS = (
         recorded=(
             'robot/state',
             'servo_command',
+            'controller/frames',
+            'controller/settings',
             'vision/object_pose',
             'set_point',
             'goal_pose',

@@ -1,0 +1,1 @@
+"""Replay of recordings of a rig, which takes the messages of its nodes."""

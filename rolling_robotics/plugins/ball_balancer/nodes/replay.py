@@ -1,0 +1,84 @@
+"""
+Commands of a ball balancer or a labyrinth, computed anew: the same frames through the same law.
+
+The controller logs what its law was given with each frame. With its parameters that is all on
+which its commands depend: they come out bit by bit, in wall-clock time too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rolling_controller.ball_balancer.frame_law import FRAME, FrameLaw
+from rolling_controller.ball_balancer.laws import law_on_nodes
+from rolling_controller.ball_balancer.nodes.rig_controller_node import TABLE
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.ball_balancer.rig_file import rig_file
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.replayed import Answer, Replayed
+
+FRAMES, SETTINGS, COMMANDS = 'controller/frames', 'controller/settings', 'servo_command'
+
+
+def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
+    """
+    Compute the commands of a rig anew.
+
+    Parameters
+    ----------
+    recorded
+        With the log and the parameters of the controller.
+    say
+        Told what is at work.
+
+    Returns
+    -------
+    list of Replayed
+        One for each time that the law began; empty if no rig was recorded.
+
+    Raises
+    ------
+    ParameterError
+        The log is damaged or lacks the beginning, or the law is none of a rig.
+
+    """
+    log = [(time_to_nanoseconds(m.header.stamp), m) for _, _, m in recorded.messages([FRAMES])]
+    settings = recorded.settings(SETTINGS, TABLE) if log else []
+    if not settings:
+        return []
+    say('law of the rig')
+    file = rig_file(load_scenario(settings[0]['scenario_file']))
+    system, p = file.system_and_parameters()
+    law = FrameLaw(law_on_nodes(file, settings[0]['law']))
+    commands = _commands(recorded, file.commands)
+    say('commands')
+    runs: list[Replayed] = []
+    for stamp, message in log:
+        if tuple(message.name) != FRAME or len(message.position) != len(FRAME):
+            raise ParameterError(f'{recorded.path}: {FRAMES} is damaged')
+        *place, x, y, begins = np.array(message.position, dtype=float)
+        if begins:
+            law.begin()
+            runs.append(Replayed(f'run {len(runs) + 1}, {settings[0]["law"]}'))
+        if not runs:
+            raise ParameterError(
+                f'{recorded.path}: {FRAMES} lacks the beginning; start the recorder before the '
+                'controller'
+            )
+        u = file.command(system, p, law.answer(stamp, place, (x, y)))
+        runs[-1].answers.append(Answer(stamp, u, commands.get(stamp)))
+    return runs
+
+
+def _commands(recorded: Recorded, kind: str) -> dict[int, Array]:
+    """Return the first numbers of a kind that were sent with each stamp [ns]."""
+    out: dict[int, Array] = {}
+    for _, _, message in recorded.messages([COMMANDS]):
+        stamp = time_to_nanoseconds(message.header.stamp)
+        if len(message.points):
+            out.setdefault(stamp, np.array(getattr(message.points[0], kind), dtype=float))
+    return out
