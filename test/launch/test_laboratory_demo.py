@@ -132,6 +132,7 @@ def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, monkeypatch,
 def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
     good, bad = trial(FLIP_UP, flipped), trial(FLIP_UP, lambda _: FLAT, 'open_loop')
     monkeypatch.setattr(report, 'in_lockstep', lambda *_: {'closed_loop': [True]})
+    monkeypatch.setattr(report, 'draw', lambda *_: None)
     assert report.conclude(FLIP_UP, [good, good, bad], SIMULATED, tmp_path) == REACHED
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ['closed_loop', '2', 'of', '2', '1', 'of', '1'] in rows
@@ -147,6 +148,7 @@ def test_both_sides_are_counted(tmp_path, capsys, monkeypatch):
 
 def test_another_law_is_judged_beside_the_usual_one(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(report, 'in_lockstep', lambda *_: {})
+    monkeypatch.setattr(report, 'draw', lambda *_: None)
     demo = replace(FLIP_UP, law='predictive')
     assert list(demo.lengths()) == ['predictive', 'closed_loop', 'replay_balance', 'open_loop']
     good, bad = trial(demo, flipped, 'predictive'), trial(demo, lambda _: FLAT, 'predictive')
