@@ -2,7 +2,9 @@
 Where the object is now: delayed images fused with the hand's encoders.
 
 The filter stands at the time of the last image. When the next one arrives it is moved there along
-the recorded motion of the hand, corrected, and its mean is carried on to the present.
+the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter that
+estimates the inertia gets the hand's accelerations averaged over some steps: encoders tell them
+with much noise.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ REFUSALS = 12  # images refused in a row, after which the estimate starts anew
 MAKING, BREAKING = 5e-4, 1.5e-3  # measured gap at which contact is made, and lost [m]
 AHEAD = 2e-3  # of the last step, that an image may be [s]
 AGREEING = 2  # images in a row that have to say so
+AROUND = 5  # steps before and after, over which the hand's acceleration is averaged
 
 
 class Estimate(NamedTuple):
@@ -67,12 +70,13 @@ class Estimate(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The hand at a time, its accelerations and whether the object is held from then on."""
+    """The hand at a time, its accelerations, and whether the object is held from then on."""
 
     time: float
     hand: NDArray[np.float64]
     u: NDArray[np.float64]
     held: bool
+    total: NDArray[np.float64]  # of the accelerations of all steps up to this one
 
 
 class ObjectEstimator:
@@ -89,6 +93,8 @@ class ObjectEstimator:
         Numbers of images used and refused.
     held
         Whether something holds the object still from now on.
+    breaking
+        Measured gap at which contact is lost [m].
     restarts
         How often the estimate had gone astray and started anew.
     reason
@@ -124,7 +130,7 @@ class ObjectEstimator:
         self.filter = PoseFilter(system, params, model)
         self.clock = ClockOffset(least_latency)
         self._host_clock = host_clock
-        self.held = False
+        self.held, self.breaking = False, BREAKING
         self._hands: deque[_Step] = deque()
         self._time: float | None = None
         self._now: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -137,6 +143,11 @@ class ObjectEstimator:
     def started(self) -> bool:
         """Whether an object is followed."""
         return self._time is not None
+
+    @property
+    def inertia(self) -> float:
+        """Moments of inertia of the object over those believed; 1 where they are not in doubt."""
+        return self.filter.inertia
 
     @property
     def clock_offset(self) -> float:
@@ -179,7 +190,10 @@ class ObjectEstimator:
             if not plausible(body):
                 self._astray('no object moves like this')
         hand, u = np.array(hand, dtype=float), np.array(u, dtype=float)
-        self._hands.append(_Step(t, hand, u, self.held))
+        total = u + self._hands[-1].total if self._hands else u
+        self._hands.append(_Step(t, hand, u, self.held, total))
+        if self.filter.model.inertia > 0:
+            self._smooth()
         while self._hands[0].time < t - HISTORY:
             self._hands.popleft()
         if self._now is None or self._time is None:
@@ -272,6 +286,14 @@ class ObjectEstimator:
             return at_rest(body), near
         return self.filter.mean_after(body, near, step.hand, step.u, t - step.time, end - t)[:2]
 
+    def _smooth(self) -> None:
+        """Average the accelerations of the last steps over as many before as came after each."""
+        last = len(self._hands) - 1
+        for k in range(max(last - AROUND, AROUND + 1), last):
+            before = 2 * k - last - 1
+            mean = (self._hands[last].total - self._hands[before].total) / (last - before)
+            self._hands[k] = self._hands[k]._replace(u=mean)
+
     def _times(self, after: float, before: float) -> list[float]:
         """Return the times of the steps between two times, newest last."""
         out: list[float] = []
@@ -285,13 +307,19 @@ class ObjectEstimator:
     def _advance(self, t: float) -> None:
         """Move the filter to a time along the motion of the hand."""
         assert self._time is not None  # noqa: S101 - of the type checker
-        at = self._time
-        self.filter.spread(t - at)
-        now = self.filter.body, self.filter.near
+        at, learns = self._time, self.filter.model.inertia > 0
+        if not learns:
+            self.filter.spread(t - at)
         for end in [*self._times(at, t), t]:
-            now = self._carried(*now, self._step_at(at), at, end)
+            step = self._step_at(at)
+            if learns and not step.held:
+                self.filter.advance(step.hand, step.u, at - step.time, end - at)
+            else:
+                if learns:
+                    self.filter.spread(end - at)
+                now = self.filter.body, self.filter.near
+                self.filter.body, self.filter.near = self._carried(*now, step, at, end)
             at = end
-        self.filter.body, self.filter.near = now
         self._time = t
 
     def _correct(
@@ -301,16 +329,16 @@ class ObjectEstimator:
         q: NDArray[np.float64],
         covariance: NDArray[np.float64],
     ) -> bool:
-        _, hand, u, held = step = self._step_at(t)
+        _, hand, u, held, _ = step = self._step_at(t)
         lead = t - step.time
         self._watch_contact(p, q, hand, u, lead)
         accepted, distance = self.filter.take_pose(p, q, covariance)
+        if held:
+            self.filter.take_rest()
         if self.filter.touching:
             _, self._rolling = self.filter.take_contact(hand, u, lead)
         if self.filter.model.planar:
             self.filter.take_plane()
-        if held:
-            self.filter.take_rest()
         if not self.filter.sound():
             return self._start_anew(t, p, q, 'no object moves like this')
         self._move_clock()
@@ -351,7 +379,7 @@ class ObjectEstimator:
         body[:4], body[4:7] = q, p
         gap = float(self.filter.contact(body, self.filter.near, hand, u, lead)[0][2])
         touching = self.filter.touching
-        other = gap > BREAKING if touching else gap < MAKING
+        other = gap > self.breaking if touching else gap < MAKING
         self._votes = self._votes + 1 if other else 0
         if self._votes >= AGREEING:
             self.filter.change_contact(touching=not touching)

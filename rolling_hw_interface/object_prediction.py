@@ -13,7 +13,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.posed_state import posed_state
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import exponential, product, rotation_matrix
+from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
 
 BODY = Layout(
     (
@@ -76,6 +76,47 @@ def prediction_function(system: ContactSystem) -> ca.Function:
         duration [s], whether hand and object touch (1 or 0), and the parameters.
 
     """
+    return compiled(_prediction(system))[0]
+
+
+def spread_function(system: ContactSystem) -> ca.Function:
+    """
+    Return ``(body, near, hand, u, lead, dt, touching, p) -> derivatives (12x13)``, compiled.
+
+    How an error of the object, ``ERROR`` without the clock, moves on, by columns; the last column
+    is the error that comes of the logarithm of the scale of the inertia. The inputs are those of
+    :func:`prediction_function`.
+    """
+    predict = _prediction(system)
+    inputs = [ca.SX.sym(predict.name_in(k), predict.size1_in(k)) for k in range(8)]
+    body, *rest, p = inputs
+    d, J = ca.SX.sym('d', 13), system.parameters.slice('inertia')
+    scaled = ca.SX(p)
+    scaled[J] = p[J] * ca.exp(d[12])
+    ahead, moved = predict(*inputs), predict(_moved(body, d), *rest, scaled)
+    turned = product(moved[:4], conjugate(ahead[:4]))
+    error = ca.vertcat(
+        moved[4:7] - ahead[4:7],
+        2 * turned[1:],
+        moved[10:13] - ahead[10:13],
+        moved[7:10] - ahead[7:10],
+    )
+    F = ca.substitute(ca.jacobian(error, d), d, ca.DM.zeros(13))
+    out = ca.cse(ca.vec(ca.densify(F)))
+    return compiled(ca.Function('object_spread', inputs, [out]))[0]
+
+
+def _moved(body: ca.SX, d: ca.SX) -> ca.SX:
+    """Return the object moved by an error, ``ERROR`` without the clock."""
+    return ca.vertcat(
+        product(exponential(d[3:6]), body[:4]),
+        body[4:7] + d[0:3],
+        body[7:10] + d[9:12],
+        body[10:13] + d[6:9],
+    )
+
+
+def _prediction(system: ContactSystem) -> ca.Function:
     body, near, hand = ca.SX.sym('body', 13), ca.SX.sym('near', 2), ca.SX.sym('hand', 13)
     u, lead, dt = ca.SX.sym('u', 6), ca.SX.sym('lead'), ca.SX.sym('dt')
     touching, p = ca.SX.sym('touching'), ca.SX.sym('p', system.parameters.size)
@@ -100,7 +141,7 @@ def prediction_function(system: ContactSystem) -> ca.Function:
         gap,
     )
     inputs = [body, near, hand, u, lead, dt, touching, p]
-    return compiled(ca.Function('object_prediction', inputs, [ca.densify(out)]))[0]
+    return ca.Function('object_prediction', inputs, [ca.densify(out)])
 
 
 def _contact_force(
@@ -132,12 +173,7 @@ def contact_function(system: ContactSystem) -> ca.Function:
     body, near, hand = ca.SX.sym('body', 13), ca.SX.sym('near', 2), ca.SX.sym('hand', 13)
     u, lead, p = ca.SX.sym('u', 6), ca.SX.sym('lead'), ca.SX.sym('p', system.parameters.size)
     d = ca.SX.sym('d', 12)
-    moved = ca.vertcat(
-        product(exponential(d[3:6]), body[:4]),
-        body[4:7] + d[0:3],
-        body[7:10] + d[9:12],
-        body[10:13] + d[6:9],
-    )
+    moved = _moved(body, d)
     now = advanced_hand(hand, u, lead)
     found = posed_state(system)(now, _odometry(moved), near, p)
     x, gap = found[: system.state.size], found[system.state.size]

@@ -4,7 +4,8 @@ Kalman filter for pose and twist of the object, at the time of the last image.
 The mean moves by the equations of the contact; the covariance by those of a free body driven by
 white accelerations. The error lives in the tangent space (``object_prediction.ERROR``); its last
 component is the time by which the images are dated wrong. Where hand and object touch, that the
-gap is zero and the contact rolls is taken as a measurement.
+gap is zero and the contact rolls is taken as a measurement. Where the inertia is in doubt, its
+scale is estimated too, and the covariance moves by derivatives of the equations of the contact.
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ from rolling_hw_interface.object_prediction import (
     contact_function,
     ERROR,
     prediction_function,
+    spread_function,
 )
 from transforms3d.quaternions import qmult, quat2mat
 
 GATE = {2: 13.8, 3: 16.3, 4: 18.5, 6: 22.5}  # 99.9 % of chi squared, by degrees of freedom
 LONGEST_STEP = 5e-3  # of the prediction [s]
 FASTEST, FASTEST_TURN = 30.0, 1e3  # m/s, rad/s: beyond that an estimate has gone astray
+LIGHTEST, HEAVIEST = 0.05, 20.0  # inertia that can be found, times that believed
 P, R, V, W = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w'))
-OUT_OF_PLANE = np.eye(ERROR.size)[[1, 3, 5, 7, 9, 11]]
-RATES = np.eye(ERROR.size)[6:12]
+OUT_OF_PLANE = [1, 3, 5, 7, 9, 11]
+RATES = slice(6, 12)
 REST_NOISE = np.diag(np.repeat((1e-6, 1e-4), 3))  # of what is held still
 PLANE_NOISE = np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3)))
 CONJUGATE = np.array((1.0, -1.0, -1.0, -1.0))
@@ -55,6 +58,10 @@ class FilterModel:
         Of the date of the images at first [s].
     clock_walk
         How much the clock's error wanders [s/s^0.5].
+    inertia
+        Of the logarithm of the moments of inertia over those given; where it is positive, their
+        scale is estimated, and the covariance moves by the equations of the contact. Zero where
+        they are known.
     planar
         Whether the object can only move in the plane x-z of the world and turn about y.
 
@@ -66,13 +73,15 @@ class FilterModel:
     slip: float = 5e-3
     clock: float = 2e-3
     clock_walk: float = 1e-5
+    inertia: float = 0.0
     planar: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not positive."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if name != 'planar' and not (math.isfinite(value) and value > 0):
+            known = name == 'inertia' and value == 0
+            if name != 'planar' and not known and not (math.isfinite(value) and value > 0):
                 raise ParameterError(f'filter: {name} must be positive, got {value!r}')
 
 
@@ -87,11 +96,13 @@ class PoseFilter:
     near
         Contact point on the hand, chart coordinates.
     covariance
-        Of the error, shape (13, 13).
+        Of the error, shape (13, 13); (14, 14) with the logarithm of the scale of the inertia.
     touching
         Whether hand and object are taken to touch.
     clock_error
         Sum of the corrections of the images' dates [s].
+    inertia
+        Moments of inertia over those given.
 
     """
 
@@ -112,17 +123,27 @@ class PoseFilter:
         self.model = model or FilterModel()
         self._predict = FastFunction(prediction_function(system))
         self._contact = FastFunction(contact_function(system))
-        self._updates = {n: FastFunction(update_function(n, ERROR.size)) for n in (2, 6)}
+        learns = self.model.inertia > 0
+        self._derive = FastFunction(spread_function(system)) if learns else None
+        self._size = ERROR.size + learns
+        self._updates = {n: FastFunction(update_function(n, self._size)) for n in (2, 6)}
         p = np.asarray(params, dtype=float)
+        at = system.parameters.slice('inertia')
+        self._believed = p[at].copy()
+        self._inertias = [f.inputs[7][at] for f in (self._predict, self._derive) if f]
+        if self._derive:
+            self._derive.inputs[7][:] = p
         self._predict.inputs[7][:] = p
         self._contact.inputs[5][:] = p
         strengths = (self.model.acceleration, self.model.angular_acceleration)
         self._power = np.repeat(np.square(strengths), 3)
         self.body = np.zeros(BODY.size)
         self.near = np.zeros(2)
-        self.covariance = np.eye(ERROR.size)
+        self.covariance = np.eye(self._size)
+        self.covariance[ERROR.size :, ERROR.size :] = self.model.inertia**2
         self.touching = True
         self.clock_error = 0.0
+        self.inertia = 1.0
 
     def start(
         self, p_WO: ArrayLike, q_WO: ArrayLike, near: ArrayLike, *, touching: bool = True
@@ -132,7 +153,8 @@ class PoseFilter:
         self.body[7:] = 0.0
         self.near = np.array(near, dtype=float)
         deviations = np.repeat((2e-3, 0.05, 1.0, 20.0), 3)
-        self.covariance = np.diag([*deviations**2, self.model.clock**2])
+        learnt = np.diag(self.covariance)[ERROR.size :]  # what does not go astray with the pose
+        self.covariance = np.diag([*deviations**2, self.model.clock**2, *learnt])
         self.touching = touching
 
     def change_contact(self, *, touching: bool) -> None:
@@ -177,12 +199,30 @@ class PoseFilter:
         return body, near, gap
 
     def spread(self, dt: float) -> None:
-        """Move the covariance on by dt [s], from where the mean is."""
-        F = np.eye(ERROR.size)
+        """Move the covariance on by dt [s] as of a free body, from where the mean is."""
+        F = np.eye(self._size)
         F[TURNS, TURNS + 6] = dt
         x, y, z = (dt * self.body[7:10]).tolist()
         F[3, 4], F[3, 5], F[4, 5] = -z, y, -x
         F[4, 3], F[5, 3], F[5, 4] = z, -y, x
+        self._spread(F, dt)
+
+    def advance(self, hand: ArrayLike, u: ArrayLike, lead: float, dt: float) -> None:
+        """Move mean and covariance on by the equations of the contact, see :meth:`mean_after`."""
+        assert self._derive is not None  # noqa: S101 - of the type checker
+        f, F = self._derive, np.eye(self._size)
+        given = (self.body, self.near, hand, u, lead, dt, self.touching)
+        for buffer, value in zip(f.inputs, given, strict=False):
+            buffer[:] = value
+        out = f.evaluate().reshape(13, 12).T
+        if math.isfinite(out.sum()):
+            F[:12, :12], F[:12, ERROR.size :] = out[:, :12], out[:, 12:]
+            self._spread(F, dt)
+        else:
+            self.spread(dt)
+        self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
+
+    def _spread(self, F: NDArray[np.float64], dt: float) -> None:
         C = F @ self.covariance @ F.T
         C[TURNS, TURNS] += dt**3 / 3 * self._power
         C[TURNS, TURNS + 6] += dt**2 / 2 * self._power
@@ -212,7 +252,7 @@ class PoseFilter:
         """
         turn = qmult(np.asarray(q_WO, dtype=float), self.body[:4] * CONJUGATE)
         innovation = np.concatenate([np.asarray(p_WO) - self.body[4:7], rotation_vector(turn)])
-        H = np.zeros((6, ERROR.size))
+        H = np.zeros((6, self._size))
         H[:3, P] = H[3:, R] = np.eye(3)
         H[:3, 12], H[3:, 12] = -self.body[10:13], -self.body[7:10]
         return self._update(innovation, H, np.asarray(covariance, dtype=float))
@@ -239,7 +279,7 @@ class PoseFilter:
         m = self.model
         results = []
         for rows, deviations in (((2, 5), (m.gap, m.slip)), ((3, 4), (m.slip, m.slip))):
-            H = np.zeros((2, ERROR.size))
+            H = np.zeros((2, self._size))
             H[:, :12] = J[list(rows)]
             fits, _ = self._update(-contact[list(rows)], H, np.diag(np.square(deviations)))
             results.append(fits)
@@ -253,12 +293,12 @@ class PoseFilter:
         rest = np.array(
             (-self.body[5], tilt[0], tilt[2], -self.body[11], -self.body[7], -self.body[9])
         )
-        self._update(rest, OUT_OF_PLANE, PLANE_NOISE, gated=False)
+        self._update(rest, np.eye(self._size)[OUT_OF_PLANE], PLANE_NOISE, gated=False)
 
     def take_rest(self) -> None:
         """Take that the object does not move."""
         rest = -np.concatenate([self.body[10:13], self.body[7:10]])
-        self._update(rest, RATES, REST_NOISE, gated=False)
+        self._update(rest, np.eye(self._size)[RATES], REST_NOISE, gated=False)
 
     def sound(self) -> bool:
         """Tell whether mean and covariance can be believed at all."""
@@ -299,7 +339,7 @@ class PoseFilter:
         gated: bool = True,
     ) -> tuple[bool, float]:
         C = self.covariance
-        f, n, rows = self._updates[len(innovation)], ERROR.size, H @ C
+        f, n, rows = self._updates[len(innovation)], self._size, H @ C
         f.inputs[0][:], f.inputs[1][:] = C.ravel(), rows.ravel()
         f.inputs[2][:], f.inputs[3][:] = (rows @ H.T + noise).ravel(), innovation
         out = f.evaluate()
@@ -317,6 +357,10 @@ class PoseFilter:
         self.body[7:10] += d[W]
         self.body[10:13] += d[V]
         self.clock_error += float(d[12])
+        if self._derive:
+            self.inertia = min(max(self.inertia * math.exp(float(d[13])), LIGHTEST), HEAVIEST)
+            for place in self._inertias:
+                place[:] = self.inertia * self._believed
 
 
 def at_rest(body: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -124,6 +124,21 @@ class Along:
         return self.law.command(t, x)
 
 
+class Adaptive(Along):
+    """A predictive law along a plan, which takes the inertia that an estimator finds."""
+
+    def __init__(self, law: Law, predicted: PredictiveLaw) -> None:
+        """Keep the law as it is run, begun anew, and the one that predicts for it."""
+        super().__init__(law)
+        self._predicted, self._believed = predicted, predicted.p.copy()
+
+    def know(self, inertia: float) -> None:
+        """Predict with moments of inertia so many times as large as believed from now on."""
+        p = self._believed.copy()
+        p[self._predicted.system.parameters.slice('inertia')] *= inertia
+        self._predicted.know(p)
+
+
 def prepare_damping(laboratory: Laboratory, _planned: Planned, _: Predicting) -> Prepared:
     """Return damping of the rocking about rest, and rest without control."""
     regulator = damping_regulator(laboratory)
@@ -140,12 +155,17 @@ def prepare_flip_up(laboratory: Laboratory, planned: Planned, predicting: Predic
     plan = planned()
     region = balance_region(laboratory, REGION_SAMPLES)
     arms = flip_up_arms(laboratory, plan, region)
+
+    def predictive() -> ExperimentLaw:
+        law = predictive_flip_up(laboratory, plan)
+        return Adaptive(predicting(law), law)
+
     return Prepared(
         {
             'closed_loop': lambda: Along(arms.feedback_balance),
             'replay_balance': lambda: Along(arms.replay_balance),
             'open_loop': lambda: Along(arms.replay),
-            PREDICTIVE: lambda: Along(predicting(predictive_flip_up(laboratory, plan))),
+            PREDICTIVE: predictive,
         },
         f'flip-up planned, {plan.duration:g} s; balance takes over at a cost to go of '
         f'{region.level:.3g} at most, by {region.samples} samples',

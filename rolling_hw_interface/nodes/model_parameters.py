@@ -87,6 +87,10 @@ FILTER_TEXT = {
     'slip': ('m/s', 'standard deviation of the slip of a rolling contact'),
     'clock': ('s', 'initial standard deviation of the clock offset'),
     'clock_walk': ('s/s^0.5', 'random walk of the clock offset'),
+    'inertia': (
+        '',
+        'standard deviation of the logarithm of the scale of the inertia; 0 = it is known',
+    ),
     'planar': ('', 'whether the object can only move in the plane x-z'),
 }
 

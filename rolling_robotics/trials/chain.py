@@ -36,15 +36,25 @@ from transforms3d.quaternions import quat2mat
 
 PERIOD = 1e-3  # s
 CAMERA = camera_pose((0.0, -1.0, 0.1), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))  # looks along +y
+LIKELY = 2.5  # rms of a fit of markers over their noise that is still believed
+APART = 4.0  # gap that an image shows over that noise, that is not taken for noise
+# what the equations do not know once the inertia is estimated: how the drives stick and ripple
+INFORMED = FilterModel(acceleration=0.02, angular_acceleration=0.1, slip=2e-3, planar=True)
 FRESH = 0.02  # s: the estimator does not count on older commands
 FULL = {'q_WH': (1, 0, 0, 0), 'w_WH_H': (0, 0, 0), 'v_WH_H': (0, 0, 0), 'w_HO_H': (0, 0, 0)}
 
 
 class Observation(NamedTuple):
-    """State of planar rolling as estimated, and whether the object is thought to touch."""
+    """
+    What the estimator tells.
+
+    State of planar rolling, whether the object is thought to touch, and its moments of inertia
+    over those believed.
+    """
 
     x: Array
     touching: bool
+    inertia: float = 1.0
 
 
 def spatial_model(laboratory: Laboratory) -> tuple[ContactSystem, Array]:
@@ -107,17 +117,21 @@ class LaboratoryChain:
         )
         self.camera = EmulatedCamera(imperfections.camera, CAMERA, seed=self.draw.seed)
         self.bridge = MotorBridge(Arm(arm.chain), imperfections.motors)
-        self.vision = Vision(
-            CAMERA, pattern=MarkerPattern(MARKERS), marker_noise=imperfections.camera.noise
-        )
+        camera, pattern = imperfections.camera, MarkerPattern(MARKERS)
+        self.vision = Vision(CAMERA, pattern=pattern, marker_noise=camera.noise)
         self._arm = Arm(arm.chain)
         self._encoders = EncoderFilter(imperfections.motors.resolution, PERIOD)
-        camera = imperfections.camera
+        informed = imperfections.informed
         self.estimator = ObjectEstimator(
             *believed,
             least_latency=camera.latency - camera.jitter,
-            model=FilterModel(planar=True),
+            model=replace(INFORMED, inertia=imperfections.inertia)
+            if informed
+            else FilterModel(planar=True),
         )
+        if informed:
+            pattern.tolerance = max(pattern.tolerance, LIKELY * camera.noise)
+            self.estimator.breaking = max(self.estimator.breaking, APART * camera.noise)
         shapes, (model, _) = laboratory.plant(), laboratory.model()
         beta = float(start[STATE.slice('beta_HO')][0])
         self._observed = ObservedState(*shapes, model, beta)
@@ -147,12 +161,14 @@ class LaboratoryChain:
             return None
         q, qd, qdd = self._joints
         hand = self._arm.hand_state(q, qd)
-        self.estimator.held = self.plant.held and self.imperfections.hold_known
+        self.estimator.held = self.plant.held and self.imperfections.informed
         found = self.estimator.step(hand, self._arm.hand_acceleration(q, qd, qdd), self.time)
         if found is None or found.age > VISION_TIMEOUT:
             return None
         return Observation(
-            self._observed.read(hand, found.object_), touching=found.mode != 'separated'
+            self._observed.read(hand, found.object_),
+            touching=found.mode != 'separated',
+            inertia=self.estimator.inertia,
         )
 
     def _commanded(self) -> Array:

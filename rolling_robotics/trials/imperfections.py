@@ -63,9 +63,9 @@ class Imperfections:
         Periods of 1 ms from the controller to the motors' bridge.
     warm_up
         Time for which the object is held while the estimator gets to know it [s].
-    hold_known
-        Whether the estimator is told that it is held. Where the object is held out of rest, one
-        that is not told expects it to roll off.
+    informed
+        Whether the estimator is told how large all this may be, and that the object is held. One
+        that is not told expects an object that is held out of rest to roll off.
 
     """
 
@@ -81,7 +81,7 @@ class Imperfections:
     motors: MotorModel = field(default_factory=MotorModel)
     transport: int = 1
     warm_up: float = 1.0
-    hold_known: bool = False
+    informed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn from."""

@@ -10,10 +10,11 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
+from rolling_controller.laboratory.laws import Adaptive
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_hw_interface.emulated_plant import PlantView
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import LaboratoryChain, Observation, PERIOD
 from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
@@ -108,12 +109,18 @@ class Moment(NamedTuple):
 
 
 def moments(
-    experiment: Experiment, law_name: str, seed: int, imperfections: Imperfections
+    experiment: Experiment,
+    law_name: str,
+    seed: int,
+    imperfections: Imperfections,
+    *,
+    exact: bool = False,
 ) -> Iterator[Moment]:
     """
     Carry out a trial, period by period, the warm-up first; arguments as of :func:`run_trial`.
 
-    It goes on to its end, whatever happens.
+    It goes on to its end, whatever happens. Where ``exact``, the law is given the true state and
+    inertia in place of what the estimator tells.
     """
     place = experiment.laboratory, experiment.start
     chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
@@ -123,9 +130,13 @@ def moments(
         t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
         chain.plant.held = held
         seen, sent = chain.sense(), None
+        if exact:
+            seen = Observation(truth, touching=True, inertia=chain.draw.inertia)
         if held:
             sent = np.zeros(3)
         elif seen is not None:
+            if isinstance(law, Adaptive):
+                law.know(seen.inertia)
             sent = law.command(t, seen.x, touching=seen.touching).copy()
         chain.act(sent)
         before, truth = truth, chain.truth

@@ -3,7 +3,7 @@
 import json
 
 from benchmarks import flip_up_trial
-from benchmarks.flip_up_trial import main
+from benchmarks.flip_up_trial import EXACT, main
 import pytest
 
 
@@ -24,18 +24,22 @@ def trials(monkeypatch):
 
 def test_failures_of_both_laws_are_compared(trials, tmp_path, capsys):
     ran, failing = trials
-    failing |= {(1, 'closed_loop'), (3, 'closed_loop'), (3, 'predictive')}
+    failing |= {(1, 'closed_loop'), (3, 'closed_loop'), (3, 'predictive'), (1, EXACT)}
     out = tmp_path / 'trials.jsonl'
     assert main(['0..3', '--out', str(out)]) == 0
     told = capsys.readouterr().out
     assert 'closed_loop: 2 of 4 failed, 1 of them with an estimate' in told
     assert 'predictive: 1 of 4 failed, 1 of them' in told
     assert 'both laws failed on 1 seeds\nratio 0.50 (' in told
-    failing.add((4, 'predictive'))
+    assert 'inertia 0 of the 1 failures of the predictive law fail even so\n' in told
+    failing |= {(4, 'predictive'), (4, EXACT)}
     ran.clear()
     assert main(['0..4', '--out', str(out)]) == 1
-    assert ran == [(4, 'closed_loop', 5.5), (4, 'predictive', 5.5)]
-    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 10
+    assert 'inertia 1 of the 2 failures of the predictive law fail even so: 4 (slip)\n' in (
+        capsys.readouterr().out
+    )
+    assert ran == [(4, 'closed_loop', 5.5), (4, 'predictive', 5.5), (4, EXACT, 5.5)]
+    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 12
     ran.clear()
     main(['0', '--scale', '4', '--out', str(out)])  # another scale is another trial
     assert ran == [(0, 'closed_loop', 4.0), (0, 'predictive', 4.0)]

@@ -5,11 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.encoder_filter import EncoderFilter
-from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
-from rolling_truth import Run
+from rolling_hw_interface.object_prediction import prediction_function, spread_function
+from rolling_hw_interface.pose_filter import FilterModel, quaternion_of, rotation_vector
+from rolling_truth import ellipse_on_plate, Run
+from transforms3d.quaternions import qmult
 
 LABORATORY = CameraModel(clock_offset=0.3, clock_spread=0.0)  # 250 Hz, 8 +- 2 ms, 10 % hidden
 
@@ -51,6 +54,58 @@ def test_figures_hold_on_other_seeds(seed):
     assert contact < 0.5e-3
     assert math.degrees(angle) < 0.3
     assert abs(run.offsets[2000][1]) < 1e-3
+
+
+def test_an_inertia_in_doubt_is_found():
+    doubted = FilterModel(planar=True, inertia=0.5)
+    run = Run(camera=LABORATORY, seed=4, model_scale=1.6, filter_model=doubted).go(1.2)
+    assert 1.6 * run.estimator.inertia == pytest.approx(1.0, abs=0.1)
+    known = Run(camera=LABORATORY, seed=4, model_scale=1.6).go(1.2)
+    assert known.estimator.inertia == 1.0
+    assert run.errors(after=0.5)[2] < 0.5 * known.errors(after=0.5)[2]
+    run.estimator.filter.body[10:13] = 1e3  # m/s
+    run.go(0.02)
+    assert run.estimator.restarts == 1
+    assert 1.6 * run.estimator.inertia == pytest.approx(1.0, abs=0.15)  # is not forgotten
+
+
+def test_an_error_moves_as_two_predictions_come_apart():
+    system, p = ellipse_on_plate()
+    predict, spread = prediction_function(system), spread_function(system)
+    body = np.array([0.98, 0.03, 0.19, -0.01, 1e-3, 2e-3, 0.027, 0.3, 2.0, -0.2, 0.05, 0.01, 0.02])
+    body[:4] /= np.linalg.norm(body[:4])
+    hand = np.array([1.0, 0, 0.02, 0, 0.01, 0, 0, 0, 0.3, 0, 0.1, 0, 0.05])
+    near, u = np.zeros(2), np.array([0, 2.0, 0, 0.5, 0, 1.0])
+    rest = near, hand, u, 1e-3, 2e-3, 1.0
+
+    def after(d):
+        moved, q = body.copy(), p.copy()
+        moved[:4] = qmult(quaternion_of(d[3:6]), body[:4])
+        moved[4:7], moved[7:10], moved[10:13] = (
+            body[4:7] + d[:3],
+            body[7:10] + d[9:12],
+            body[10:13] + d[6:9],
+        )
+        q[system.parameters.slice('inertia')] *= math.exp(d[12])
+        return np.array(predict(moved, *rest, q)).ravel()
+
+    now, F = after(np.zeros(13)), np.array(spread(body, *rest, p)).reshape(13, 12).T
+    for k, column in enumerate(F.T):
+        d = np.zeros(13)
+        d[k] = 1e-6
+        one, two = after(d), after(-d)
+        turn = rotation_vector(qmult(one[:4], two[:4] * [1, -1, -1, -1]))
+        apart = np.concatenate(
+            [one[4:7] - two[4:7], turn, one[10:13] - two[10:13], one[7:10] - two[7:10]]
+        )
+        assert column == pytest.approx(apart / 2e-6, abs=1e-6 + 1e-5 * np.abs(column).max())
+    assert abs(now[8] - body[8]) > 1e-3  # it does move
+    assert abs(F[10, 12]) > 1e-3  # and the inertia matters
+
+
+def test_doubt_must_not_be_negative():
+    with pytest.raises(ParameterError, match='inertia must be positive'):
+        FilterModel(inertia=-0.1)
 
 
 def test_outliers_are_refused_and_do_no_harm(run):

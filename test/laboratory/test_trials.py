@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_robotics.trials import run
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import build, setting
-from rolling_robotics.trials.run import run_many, run_trial, Trial
+from rolling_robotics.trials.run import moments, run_many, run_trial, Trial
 from rolling_robotics.trials.summary import band, rest_time
 
 PUBLISHED = Imperfections()
@@ -103,7 +104,7 @@ def test_start_is_off_as_drawn_and_the_object_is_held():
 def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
     """By the equations alone it would roll off, and the images contradict them."""
     laboratory = Laboratory()
-    worse = replace(PUBLISHED.scaled(5.0), hold_known=True)
+    worse = replace(PUBLISHED.scaled(5.0), informed=True)
     chain = LaboratoryChain(laboratory, laboratory.rest(FLAT, 0.01), worse, seed=2003)
     chain.plant.held, seen = True, []
     for _ in range(900):
@@ -111,6 +112,7 @@ def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
         chain.act(np.zeros(3))
         if now is not None:
             seen.append(now.x - chain.truth)
+    assert chain.estimator.taken > 40  # markers are believed that are 1 mm off
     turns = np.array(seen[-100:])[:, [3, 8]]
     assert np.abs(turns[:, 0]).max() < 0.03
     assert np.abs(turns[:, 1]).max() < 1e-6
@@ -120,6 +122,35 @@ def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
         chain.act(np.zeros(3))
     assert abs(chain.truth[3] - truth[3]) > 0.1
     assert abs(now.x[3] - chain.truth[3]) < 0.1
+
+
+class Told:
+    """A law that keeps what it is told, and does nothing."""
+
+    def __init__(self):
+        self.states, self.inertias = [], []
+
+    def know(self, inertia):
+        self.inertias.append(inertia)
+
+    def command(self, _t, x, *, touching):
+        assert touching
+        self.states.append(x)
+        return np.zeros(3)
+
+
+@pytest.mark.parametrize('exact', [True, False])
+def test_a_law_is_told_what_is_estimated_or_what_is_true(monkeypatch, exact):
+    law, made = Told(), experiment(duration=0.05)
+    monkeypatch.setattr(run, 'Adaptive', Told)
+    worse = replace(PUBLISHED.scaled(2.0), warm_up=0.5, informed=True)
+    known = replace(made, laws={'told': lambda: law})
+    passed = [now for now in moments(known, 'told', 3, worse, exact=exact) if not now.held]
+    assert len(passed) == 50
+    truth, told = np.array([now.truth for now in passed]), np.array(law.states)
+    assert np.array_equal(told, truth) == exact
+    assert np.abs(told - truth).max() < 0.1
+    assert set(law.inertias[:1]) == ({worse.draw(3).inertia} if exact else {1.0})
 
 
 @pytest.fixture(scope='module')
