@@ -1,7 +1,7 @@
 """
 Flip up by two laws beside each other, seed by seed, for hours; a run that was ended goes on.
 
-    python -m benchmarks.flip_up_trial 2000..2999 --scale 5.5
+    python -m benchmarks.flip_up_trial 4000..4999
 
 Each seed carries out the whole emulated chain with the linear regulator that hands over to
 balance, and with the predictive law. Each appends one line to the file; those that are in it are
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('seeds', type=seeds, metavar='A..B', help='first and last random seed')
-    parser.add_argument('--scale', type=float, default=5.5, help='of the imperfections')
+    parser.add_argument('--scale', type=float, default=7.4, help='of the imperfections')
     parser.add_argument('--out', type=Path, default=Path('build/flip_up.jsonl'), help='JSON lines')
     args = parser.parse_args(arguments)
     os.environ.setdefault('ROLLING_COMPILE', 'now')

@@ -2,9 +2,9 @@
 Where the object is now: delayed images fused with the hand's encoders.
 
 The filter stands at the time of the last image. When the next one arrives it is moved there along
-the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter that
-estimates the inertia gets the hand's accelerations averaged over some steps: encoders tell them
-with much noise.
+the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter
+that estimates the inertia gets the hand's accelerations averaged over some steps: encoders tell
+them with much noise.
 """
 
 from __future__ import annotations

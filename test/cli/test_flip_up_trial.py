@@ -38,7 +38,7 @@ def test_failures_of_both_laws_are_compared(trials, tmp_path, capsys):
     assert 'inertia 1 of the 2 failures of the predictive law fail even so: 4 (slip)\n' in (
         capsys.readouterr().out
     )
-    assert ran == [(4, 'closed_loop', 5.5), (4, 'predictive', 5.5), (4, EXACT, 5.5)]
+    assert ran == [(4, 'closed_loop', 7.4), (4, 'predictive', 7.4), (4, EXACT, 7.4)]
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 12
     ran.clear()
     main(['0', '--scale', '4', '--out', str(out)])  # another scale is another trial

@@ -58,9 +58,9 @@ def test_figures_hold_on_other_seeds(seed):
 
 def test_an_inertia_in_doubt_is_found():
     doubted = FilterModel(planar=True, inertia=0.5)
-    run = Run(camera=LABORATORY, seed=4, model_scale=1.6, filter_model=doubted).go(1.2)
+    run = Run(camera=LABORATORY, seed=4, model_scale=1.6, filter_model=doubted).go(0.9)
     assert 1.6 * run.estimator.inertia == pytest.approx(1.0, abs=0.1)
-    known = Run(camera=LABORATORY, seed=4, model_scale=1.6).go(1.2)
+    known = Run(camera=LABORATORY, seed=4, model_scale=1.6).go(0.9)
     assert known.estimator.inertia == 1.0
     assert run.errors(after=0.5)[2] < 0.5 * known.errors(after=0.5)[2]
     run.estimator.filter.body[10:13] = 1e3  # m/s
@@ -101,6 +101,18 @@ def test_an_error_moves_as_two_predictions_come_apart():
         assert column == pytest.approx(apart / 2e-6, abs=1e-6 + 1e-5 * np.abs(column).max())
     assert abs(now[8] - body[8]) > 1e-3  # it does move
     assert abs(F[10, 12]) > 1e-3  # and the inertia matters
+
+
+@pytest.mark.parametrize(('breaking', 'lost'), [(1.5e-3, True), (1e-2, False)])
+def test_noise_is_taken_for_a_lost_contact_unless_told(monkeypatch, breaking, lost):
+    noisy = replace(LABORATORY, noise=2.5e-3)
+    run, changes = Run(camera=noisy, seed=5), []
+    run.pattern.tolerance, run.estimator.breaking = 6e-3, breaking
+    monkeypatch.setattr(
+        run.estimator.filter, 'change_contact', lambda *, touching: changes.append(touching)
+    )
+    run.go(0.5)
+    assert bool(changes) == lost
 
 
 def test_doubt_must_not_be_negative():
