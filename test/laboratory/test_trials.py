@@ -1,9 +1,11 @@
 """Trials on the emulated hardware: what is drawn, how they are judged, and that they succeed."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rolling_controller.laboratory.laws import Adaptive
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_robotics.trials import run
@@ -151,6 +153,18 @@ def test_a_law_is_told_what_is_estimated_or_what_is_true(monkeypatch, exact):
     assert np.array_equal(told, truth) == exact
     assert np.abs(told - truth).max() < 0.1
     assert set(law.inertias[:1]) == ({worse.draw(3).inertia} if exact else {1.0})
+
+
+def test_the_predictive_law_takes_the_inertia_that_is_found():
+    system, p = Laboratory().model()
+    known = []
+    predicted = SimpleNamespace(system=system, p=p.copy(), know=known.append)
+    law = Adaptive(SimpleNamespace(), predicted)
+    law.know(1.5)
+    law.know(1.2)  # of what is believed, not of what was found before
+    at = system.parameters.slice('inertia')
+    assert [q[at] / p[at] for q in known] == pytest.approx([1.5, 1.2])
+    assert np.array_equal(np.delete(known[1], at), np.delete(p, at))
 
 
 @pytest.fixture(scope='module')
