@@ -42,8 +42,8 @@ TRACKING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 3.0}
 TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
 HORIZON = Horizon(period=4e-3)
 # with what an estimator makes of images that are noisy, late and hidden, the angle of a balanced
-# object wanders least where it outweighs all else
-RESTING = TRACKING | {'beta_HO': 1e4}
+# object wanders least where it and that of the hand, which add up, outweigh all else
+RESTING = TRACKING | {'beta_HO': 1e4, 'beta_WH': 1e4}
 DAMPING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 5.0, 'beta_WH': 100.0}
 
 
