@@ -1,7 +1,7 @@
 """
 Bring the pushed ball to random poses, seed by seed, for hours; a run that was ended goes on.
 
-    python -m benchmarks.predictive_trial 560..1559 --out build/trials.jsonl
+    python -m benchmarks.predictive_trial 3000..3999 --out build/trials.jsonl
 
 Each seed appends one line to the file; seeds that are in it are not run again. At the end it
 prints how many of the seeds asked for came to the goal in time, and which did not and why. The
