@@ -1,7 +1,7 @@
 """
 Flip up by two laws beside each other, seed by seed, for hours; a run that was ended goes on.
 
-    python -m benchmarks.flip_up_trial 4000..4999
+    python -m benchmarks.flip_up_trial 5000..5999
 
 Each seed carries out the whole emulated chain with the linear regulator that hands over to
 balance, and with the predictive law. Each appends one line to the file; those that are in it are
