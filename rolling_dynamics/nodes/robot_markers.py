@@ -50,9 +50,6 @@ class RobotMarkers:
         """
         self._view, self._frame = view, frame
         self._force = normal_force is not None
-        self._parts = [
-            m for k, shape in enumerate(view.shapes) if (m := self._part(shape, k)) is not None
-        ]
         self._contact = ContactMarkers(
             frame('odom'),
             frame('base_footprint'),
@@ -74,9 +71,11 @@ class RobotMarkers:
 
     def surfaces(self) -> MarkerArray:
         """Return what stands still in its frame: parts, meshes of what rolls and of the floor."""
-        markers = list(self._parts)
+        markers = []
         for number, shape in enumerate(self._view.shapes):
-            frame = self._frame(shape.link)
+            frame, part = self._frame(shape.link), self._part(shape, number)
+            if part is not None:
+                markers.append(part)
             if isinstance(shape, Floor):
                 size = shape.side / 2
                 markers.append(surface_marker(Plane(), frame, number, HAND_COLOURS, size))

@@ -3,7 +3,6 @@
 import gc
 from pathlib import Path
 import sys
-import threading
 import time
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.nodes.controller_node import ControllerNode
@@ -28,11 +26,11 @@ from rolling_planner.plan import Plan
 sys.path.append(str(Path(__file__).parent))
 
 from fake_states import hand_and_object, PERIOD, Source, still
+from in_process import in_process, LONG
 
 SCENARIO = 'ball_on_plate_hard.yaml'
 PARAMETERS = {'scenario_file': SCENARIO, 'open_loop': True, 'rate': 200.0, 'state_timeout': 1.0}
 KEPT = 1  # for which the middleware keeps a result [s]
-LONG = 60.0
 FIRST, EXECUTIONS = 20, 300
 DURATION = 0.004  # [s]
 
@@ -138,26 +136,8 @@ def node(domain, monkeypatch):
             *given, **named | {'result_timeout': KEPT}
         ),
     )
-    given = [f'{name}:={str(value).lower()}' for name, value in PARAMETERS.items()]
-    rclpy.init(domain_id=domain, args=['--ros-args', *(a for text in given for a in ('-p', text))])
-    made, executor, stop = ControllerNode(), SingleThreadedExecutor(), threading.Event()
-    executor.add_node(made)
-
-    def work():
-        made.start()
-        while not stop.is_set():
-            executor.spin_once(timeout_sec=0.05)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    yield made
-    stop.set()
-    thread.join(LONG)
-    made.make_safe()
-    executor.shutdown()
-    made.release()
-    made.destroy_node()
-    rclpy.shutdown()
+    with in_process(domain, ControllerNode, PARAMETERS) as made:
+        yield made
 
 
 def without_goals():

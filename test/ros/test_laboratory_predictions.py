@@ -9,8 +9,6 @@ from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rolling_controller.laboratory import experiment_model, laws
 from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
 from rolling_controller.predictive import law as predictive_law
@@ -24,6 +22,7 @@ from rolling_planner.plan import Plan
 sys.path.append(str(Path(__file__).parent))
 
 from fake_states import hand_and_object, PERIOD, Source
+from in_process import in_process, LONG
 from runs import await_active, Runner
 
 SCENARIO = 'laboratory_flip_up.yaml'
@@ -31,12 +30,11 @@ PARAMETERS = {
     'scenario_file': SCENARIO,
     'experiment': 'flip_up',
     'law': 'predictive',
-    'rate': '200.0',
-    'state_timeout': '10.0',
-    'diagnostics_period': '0.05',
-    'prediction_horizon': '0.0',  # the drift that is measured is what is answered
+    'rate': 200.0,
+    'state_timeout': 10.0,
+    'diagnostics_period': 0.05,
+    'prediction_horizon': 0.0,  # the drift that is measured is what is answered
 }
-LONG = 60.0
 DRIFT = 0.2  # of the hand [m/s]
 BRAKE = -DRIFT / 0.1  # by the default brake_time [m/s^2]
 
@@ -70,27 +68,8 @@ def resting():
 @pytest.fixture(scope='module')
 def node(domain, resting):
     """The controller in this process, spun in a thread."""
-    given = [f'{name}:={value}' for name, value in PARAMETERS.items()]
-    rclpy.init(domain_id=domain, args=['--ros-args', *(a for text in given for a in ('-p', text))])
-    made, executor = LaboratoryControllerNode(), SingleThreadedExecutor()
-    stop = threading.Event()
-    executor.add_node(made)
-
-    def work():
-        made.start()
-        while not stop.is_set():
-            executor.spin_once(timeout_sec=0.05)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    yield made
-    stop.set()
-    thread.join(LONG)
-    made.make_safe()
-    executor.shutdown()
-    made.release()
-    made.destroy_node()
-    rclpy.shutdown()
+    with in_process(domain, LaboratoryControllerNode, PARAMETERS) as made:
+        yield made
 
 
 @pytest.fixture
