@@ -82,10 +82,12 @@ def test_a_plan_fits_the_system_of_today_and_is_executed(folder, name):
 
 
 @pytest.mark.ros
-def test_a_recording_is_replayed_bit_by_bit(folder):
+def test_a_recording_is_replayed(folder):
+    """To 1e-9: it was made on another kind of processor."""
     from rolling_robotics.nodes.recorded import Recorded
     from rolling_robotics.nodes.replay.executions import replay_executions
 
     with Recorded(folder / 'recording') as recorded:
         (run,) = replay_executions(recorded)
-    assert (run.recorded, run.equal, run.difference) == (20, 20, 0.0)
+    assert run.recorded == 20
+    assert run.difference < 1e-9 * max(np.abs(a.recorded).max() for a in run.answers)
