@@ -88,8 +88,7 @@ class ControllerNode(ExecutionNode):
 
     def health(self) -> Health:
         """Return progress, and how predictions come along."""
-        level, text, values = super().health()
-        return level, text, values | self._prediction.health()
+        return self._prediction.health(*super().health())
 
 
 def main() -> int:

@@ -286,6 +286,7 @@ class ExecutionNode(CompilingNode):
         return found
 
     def _report(self, ending: Ending) -> ExecutePlan.Result:
+        self.alarm = ending.text if ending.code == CODES.INTERNAL else ''
         result = _result(ending.code, ending.text)
         result.final_error = ending.error
         result.final_state_names = list(self.system.state.names)

@@ -281,6 +281,7 @@ class LaboratoryControllerNode(CompilingNode):
         trial.begin()
         goal.on_stop(lambda: trial.end(CODES.CANCELLED, 'asked to stop'))
         state: TrialState = await ended
+        self.alarm = state.ended if state.code == CODES.INTERNAL else ''
         self._prediction.show(None)
         self.get_logger().info(_ending(run, law, state))
         since = followed.balancing_since
@@ -378,7 +379,6 @@ class LaboratoryControllerNode(CompilingNode):
         }
         if trial is not None and running:
             values['time [s]'] = trial.state.time
-        values |= self._prediction.health()
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
         if measured.refused:
@@ -387,7 +387,7 @@ class LaboratoryControllerNode(CompilingNode):
         waiting = 'preparing' if self._prepared is None else 'ready'
         if self._prepared is not None and self._prepared.told:
             values['prepared'] = self._prepared.told
-        return OK, 'running' if running else waiting, values
+        return self._prediction.health(OK, 'running' if running else waiting, values)
 
 
 def _ending(run: int, law: str, state: TrialState) -> str:

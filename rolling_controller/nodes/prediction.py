@@ -12,7 +12,7 @@ from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.pursuit import Pursuit
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_node_kit.qos import EVENT
-from rolling_node_kit.suite_node import SuiteNode
+from rolling_node_kit.suite_node import ERROR, Health, SuiteNode, WARN
 from rolling_planner.nodes.conversions import path_message
 
 PATH, PERIOD = 'predicted_path', 0.1  # s
@@ -58,10 +58,19 @@ class Prediction:
         self._law = law if isinstance(law, PredictingBeside) else None
         self.pursuit = None if self._law is None else self._law.pursuit
 
-    def health(self) -> dict[str, Any]:
-        """Return what diagnostics tell of predictions; nothing where there are none."""
+    def health(self, level: bytes, text: str, values: dict[str, Any]) -> Health:
+        """Return what diagnostics tell, with predictions, and a fault of the law, added."""
         law = self._law
-        return {} if law is None else law.health()
+        if law is None:
+            return level, text, values
+        values, record = values | law.health(), law.law.record
+        if record.safe:
+            why = record.trouble or f'the newest prediction is {law.age:.2f} s old'
+            return ERROR, f'fault of the law, the safe command is given: {why}', values
+        if record.trouble:
+            why = f'fault of the law, the prediction before goes on: {record.trouble}'
+            return max(level, WARN), why, values
+        return level, text, values
 
     def _publish(self) -> None:
         law = self._law

@@ -124,6 +124,7 @@ class RobotControllerNode(ExecutionNode):
         except ParameterError as error:
             self._refused = f'cmd_vel refused: {error}'
             return
+        self.alarm = ''
         self._driving = Driving(self, equipment, drive, wanted)
 
     @property

@@ -67,9 +67,7 @@ class PredictingBeside:
             self._newest, policy = (t, x), self._policy
             self._came.notify()
         self.age = _age(t, policy)
-        if policy is None or self.age > STALE:
-            return self.law.safe(x)
-        return self.law.slewed(t, policy.command(t, x, self._apart))
+        return self.law.commanded(t, x, policy if self.age <= STALE else None, self._apart)
 
     def predicted(self) -> Array:
         """Return the states that are predicted, shape (k, n); none before there is a policy."""

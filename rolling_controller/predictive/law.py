@@ -85,6 +85,8 @@ class Record:
         Of the solver in the last one.
     trouble
         Why the last one failed, or the empty string.
+    safe
+        Whether the last command was the safe one, for want of a prediction.
 
     """
 
@@ -95,6 +97,7 @@ class Record:
     slack: float = 0.0
     iterations: int = 0
     trouble: str = ''
+    safe: bool = False
 
 
 class PredictiveLaw:
@@ -264,22 +267,37 @@ class PredictiveLaw:
         if self.due(t):
             self._due = t + self.horizon.period
             self.predict(t, x)
-        if self.policy is None or self.record.failed_in_turn >= self.horizon.patience:
-            return self.safe(x)
-        return self.slewed(t, self.policy.command(t, x, self._apart))
+        given_up = self.record.failed_in_turn >= self.horizon.patience
+        return self.commanded(t, x, None if given_up else self.policy, self._apart)
 
-    def slewed(self, t: float, u: Array) -> Array:
-        """Return a control as near to this as the slew allows since the last one."""
-        if self._given is not None and math.isfinite(self.horizon.slew):
-            since, last = self._given
-            reach = self._reach(t - since)
-            u = np.clip(u, last - reach, last + reach)
+    def commanded(
+        self, t: float, x: Array, policy: Policy | None, difference: FastFunction
+    ) -> Array:
+        """
+        Return the control by a policy, within the slew since the last one.
+
+        Without a policy, and where its control is not finite, it is the safe command.
+        """
+        u = None if policy is None else self._slewed(t, policy.command(t, x, difference))
+        self.record.safe = u is None or not np.isfinite(u).all()
+        if u is None or self.record.safe:
+            return self.safe(x)
         self._given = t, u
         return u
 
+    def _slewed(self, t: float, u: Array) -> Array:
+        """Return a control as near to this as the slew allows since the last one."""
+        if self._given is None or not math.isfinite(self.horizon.slew):
+            return u
+        since, last = self._given
+        reach = self._reach(t - since)
+        return np.clip(u, last - reach, last + reach)
+
     def _reach(self, duration: float) -> Array:
-        """Return by how much controls may change in a time [s]."""
-        return self.horizon.slew * (self.limits[1] - self.limits[0]) * max(duration, 0.0)
+        """Return by how much controls may change in a time [s], infinite without limits."""
+        span = self.limits[1] - self.limits[0]
+        # times repeat while no state comes, and infinity times zero is not a number
+        return self.horizon.slew * span * max(duration, np.finfo(float).tiny)
 
     def expected_miss(self, t: float, x: Array) -> float:
         """
@@ -328,13 +346,13 @@ class PredictiveLaw:
         times, states, controls, nodes = self._shifted(t, x)
         try:
             changes = self._solve(times, states, controls, nodes)
+            controls[:, self.used.active] += changes.controls
+            states, rates = self._moved(times, states, controls, changes.states)
         except UnsolvedError as e:
             self.record.failed += 1
             self.record.failed_in_turn += 1
             self.record.trouble = str(e)
             return self.policy
-        controls[:, self.used.active] += changes.controls
-        states, rates = self._moved(times, states, controls, changes.states)
         self.policy = Policy(
             times,
             states,
@@ -421,6 +439,8 @@ class PredictiveLaw:
         d[:, self.used.moving] = changes
         given = (states.ravel(), d.ravel(), controls.ravel(), times, self.p)
         values = self._move(*given).reshape(len(states), -1)
+        if not (np.isfinite(values).all() and np.isfinite(controls).all()):
+            raise UnsolvedError('the prediction is not finite')
         return values[:, : states.shape[1]], values[:, states.shape[1] :]
 
     def _active(self, plan: Plan, names: Sequence[str] | None) -> NDArray[np.int_]:

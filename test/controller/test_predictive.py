@@ -356,6 +356,44 @@ def test_new_plan_takes_over_by_the_slew(hard):
     assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
 
 
+def test_slew_holds_while_the_time_repeats_and_leaves_unlimited_controls_free(hard):
+    """A state that is repeated has one time; infinity times no time is not a number."""
+    problem, plan = hard
+    limits = {'alpha_WH_H_x': (-LIMIT, LIMIT)}  # no other control has any
+    horizon = Horizon(period=1e-3, slew=2.0)
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=limits, horizon=horizon)
+    first = law.command(0.1, problem.x_start).copy()
+    aside = problem.x_start.copy()
+    aside[problem.system.state.slice('contact_h')] += 0.02
+    law.reset()
+    for _ in range(3):
+        law.command(0.1, problem.x_start)
+        law.follow(law.reference)  # so that the repeated time predicts anew
+        again = law.command(0.1, aside).copy()
+    assert again[0] == pytest.approx(first[0], abs=1e-9)
+    assert abs(again[1] - first[1]) > 0.1
+    assert (law.record.failed, law.record.safe) == (0, False)
+
+
+@pytest.mark.filterwarnings('ignore:invalid value:RuntimeWarning')
+def test_command_that_is_not_finite_is_a_fault_of_the_law(hard):
+    """The prediction before goes on, and the safe command stands in for what is not finite."""
+    problem, plan = hard
+    braking = np.full(problem.system.control.size, -1.0)
+    given = problem.system, problem.p, plan
+    law = PredictiveLaw(*given, control_limits=LIMIT, horizon=COARSE, safe=lambda _: braking)
+    law.command(0.5, plan.state_at(0.5))
+    predicted = law.policy
+    assert_allclose(law.command(0.52, np.full(problem.x_start.shape, np.nan)), braking)
+    assert law.policy is predicted
+    assert law.record.safe
+    assert (law.record.failed, bool(law.record.trouble)) == (1, True)
+    assert np.abs(law.command(0.525, plan.state_at(0.525)) - plan.control_at(0.525)).max() < 3.0
+    assert not law.record.safe
+    law.command(0.54, plan.state_at(0.54))
+    assert (law.policy is predicted, law.record.trouble) == (False, '')
+
+
 def test_feedback_goes_no_further_than_the_limits_that_the_prediction_keeps():
     """Half of the room of one limit is used, then none; what leads away from limits is free."""
     size, identity = 3, np.eye(3)

@@ -4,7 +4,7 @@ from pathlib import Path
 import sys
 import threading
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
@@ -84,11 +84,16 @@ def runner(peer, node):
         yield Runner(peer)
 
 
-def diagnosed(peer, accept):
-    """Return the values of a report of the controller that is accepted, by name."""
+def report(peer, accept):
+    """Return a report of the controller whose values, by name, are accepted, and these."""
     values = lambda m: {v.key: v.value for v in m.status[0].values}  # noqa: E731
     ours = lambda m: m.status[0].name == 'controller' and accept(values(m))  # noqa: E731
-    return values(peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=ours)[0])
+    (found,) = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=ours)
+    return found.status[0], values(found)
+
+
+def diagnosed(peer, accept):
+    return report(peer, accept)[1]
 
 
 def test_predictions_are_handed_over_and_shown(peer, runner, node):
@@ -122,7 +127,9 @@ def test_a_prediction_that_fails_or_is_late_gives_way_to_the_safe_command(
     braked = lambda m: m.accel.linear.x == pytest.approx(BRAKE, abs=1e-9)  # noqa: E731
     peer.collect(AccelStamped, 'hand/accel_command', COMMAND, count=5, accept=braked)
     if how == 'fails':
-        told = diagnosed(peer, lambda v: 'prediction problem' in v)
+        status, told = report(peer, lambda v: 'prediction problem' in v)
+        assert status.level == DiagnosticStatus.ERROR
+        assert 'the safe command is given: ArithmeticError: no solution' in status.message
         assert told['prediction problem'] == 'ArithmeticError: no solution'
         assert int(told['predictions failed']) > 0
     over.set()

@@ -1,0 +1,134 @@
+"""Plants that stand still for some tens of milliseconds while a plan is followed."""
+
+from pathlib import Path
+import sys
+import time
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from numpy.testing import assert_equal
+import pytest
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
+from rolling_controller.nodes.execution import CODES, Equipment, Execution
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker
+from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.simulation import Stepper
+from rolling_planner.nodes.conversions import message_to_plan
+
+sys.path.append(str(Path(__file__).parent))
+
+from fake_states import still
+
+RATE, TIMEOUT, HORIZON = 200.0, 0.1, 0.05
+TICK = round(1e9 / RATE)
+PAUSE_AT, DURATION, BEYOND = 100, 1.0, 0.11  # in ticks; [s]; [s]
+PUSH = 1e-9  # each control of the plan, so that feedback uses all of them
+SAFE, LONG = np.full(6, -1e-3), 60.0
+
+
+class PausingPlant:
+    """A hand and its object, stepped by looks at them; the node's clock counts the looks."""
+
+    missing = 'nothing is missing'
+    trouble = ''
+
+    def __init__(self, model, pause):
+        self._model, self._step = model, Stepper(model.system, model.params).step
+        self.measured, self.count, self.sent = self, 0, []
+        self._x, self._u = model.start.copy(), np.zeros(6)
+        self._x[model.system.state.slice('contact_h')] += 1e-3
+        self.now = self._stamp = 10**9
+        self._pause = range(PAUSE_AT, PAUSE_AT + round(pause * RATE))
+
+    def poll(self):
+        self.now += TICK
+        if self.count not in self._pause:
+            self._x, self._stamp = self._step(self._x, self._u, 1 / RATE, 0.0), self.now
+        self.count += 1
+
+    def send(self, u, stamp):
+        self._u = u
+        self.sent.append((stamp, u))
+
+    def await_acknowledgement(self, timeout):
+        pass
+
+    @property
+    def age(self):
+        return (self.now - self._stamp) * 1e-9
+
+    def state(self):
+        return self._stamp, self._x
+
+    def state_near(self, _stamp):
+        return self._x
+
+    def safe(self, _x):
+        return SAFE
+
+
+@pytest.fixture(scope='module')
+def model():
+    return load_model('ball_on_plate_hard.yaml')
+
+
+def follow(model, law, pause):
+    """Return how an execution under a law ended, its plant, and the law."""
+    plant, limits = PausingPlant(model, pause), model.control_limits
+    assert not np.isfinite(limits).all()  # some accelerations of the hand have no limit
+    weights = {entry.name: entry.default for entry in WEIGHTS}
+    plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
+    following = design_law(model, plan, weights, law=law, beside=False, safe=plant.safe)
+    parameters = {entry.name: entry.default for entry in TABLE}
+    equipment = Equipment(
+        machine=plant,
+        tracker=Tracker(model.system, model.params, uncounted=('p_WH',), limits=limits),
+        predictor=Predictor(model.system, model.params, delay=0.001, horizon=HORIZON),
+        start=model.start,
+        values=parameters | {'state_timeout': TIMEOUT, 'rate': RATE},
+        sim_time=False,
+    )
+    logger = RcutilsLogger('pauses')
+    clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=plant.now))
+    node = SimpleNamespace(get_clock=lambda: clock, get_logger=lambda: logger, executor=None)
+    goal = SimpleNamespace(
+        request=SimpleNamespace(plan=SimpleNamespace(header=SimpleNamespace(stamp=Time()))),
+        handle=SimpleNamespace(publish_feedback=lambda _: None),
+        on_stop=lambda _: None,
+    )
+    steps, end = Execution(node, equipment, goal, plan, following, lambda _: None).run(), LONG
+    end += time.monotonic()
+    while True:
+        assert time.monotonic() < end
+        try:
+            steps.send(None)
+        except StopIteration as ended:
+            return ended.value, plant, following.law
+        time.sleep(1e-3)
+
+
+@pytest.mark.parametrize('law', [PREDICTIVE, LQR])
+@pytest.mark.parametrize('pause', [0.07, 0.09])
+def test_a_pause_shorter_than_the_timeout_is_survived(model, law, pause):
+    """Though the state is older than what is predicted, so that the time of the law repeats."""
+    ending, plant, used = follow(model, law, pause)
+    assert (ending.code, ending.text) == (CODES.NONE, '')
+    stamps = [stamp for stamp, _ in plant.sent[:-1]]
+    assert stamps.count(max(stamps, key=stamps.count)) > 1  # times repeat
+    commands = np.array([u for _, u in plant.sent])
+    assert np.isfinite(commands).all()
+    assert np.abs(commands).max() > 0.01  # it is fed back
+    if law == PREDICTIVE:
+        assert (used.law.record.failed, used.law.record.safe) == (0, False)
+
+
+@pytest.mark.parametrize('law', [PREDICTIVE, LQR])
+def test_a_pause_beyond_the_timeout_ends_with_the_safe_command(model, law):
+    ending, plant, _ = follow(model, law, BEYOND)
+    assert ending.code == CODES.STALE_STATE
+    assert 'state_timeout is 0.1 s' in ending.text
+    assert_equal(plant.sent[-1][1], SAFE)
