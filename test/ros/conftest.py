@@ -181,12 +181,15 @@ class Process:
     """A node as a process of its own; its output is kept."""
 
     def __init__(self, module, *, params=None, environment=None, arguments=()):
-        command = [sys.executable, '-m', module, *arguments, '--ros-args']
-        for name, value in (params or {}).items():
-            command += ['-p', f'{name}:={value}']
+        self._command = [sys.executable, '-m', module, *arguments, '--ros-args']
+        self._params, self._environment = params or {}, dict(environment or os.environ)
+        self._start()
+
+    def _start(self):
+        params = (('-p', f'{name}:={value}') for name, value in self._params.items())
         self.popen = subprocess.Popen(
-            command,
-            env=dict(environment or os.environ),
+            [*self._command, *(part for pair in params for part in pair)],
+            env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -226,6 +229,12 @@ class Process:
         self._close()
         return status
 
+    def start_again(self, **params):
+        """Kill the process and start another in its place, with some parameters changed."""
+        self.kill()
+        self._params = {**self._params, **params}
+        self._start()
+
     def kill(self):
         if self.popen.poll() is None:
             self.popen.kill()
@@ -239,13 +248,31 @@ class Process:
 
 @pytest.fixture(scope='module')
 def run_process(ros_environment):
-    """Start node processes that are gone after the test."""
+    """Start node processes: of a test until its end, of a fixture of a module until the module's."""
     made = []
 
     def run(module, **options):
         made.append(Process(module, environment=ros_environment, **options))
         return made[-1]
 
+    run.made = made
     yield run
-    for process in made:
-        process.kill()
+    end_since(made, 0)
+
+
+def end_since(made, count):
+    """End the processes from a number on; the newest first."""
+    while len(made) > count:
+        made.pop().kill()
+
+
+@pytest.fixture(autouse=True)
+def _own_processes(request):
+    """End what a test started, also where it failed: on the domain of its module are others."""
+    if 'run_process' not in request.fixturenames:
+        yield
+        return
+    made = request.getfixturevalue('run_process').made
+    count = len(made)
+    yield
+    end_since(made, count)

@@ -25,14 +25,16 @@ def in_process(domain: int, make: Callable, parameters: Mapping) -> Iterator:
 
     thread = threading.Thread(target=work)
     thread.start()
-    yield made
-    stop.set()
-    thread.join(LONG)
-    made.make_safe()
-    executor.shutdown()
-    made.release()
-    made.destroy_node()
-    rclpy.shutdown()
+    try:
+        yield made
+    finally:  # a test may fail in here
+        stop.set()
+        thread.join(LONG)
+        made.make_safe()
+        executor.shutdown()
+        made.release()
+        made.destroy_node()
+        rclpy.shutdown()
 
 
 def _text(value):

@@ -179,23 +179,21 @@ def test_blind_camera_ends_the_estimate_and_it_comes_back(peer, laboratory, kind
     health(peer, 'estimator', 'rolling')
 
 
-def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding, run_process):
+def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding):
     moving_hand(peer)
     laboratory['motor_bridge'].popen.send_signal(signal.SIGKILL)
     health(peer, 'emulated_motors', 'braking: no commands')
     resting_hand(peer)
-    run_process(f'{PACKAGE}.motor_bridge_node', params=params('motor_bridge'))
+    laboratory['motor_bridge'].start_again()
     health(peer, 'motor_bridge', 'driving')
 
 
-def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(
-    peer, laboratory, run_process
-):
+def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(peer, laboratory):
     # braked hard, the plate may have lost the object: it has to lie there to be seen again
     assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
     laboratory['emulated_camera'].popen.send_signal(signal.SIGKILL)
     health(peer, 'estimator', BLIND)
-    run_process(f'{PACKAGE}.emulated_camera_node', params={**params('emulated_camera'), 'seed': 7})
+    laboratory['emulated_camera'].start_again(seed=7)
     health(peer, 'estimator', 'rolling')
 
 
