@@ -248,7 +248,7 @@ class Process:
 
 @pytest.fixture(scope='module')
 def run_process(ros_environment):
-    """Start node processes: of a test until its end, of a fixture of a module until the module's."""
+    """Start node processes; each ends with the test, or with the module whose fixture asked."""
     made = []
 
     def run(module, **options):
