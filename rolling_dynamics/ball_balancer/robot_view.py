@@ -21,7 +21,7 @@ def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
     shapes = (
         Ball(name='ball', link='ball_link', radius=radius),
         Block(
-            name='link',
+            name='plate',
             link='plate_link',
             centre=(0.0, 0.0, -thick / 2),
             sides=(2 * half, 2 * half, thick),

@@ -16,6 +16,7 @@ PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
     'mass': (0.75, 0.20, 0.15, 1.0),
     'pendulum': (0.20, 0.35, 0.60, 1.0),
     'link': (0.55, 0.58, 0.62, 1.0),
+    'plate': (0.55, 0.58, 0.62, 1.0),
     'board': (0.82, 0.72, 0.55, 1.0),
     'wall': (0.48, 0.29, 0.12, 1.0),
     'hole': (0.15, 0.13, 0.12, 1.0),

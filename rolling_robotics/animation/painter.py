@@ -196,7 +196,7 @@ class Painter:
                 continue
             body = self._scene.body(trace.body)
             seen = self._seen(line.points, body.position[k], body.attitude[k])
-            if body.layer == GROUND:
+            if GROUND in (body.layer, *(m.layer for m in body.meshes)):
                 self._add_line(marks, line, seen, 0.0)
                 continue
             if all(m.opacity == 1 for m in body.meshes):

@@ -24,9 +24,11 @@ from rolling_robotics.scene.scene import (
     Body,
     Colour,
     Frame,
+    GROUND,
     layer_of,
     Line,
     Mesh,
+    rotation_matrices,
     Scene,
     still,
     Strip,
@@ -34,11 +36,15 @@ from rolling_robotics.scene.scene import (
 )
 
 AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
+LIFT = 0.01  # of the path over the surface it is drawn on, in sizes of the first body
 
 
 def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     """
-    Return the bodies of a system's ``pose``, the path of the first one, and its contact force.
+    Return the bodies of a system's ``pose``, the path of the contact, and its force.
+
+    The path lies on the body with a board or plate, or else in the world; without a contact it
+    is the path of the first body.
 
     Parameters
     ----------
@@ -85,10 +91,25 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         time_unit='s' if system.independent_variable == 'time' else 'm',
         bodies=tuple(bodies),
         frames=frames,
-        traces=(Trace(name=f'path of {names[0]}', body='', points=first, colour=ON_GROUND),),
+        traces=(_trace(names[0], arrays, bodies, LIFT * view.radius),),
         wrench=wrench,
         strips=contact_strips(arrays) if forces else control_strips(scenario, arrays),
     )
+
+
+def _trace(name: str, arrays: Arrays, bodies: Sequence[Body], lift: float) -> Trace:
+    """Return the path of the contact, a bit above the board that moves under it."""
+    path = f'path of {name}'
+    if 'contact_position' not in arrays:
+        return Trace(name=path, body='', points=arrays[f'{name}_position'], colour=ON_GROUND)
+    points = arrays['contact_position']
+    points = points + lift * rotation_matrices(arrays['contact_attitude'])[:, :, 2]
+    board = next((b for b in bodies if GROUND in {m.layer for m in b.meshes}), None)
+    if board is None or board.layer == GROUND:
+        return Trace(name=path, body='', points=points, colour=ON_GROUND)
+    R = rotation_matrices(board.attitude)
+    points = np.einsum('kji,kj->ki', R, points - board.position)
+    return Trace(name=path, body=board.name, points=points, colour=ON_GROUND)
 
 
 def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) -> Scene:

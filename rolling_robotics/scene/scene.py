@@ -16,8 +16,8 @@ GROUND, ABOVE = 0, 1  # layers: what lies under everything else, and the rest
 
 
 def layer_of(part: str) -> int:
-    """Return the layer of a part by its name: a board lies under what stands on it."""
-    return GROUND if part == 'board' else ABOVE
+    """Return the layer of a part by its name: board and plate lie under what rolls on them."""
+    return GROUND if part in ('board', 'plate') else ABOVE
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -60,6 +60,20 @@ def test_plate_of_the_ball_balancer_is_a_square(results):
     assert (np.sum(normals * centres, axis=1) > 0).all()
 
 
+@pytest.mark.parametrize('name', ['ball_balancer', 'labyrinth'])
+def test_path_on_a_tilting_plate_is_where_the_ball_touched_it(results, name):
+    result = read_result(results[name])
+    scene = scene_of(result)
+    (trace,) = scene.traces
+    radius = Arrays(result).parameter('radius')
+    assert trace.body == 'plate'
+    assert trace.points[:, :2] == pytest.approx(Arrays(result)['ball'], abs=1e-9 * radius)
+    height = trace.points[:, 2]
+    assert ((height > 0) & (height < 0.05 * radius)).all()
+    tilt = rotation_matrices(scene.body('plate').attitude)[:, :2, 2]
+    assert np.abs(tilt).max() > 0.02  # or the world would do as well
+
+
 def test_obstacle_ends_with_the_floor_that_is_drawn(results):
     scene = scene_of(read_result(results['point_mass_hop']))
     floor, box = (scene.body(name).meshes[0].vertices for name in ('floor', 'fixed'))
