@@ -178,7 +178,7 @@ def test_a_process_that_ends_is_noticed_with_its_last_words(tmp_path):
     with Bringup(
         experiment=experiment(broken), environment=os.environ, log_folder=tmp_path
     ) as bringup:
-        bringup.processes['broken'].wait(10)
+        bringup.processes['broken'].wait(60)
         with pytest.raises(BringupError, match=r'broken ended with status 1.*no_such_module'):
             bringup.check()
 

@@ -174,20 +174,20 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simul
 
 
 def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
-    last = []
-    subscription = peer.node.create_subscription(
-        AccelStamped, 'hand/accel_command', last.append, EVENT
-    )
-    running = threading.Event()
-    handle = peer.send_goal(
-        client, ExecutePlan.Goal(plan=rest_plan(model, LONG)), lambda _: running.set()
-    )
-    answer = handle.get_result_async()
-    assert running.wait(60)
-    peer.wait(handle.cancel_goal_async())
-    assert peer.wait(answer).result.error_code == CODES.CANCELLED
-    assert last
-    assert abs(last[-1].accel.linear.z) < 1e-6
+    """The plan lifts the plate all the time; what comes after it brakes."""
+    pushed, braked = threading.Event(), threading.Event()
+
+    def take(message):
+        (pushed if message.accel.linear.z > 0.0 else braked).set()
+
+    plan = rest_plan(model, LONG)
+    plan.controls = [0.0, 0.0, 0.0, 0.0, 0.0, 1e-6] * len(plan.times)
+    subscription = peer.node.create_subscription(AccelStamped, 'hand/accel_command', take, EVENT)
+    handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan))
+    assert pushed.wait(60)
+    braked.clear()  # of what was before the plan
+    assert peer.cancel(handle).error_code == CODES.CANCELLED
+    assert braked.wait(60)
     peer.node.destroy_subscription(subscription)
 
 

@@ -131,7 +131,13 @@ def test_blindness_ends_the_object_and_is_told(peer, sensors):
     peer.collect(Odometry, 'object/odometry', STREAM_READER)
     sensors.blind = True
     health(peer, 'the last image is')
-    peer.collect(Odometry, 'hand/odometry', STREAM_READER)
+    objects = []
+    reader = peer.node.create_subscription(
+        Odometry, 'object/odometry', objects.append, STREAM_READER
+    )
+    peer.collect(Odometry, 'hand/odometry', STREAM_READER, 20)
+    peer.node.destroy_subscription(reader)
+    assert not objects
     sensors.blind = False
     peer.collect(Odometry, 'object/odometry', STREAM_READER)
 

@@ -53,6 +53,14 @@ def run(peer, client, request, on_feedback=None):
     return peer.result(handle)
 
 
+def at_work(peer, client, request):
+    """Send a goal; return its handle once a worker works on it."""
+    working = threading.Event()
+    handle = peer.send_goal(client, request, lambda _: working.set())
+    assert working.wait(60)
+    return handle
+
+
 def test_plan_comes_with_feedback(peer, client):
     feedback = []
     result = run(peer, client, goal(), lambda m: feedback.append(m.feedback))
@@ -105,7 +113,7 @@ def test_bad_goal_is_answered_with_what_would_do(peer, client, request_, text):
 
 @pytest.mark.parametrize('horizon', [LONG, 6.0], ids=['polls', 'deaf'])
 def test_cancel_is_answered_at_once(peer, client, horizon, fault_row):
-    handle = peer.send_goal(client, goal(horizon))
+    handle = at_work(peer, client, goal(horizon))
     hears = 'hears nothing' if horizon > LONG else 'polls'
     told = fault_row(f'a goal is cancelled, the work on which {hears}')
     assert peer.cancel(handle).error_code == CODES.CANCELLED
@@ -153,9 +161,7 @@ def stop_workers(node):
 
 def test_stopped_worker_is_killed_when_the_budget_is_spent(peer, client, node, fault_row):
     """The spare was stopped too; those that take their place do the next goal."""
-    working = threading.Event()
-    handle = peer.send_goal(client, goal(LONG, time_budget=0.5), lambda _: working.set())
-    assert working.wait(60)
+    handle = at_work(peer, client, goal(LONG, time_budget=0.5))
     told = fault_row('SIGSTOP to both workers during a goal with a budget of 0.5 s')
     stopped = stop_workers(node)
     result = peer.result(handle)
@@ -193,7 +199,7 @@ def test_goal_is_refused_while_inactive(peer, client):
 
 
 def test_stop_at_work_is_clean(peer, client, node, fault_row):
-    peer.send_goal(client, goal(6.0))
+    at_work(peer, client, goal(6.0))
     told = fault_row('Ctrl-C twice during a goal, the work on which hears nothing')
     status = node.stop(signal.SIGINT, signal.SIGINT)
     told(f'the planner ends with status {status}')

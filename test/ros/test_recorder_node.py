@@ -49,8 +49,8 @@ def test_what_is_sent_is_recorded(peer, run_process, tmp_path, number):
     ).wait_for('recording into')
     listened_to(recorder, odometry, contact)
     send(odometry, COUNT)
-    odometry.wait_for_all_acked()
-    recorder._reader.join(0.3)
+    assert odometry.wait_for_all_acked(Duration(seconds=60))
+    assert contact.wait_for_all_acked(Duration(seconds=60))
     status = recorder.stop(number)
     assert (status, 'Traceback' in recorder.text) == (0, False), recorder.text
     assert ', 0 dropped' in recorder.text

@@ -117,13 +117,14 @@ class Robot:
     def controls(self, count, accept=lambda _: True):
         return self.peer.collect(JointState, 'robot/control', EVENT, count, accept=accept)
 
-    def complaint(self, text):
-        """Wait until the diagnostics of the controller say a text."""
+    def complaint(self, text, **wish):
+        """Wish for a motion until the diagnostics of the controller say a text."""
 
         def says(message):
             return any('controller' in s.name and text in s.message for s in message.status)
 
-        self.peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says)
+        with self.peer.every(0.05, lambda: self.want(**wish)):
+            self.peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says)
 
     def close(self):
         self.client.destroy()
@@ -218,8 +219,8 @@ def test_newer_plan_supersedes(robot):
 def test_lost_contact_aborts(robot):
     publisher = robot.peer.node.create_publisher(RollingContact, 'contact/state', EVENT)
     handle = robot.begin(robot.still(LONG))
-    publisher.publish(RollingContact(mode='flight'))
-    result = robot.outcome(handle)
+    with robot.peer.every(0.05, lambda: publisher.publish(RollingContact(mode='flight'))):
+        result = robot.outcome(handle)
     robot.peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.CONTACT_LOST
     assert 'it is flight' in result.error_string
@@ -261,15 +262,13 @@ def test_plan_has_precedence_over_cmd_vel(robot):
     ],
 )
 def test_bad_cmd_vel_is_refused_in_words(robot, wish, text):
-    robot.want(**wish)
-    robot.complaint(text)
+    robot.complaint(text, **wish)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('robot', ['ball'], indirect=True)
 def test_robot_that_cannot_be_driven_says_so(robot):
-    robot.want(0.1)
-    robot.complaint('two masses on rails or more')
+    robot.complaint('two masses on rails or more', forward=0.1)
 
 
 @only

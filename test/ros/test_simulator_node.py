@@ -5,6 +5,7 @@ import math
 import signal
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, Vector3
 from nav_msgs.msg import Odometry
 import pytest
@@ -156,11 +157,12 @@ def test_commands_that_are_not_finite_or_of_another_frame_move_nothing(peer, at_
     bad, foreign = AccelStamped(), AccelStamped()
     bad.accel.linear.z = float('nan')
     foreign.header.frame_id, foreign.accel.linear.z = 'world', 5.0
-    for _ in range(20):
-        publisher.publish(bad)
-        publisher.publish(foreign)
-        message = peer.collect(Odometry, 'hand/odometry', STREAM_READER)[0]
-        assert message.twist.twist.linear.z == 0.0
+    for command, text in ((bad, 'not finite'), (foreign, "in frame 'world'")):
+        with peer.every(0.02, lambda command=command: publisher.publish(command)):
+            refused = lambda m, text=text: text in m.status[0].message  # noqa: E731
+            peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=refused)
+            states = peer.collect(Odometry, 'hand/odometry', STREAM_READER, 20)
+        assert {m.twist.twist.linear.z for m in states} == {0.0}
     peer.node.destroy_publisher(publisher)
 
 

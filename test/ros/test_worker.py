@@ -18,12 +18,12 @@ HERE = str(Path(__file__).parent)
 def pool(monkeypatch):
     monkeypatch.setenv('PYTHONPATH', HERE)
     made = WorkerPool('fake_work:work')
-    assert made.wait_ready(20)
+    assert made.wait_ready(60)
     yield made
     made.close()
 
 
-def run(pool, job, wait=10.0):
+def run(pool, job, wait=60.0):
     progress, ended = [], queue.Queue()
     pool.begin(job, progress.append, ended.put)
     return progress, ended.get(timeout=wait)
@@ -116,7 +116,7 @@ def test_workers_that_were_stopped_get_no_job(pool):
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
         os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
-    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0}, wait=20.0)[1]
+    outcome = run(pool, {'kind': 'steps', 'n': 1, 'pause': 0.0})[1]
     assert outcome.kind == 'done'
     assert outcome.value['pid'] not in stopped
 
@@ -125,7 +125,7 @@ def test_workers_that_cannot_start_are_a_fault(monkeypatch):
     monkeypatch.setenv('PYTHONPATH', HERE)
     pool = WorkerPool('fake_work:no_such_function')
     try:
-        outcome = run(pool, {'kind': 'steps'}, wait=20.0)[1]
+        outcome = run(pool, {'kind': 'steps'})[1]
         assert outcome.kind == 'fault'
         assert 'ended with status 1' in outcome.text
     finally:
@@ -189,7 +189,7 @@ def test_worker_ignores_sigint(pool):
 def test_close_ends_every_process_even_at_work(monkeypatch):
     monkeypatch.setenv('PYTHONPATH', HERE)
     pool = WorkerPool('fake_work:work')
-    assert pool.wait_ready(20)
+    assert pool.wait_ready(60)
     ended = queue.Queue()
     pool.begin({'kind': 'deaf'}, print, ended.put)
     pids = pool.pids
