@@ -24,7 +24,10 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.text import LONGEST_NAME, printable, quoted
+
+FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,13 +173,18 @@ class ParameterTable:
         return {name: self[name] for name in self._table}
 
     def in_force(self, **instead: Any) -> ParameterEvent:
-        """Return all parameters, and ``use_sim_time``, as a message; some with values instead."""
+        """
+        Return all parameters as a message, some with values instead.
+
+        With them are ``use_sim_time`` and the fingerprint of the machine, for a replay.
+        """
         parameters = [
             RosParameter(name, value=instead[name])
             if name in instead
             else self._node.get_parameter(name)
             for name in (*self._table, 'use_sim_time')
         ]
+        parameters.append(RosParameter(FINGERPRINT, value=fingerprint()))
         return ParameterEvent(
             stamp=self._node.get_clock().now().to_msg(),
             node=self._node.get_fully_qualified_name(),

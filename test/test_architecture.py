@@ -39,7 +39,7 @@ LAYERS = {
 # The kit stands between the helpers of the mathematics, which are all that it imports of the
 # suite, and the nodes of every package.
 KIT = 'rolling_node_kit'
-HELPERS = {f'rolling_dynamics.{name}' for name in ('errors', 'quaternions', 'text')}
+HELPERS = {f'rolling_dynamics.{name}' for name in ('errors', 'fingerprint', 'quaternions', 'text')}
 WITHOUT_ROS = f'{KIT}.signals'  # the command line ends like a node
 FILES = [path for package in LAYERS for path in sorted((ROOT / package).rglob('*.py'))]
 MATHEMATICS = [p for p in FILES if not {'nodes', KIT} & set(p.relative_to(ROOT).parts)]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 import ctypes
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from rolling_dynamics.batch.vector_source import FUNCTIONS, OF_TWO
 from rolling_dynamics.compiled import Target
+from rolling_dynamics.fingerprint import processor_features
 
 LEVEL = '-O2'
 _AVX512 = '-mavx512f -mavx512dq -mavx512vl -mprefer-vector-width=512'
-_CPUINFO = Path('/proc/cpuinfo')
 
 
 class Vectors(NamedTuple):
@@ -76,20 +75,12 @@ class Vectors(NamedTuple):
 @cache
 def vectors() -> Vectors:
     """Return the widest vectors of this processor."""
-    flags = _flags()
-    if {'avx512f', 'avx512dq', 'avx512vl'} <= flags:
+    features = processor_features()
+    if {'avx512f', 'avx512dq', 'avx512vl'} <= features:
         return Vectors(64, _AVX512, 'e')
-    if 'avx2' in flags:
+    if 'avx2' in features:
         return Vectors(32, '-mavx2', 'd')
-    return Vectors(16, '', 'b' if 'sse2' in flags else '')
-
-
-def _flags() -> set[str]:
-    try:
-        lines = _CPUINFO.read_text().splitlines()
-    except OSError:
-        return set()
-    return set(next((line for line in lines if line.startswith('flags')), '').split())
+    return Vectors(16, '', 'b' if 'sse2' in features else '')
 
 
 @cache

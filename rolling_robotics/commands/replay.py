@@ -17,6 +17,10 @@ computed again too, and so are the commands of the laboratory from the log of it
 (controller/steps, controller/settings), or of a ball balancer or labyrinth (controller/frames);
 those match bit by bit in wall-clock time too.
 
+They are compared bit by bit on a machine of the kind that recorded, with the same versions.
+Elsewhere, or where a recording does not say what it was made on, numbers are compared to 1e-9, and
+the reason is printed.
+
 A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
 is not opened unless --scenario gives it.
 

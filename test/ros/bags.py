@@ -4,7 +4,9 @@ from geometry_msgs.msg import AccelStamped
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
+from rolling_dynamics.fingerprint import fingerprint
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.recordings.writer import typestore_with
 from rosbags.serde import SerdeError
 from sensor_msgs.msg import JointState
@@ -14,7 +16,8 @@ KINDS = RollingPlan, ParameterEvent, AccelStamped, JointState, JointTrajectory
 
 
 def in_force(values):
-    """Return parameters as the controller publishes them."""
+    """Return parameters as a controller on this machine publishes them."""
+    values = {FINGERPRINT: fingerprint(), **values}
     parameters = [
         Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
     ]

@@ -1,5 +1,6 @@
 """Replay of a recording: every command again bit by bit, and what cannot be replayed is told."""
 
+import json
 from pathlib import Path
 import shutil
 import sys
@@ -11,6 +12,7 @@ from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.conversions import list_to_vector, nanoseconds_to_time
@@ -137,6 +139,29 @@ def test_command_line_tells_and_finds_a_single_changed_bit(good, tmp_path, capsy
     )
     assert main(['replay', str(changed)]) == 1
     assert f'{STEPS - 1} of {STEPS} commands equal' in capsys.readouterr().out
+
+
+ELSEWHERE = json.dumps(json.loads(fingerprint()) | {'NumPy': '1.26.0'})
+
+
+@pytest.mark.parametrize(
+    ('machine', 'reason'),
+    [
+        ('', 'the recording has no fingerprint of the machine'),
+        (ELSEWHERE, f"'NumPy' was '1.26.0', here {np.__version__}"),
+        ('[1]', "the fingerprint of the machine is damaged: '[1]'"),
+    ],
+)
+def test_a_recording_of_another_machine_is_compared_to_1e_9(machine, reason, tmp_path, capsys):
+    values = settings(fingerprint=machine)
+    close = write_recording(tmp_path / 'close', values, lambda _k, u: u * (1 + 1e-13))
+    assert main(['replay', str(close)]) == 0
+    out = capsys.readouterr().out
+    assert f'{STEPS} of {STEPS} commands equal to 1e-09, largest difference' in out
+    assert f'  not compared bit by bit: {reason}\n' in out
+    off = write_recording(tmp_path / 'off', values, lambda k, u: u + 1e-7 * (k == 7))
+    assert main(['replay', str(off)]) == 1
+    assert f'{STEPS - 1} of {STEPS} commands equal to 1e-09' in capsys.readouterr().out
 
 
 def test_other_weights_give_other_commands(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.fingerprint import fingerprint
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
@@ -19,6 +20,7 @@ from rolling_node_kit.cdr import (
 )
 from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
 from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay import estimates as replaying_estimates
@@ -43,6 +45,7 @@ VALUES = {entry.name: entry.default for entry in TABLE} | {
     'rate': 100.0,
     'filter.planar': True,
     'least_latency': 0.01,
+    FINGERPRINT: fingerprint(),
 }
 WRITE_COMMAND, WRITE_POSE = (
     StampedEncoder(*kind).encode for kind in (('hand', ACCEL), ('world', POSE))

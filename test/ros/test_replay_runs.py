@@ -27,12 +27,14 @@ from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
 from rolling_robotics.demo.laboratory.lockstep_trials import HAND, OBJECT, parameters_of
@@ -99,6 +101,7 @@ class Rehearsal:
             'experiment': experiment,
             'use_sim_time': sim_time,
             'state_timeout': 1e9,  # the steps of the test take their time
+            FINGERPRINT: fingerprint(),
         }
         self.recording = Recording(folder, ('rolling_interfaces',), longest_queue=100_000)
         for name, kind in TOPICS.items():

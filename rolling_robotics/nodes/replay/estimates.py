@@ -19,6 +19,7 @@ from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
 from rolling_node_kit.joint_state_codec import JointReader
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
 
@@ -89,7 +90,8 @@ def replay_estimates(recorded: Recorded) -> list[Replayed]:
         found[HAND][stamp] = hand
         if estimate is not None:
             found[OBJECT][stamp] = estimate.object_
-    return [_compared(recorded, topic, computed) for topic, computed in found.items() if computed]
+    machine = settings[0].get(FINGERPRINT, '')
+    return [_compared(recorded, t, computed, machine) for t, computed in found.items() if computed]
 
 
 def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]) -> Iterator[Any]:
@@ -124,7 +126,9 @@ def _unless_refused(read: Callable[[bytes], Any]) -> Callable[[bytes], Any | Non
     return reader
 
 
-def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> Replayed:
+def _compared(
+    recorded: Recorded, topic: str, computed: dict[int, Array], fingerprint: str
+) -> Replayed:
     """Compare what is recorded up to the last step of the log."""
     last = max(computed, default=-1)
     answers = [
@@ -132,4 +136,4 @@ def _compared(recorded: Recorded, topic: str, computed: dict[int, Array]) -> Rep
         for stamp, values in recorded_values(recorded, topic)
         if stamp <= last
     ]
-    return Replayed(topic, 'estimates', answers)
+    return Replayed(topic, 'estimates', fingerprint, answers)

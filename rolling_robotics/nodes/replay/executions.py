@@ -17,6 +17,7 @@ import numpy as np
 from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.executed import executed_plans, source_of
 from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
@@ -62,7 +63,8 @@ def replay_executions(
                 law=following.law,
                 commands=_commands(stretches, start, min(later, default=math.inf)),
                 replayed=Replayed(
-                    f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop'
+                    f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
+                    fingerprint=values.get(FINGERPRINT, ''),
                 ),
             )
         )

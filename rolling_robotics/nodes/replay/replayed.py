@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.fingerprint import other_machine, PORTABLE
 from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_robotics.nodes.recorded import Recorded
@@ -52,6 +53,8 @@ class Replayed:
         What it is.
     noun
         What was computed.
+    fingerprint
+        That of the machine in the recording; the empty string if there is none.
     answers
         Each of them.
 
@@ -59,6 +62,7 @@ class Replayed:
 
     title: str
     noun: str = 'commands'
+    fingerprint: str = ''
     answers: list[Answer] = field(default_factory=list)
 
     @property
@@ -76,8 +80,18 @@ class Replayed:
 
     @property
     def equal(self) -> int:
-        """Number of answers that are equal bit by bit."""
-        return sum(a.tobytes() == b.tobytes() for a, b in self._pairs)
+        """Number of answers that are equal: bit by bit, or to 1e-9 of another machine's."""
+        pairs = self._pairs
+        if not self.rounding:
+            return sum(a.tobytes() == b.tobytes() for a, b in pairs)
+        largest = max((float(np.abs(b).max()) for _, b in pairs), default=0.0)
+        bound = PORTABLE * max(1.0, largest)  # [SI unit]
+        return sum(bool(np.abs(a - b).max() <= bound) for a, b in pairs)
+
+    @property
+    def rounding(self) -> str:
+        """Why the machine that recorded may round otherwise; empty if it does not."""
+        return other_machine(self.fingerprint)
 
     @property
     def difference(self) -> float:
@@ -96,10 +110,13 @@ class Replayed:
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a user."""
+        how = f'to {PORTABLE:g}' if self.rounding else 'bit by bit'
         yield (
-            f'{self.title}: {self.equal} of {self.recorded} {self.noun} equal bit by bit, '
+            f'{self.title}: {self.equal} of {self.recorded} {self.noun} equal {how}, '
             f'largest difference {self.difference:.3g}'
         )
+        if self.rounding:
+            yield f'  not compared bit by bit: {self.rounding}'
         if self.lost:
             yield f'  {self.lost} not computed, a state that they took is not in the recording'
         missing = len(self.answers) - self.lost - self.recorded

@@ -31,6 +31,7 @@ from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import (
     Answer,
@@ -85,7 +86,9 @@ def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
     runs: list[Replayed] = []
     for step, at, u in laboratory.commands(steps, settings):
         if step.flags & BEGIN:
-            runs.append(Replayed(f'run {len(runs) + 1}, {settings[len(runs)]["law"]}'))
+            values = settings[len(runs)]
+            title = f'run {len(runs) + 1}, {values["law"]}'
+            runs.append(Replayed(title, fingerprint=values.get(FINGERPRINT, '')))
         waiting = commands[at]
         runs[-1].answers.append(Answer(at, u, waiting.popleft() if waiting else None))
     return runs

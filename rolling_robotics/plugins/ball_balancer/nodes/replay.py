@@ -18,6 +18,7 @@ from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import Answer, Replayed
 
@@ -63,7 +64,8 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
         *place, x, y, begins = np.array(message.position, dtype=float)
         if begins:
             law.begin()
-            runs.append(Replayed(f'run {len(runs) + 1}, {settings[0]["law"]}'))
+            title = f'run {len(runs) + 1}, {settings[0]["law"]}'
+            runs.append(Replayed(title, fingerprint=settings[0].get(FINGERPRINT, '')))
         if not runs:
             raise ParameterError(
                 f'{recorded.path}: {FRAMES} lacks the beginning; start the recorder before the '

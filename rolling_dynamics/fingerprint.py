@@ -1,0 +1,98 @@
+"""
+The kind of machine that numbers are computed on.
+
+The same versions on the same kind of processor repeat a computation bit by bit. Elsewhere the C
+library and the linear algebra below NumPy round otherwise, and results agree to :data:`PORTABLE`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+import hashlib
+import json
+import math
+from pathlib import Path
+import platform
+
+import numpy as np
+from rolling_dynamics.text import quoted
+
+PORTABLE = 1e-9  # largest difference between two kinds of machine, relative to numbers above 1
+_CPUINFO = Path('/proc/cpuinfo')
+_ARITHMETIC = ('asimd', 'avx', 'fma', 'sse2', 'sse4', 'sve')  # how features begin that compute
+
+
+@cache
+def processor_features() -> frozenset[str]:
+    """Return what Linux says that the processor can do; empty where it does not say."""
+    try:
+        with _CPUINFO.open() as lines:  # one processor is enough, a server has hundreds
+            found = next((line for line in lines if line.startswith(('flags', 'Features'))), '')
+    except OSError:
+        return frozenset()
+    return frozenset(found.partition(':')[2].split())
+
+
+@cache
+def fingerprint() -> str:
+    """
+    Return what the last bits of results depend on, as JSON: name and value of each.
+
+    Features and versions do not determine them: settings of the C library, of NumPy and of
+    OpenBLAS choose between functions. So a digest of the bits of some results is part of it.
+    """
+    import casadi as ca  # noqa: PLC0415  (heavy, and not every node needs them)
+    import scipy  # noqa: PLC0415
+
+    features = sorted(f for f in processor_features() if f.startswith(_ARITHMETIC))
+    return json.dumps(
+        {
+            'processor': ' '.join((platform.machine(), *features)),
+            'Python': '.'.join(platform.python_version_tuple()[:2]),
+            'NumPy': np.__version__,
+            'SciPy': scipy.__version__,
+            'CasADi': ca.__version__,
+            'libm': ' '.join(platform.libc_ver()),
+            'rounding': _rounding(),
+        }
+    )
+
+
+def _rounding() -> str:
+    """Return a digest of results of the C library, of NumPy's loops and of linear algebra."""
+    x = np.linspace(-7.0, 7.0, 257)
+    parts = [f(x) for f in (np.sin, np.exp, np.tanh)]
+    parts += [np.array([f(v) for v in x]) for f in (math.sin, math.cos, math.exp, math.atan)]
+    for size in (3, 8, 22, 60):
+        A = np.sin(np.arange(size**2) ** 1.5).reshape(size, size)
+        parts += [A @ A, A @ A[0], np.linalg.solve(A, A[0])]
+    return hashlib.sha256(b''.join(part.tobytes() for part in parts)).hexdigest()[:12]
+
+
+def other_machine(recorded: str) -> str:
+    """
+    Return why results need not be equal bit by bit to those of another fingerprint.
+
+    Parameters
+    ----------
+    recorded
+        A fingerprint, or the empty string where there is none.
+
+    Returns
+    -------
+    str
+        Empty if they are to be equal.
+
+    """
+    if not recorded:
+        return 'the recording has no fingerprint of the machine'
+    here = json.loads(fingerprint())
+    try:
+        there = {str(name): str(value) for name, value in json.loads(recorded).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return f'the fingerprint of the machine is damaged: {quoted(recorded)}'
+    return '; '.join(
+        f'{quoted(name)} was {quoted(there.get(name, "not given"))}, here {here.get(name)}'
+        for name in here | there
+        if there.get(name) != here.get(name)
+    )
