@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.step_law import Law
-from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
-from rolling_dynamics.ball_balancer.rig_file import RigFile
+from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
 from rolling_dynamics.contract.event import Event
 
 Array = NDArray[np.float64]
@@ -73,16 +72,16 @@ def run_rig(
         Where it lies at the start (2) [m].
 
     """
-    rig, running = EmulatedRig(file, seed), law.start()
-    rig.restart(ball)
+    rig, running = emulated_rig(file, seed), law.start()
+    begin(rig, file, ball)
     rows = []
     for k in range(int(np.floor(duration / law.period)) + 1):
         arrival = k * law.period + file.camera.delay
         for frame in rig.advance(arrival):
             goal = np.asarray(set_point(frame.arrival), dtype=float)
-            tilt = running.step(frame.place, goal)
+            tilt = running.step(frame.value[:2], goal)
             rig.send(file.command(rig.system, rig.p, tilt), frame.arrival)
-            rows.append((frame.shot, goal, frame.place, tilt))
+            rows.append((frame.stamp, goal, frame.value[:2], tilt))
         if rig.state.ended is not None:
             break
     times, goals, measured, commands = zip(*rows, strict=True)
@@ -92,7 +91,7 @@ def run_rig(
         measured=np.array(measured),
         commands=np.array(commands),
         fine_times=np.array(rig.times),
-        ball=np.array(rig.ball),
+        ball=np.array([s.x[:2] for s in rig.states]),
         events=rig.events,
         lost=None if rig.state.ended is None else rig.state.t,
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
 from rolling_dynamics.ball_balancer.scenario import CameraSection, commanded_once_a_frame
+from rolling_dynamics.contract.instruments import Actuator
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.entry import Numbers, Quantity, Several
 from rolling_dynamics.scenario.faults import check
@@ -66,7 +67,6 @@ class WaySection(Section):
 class LabyrinthFile(ScenarioFile):
     """A ball on a board with walls and holes, tilted by servos, seen by a camera."""
 
-    commands: ClassVar[str] = 'velocities'  # of a trajectory, to the servos
     ball: SolidBallSection
     board: BoardSection
     servo: SpeedServoSection
@@ -140,6 +140,18 @@ class LabyrinthFile(ScenarioFile):
     def _drawn(self, seed: int | None) -> Array:
         return np.random.default_rng(self.seed if seed is None else seed).normal(size=4)
 
+    def actuator(self, system: Labyrinth) -> Actuator:
+        """Return the servos, which take speeds."""
+        return Actuator(
+            name='servos',
+            control='command',
+            joints=system.state.entry('servo').components,
+            limits=np.full(2, self.servo.speed),
+            dead_time=self.servo.dead_time,
+            message='velocities',
+            topic='servo_command',
+        )
+
     def command(self, system: Labyrinth, p: Array, speeds: Array) -> Array:  # noqa: ARG002
         """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
         return np.clip(speeds, -self.servo.speed, self.servo.speed)
@@ -156,5 +168,8 @@ class LabyrinthFile(ScenarioFile):
                 self, (system, p), None if self.speeds is None else {'speeds': self.speeds}
             ),
             control_limits=np.full(2, self.servo.speed),
+            sensors=(self.camera.sensor(),),
+            actuators=(self.actuator(system),),
+            seed=self.seed,
             **self.common(name, raw, system, {}),
         )

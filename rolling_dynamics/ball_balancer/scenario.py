@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate_maps import random_maps
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
@@ -109,6 +111,22 @@ class CameraSection(Section):
     noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)
     lost: float = quantity('share of frames without a ball', least=0, most=0.9, default=0.0)
 
+    def sensor(self) -> Sensor:
+        """Return the camera as a sensor of the ball's centre in the frame of the plate."""
+        return Sensor(
+            name='camera',
+            output=Layout((vector_entry('position', 'm', 'H', 'centre of the ball'),)),
+            measure=lambda at: at.in_frame('ball', 'plate'),
+            covariance=np.diag([self.noise**2, self.noise**2, 0.0]),  # it knows the radius
+            rate=self.rate,
+            exposure=self.exposure,
+            delay=self.delay,
+            loss=self.lost,
+            message='pose',
+            topic='vision/object_pose',
+            frame='plate_link',
+        )
+
 
 class StartSection(Section):
     """At the start; the plate is level and at rest."""
@@ -120,7 +138,6 @@ class StartSection(Section):
 class BallBalancerFile(ScenarioFile):
     """A ball on a plate that servos tilt, seen by a camera."""
 
-    commands: ClassVar[str] = 'positions'  # of a trajectory, to the servos
     ball: BallSection
     plate: PlateSection
     servo: ServoSection
@@ -206,7 +223,22 @@ class BallBalancerFile(ScenarioFile):
                 self, (system, p), None if self.tilt is None else {'tilt': self.tilt}
             ),
             control_limits=np.full(system.control.size, reach),
+            sensors=(self.camera.sensor(),),
+            actuators=(self.actuator(system),),
+            seed=self.seed,
             **self.common(name, raw, system, {}),
+        )
+
+    def actuator(self, system: BallBalancer) -> Actuator:
+        """Return the servos, which take angles."""
+        return Actuator(
+            name='servos',
+            control='command',
+            joints=system.state.entry('servo').components,
+            limits=np.full(system.control.size, self.servo.reach * self.servo.count),
+            dead_time=self.servo.dead_time,
+            message='positions',
+            topic='servo_command',
         )
 
     def command(self, system: BallBalancer, p: Array, tilt: Array) -> Array:

@@ -1,8 +1,8 @@
 """
 Simulator of a rolling robot in place of the hardware.
 
-It takes controls of a ball, a disk or a sphere that drives itself, and publishes what sensors
-would: its full state, odometry, joints, contact, frames.
+It takes the controls of a robot, or the commands of its actuators, and publishes its true state
+and what its sensors measure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 import sys
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,18 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.robot_topics import RobotTopics
+from rolling_dynamics.nodes.sensor_messages import sensor_message, TYPES, write_measurement
+from rolling_dynamics.robots.emulated_plant import EmulatedPlant
 from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
 from rolling_dynamics.robots.plant import RobotPlant
-from rolling_dynamics.scenario_model import load_robot
+from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.emulation import Emulation, Measurement
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
+from rolling_node_kit.qos import SENSOR_DATA
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 TABLE = (
     *plant_parameters('robot', 500.0),
@@ -56,29 +62,72 @@ class RobotSimulatorNode(PlantNode):
 
     def load(self) -> Loaded:
         """Load the scenario; make the robot, at its start, and its topics."""
-        model = load_robot(self.values['scenario_file'])
-        given = (model.view, model.params, model.start)
+        model, prefix = load_robot(self.values['scenario_file']), self.values['frame_prefix']
+        self._robot = plant = self._plant_of(model)
+        plant.reset()
+        self._names, self._field = list(model.system.control.names), 'effort'
+        for actuator in model.scenario.actuators:
+            self.command_type, self.command_topic = JointTrajectory, actuator.topic
+            self._names, self._field = list(actuator.joints), actuator.message
+        self._sensors = {
+            sensor.name: (
+                sensor_message(sensor, prefix),
+                self.writer(TYPES[sensor.message], sensor.topic, SENSOR_DATA),
+            )
+            for sensor in model.scenario.sensors
+        }
+        topics = RobotTopics(self, plant, world=self.values['world_frame'], prefix=prefix)
+        return Loaded(model.title, plant, topics)
+
+    def _plant_of(self, model: RobotModel) -> RobotPlant:
+        scenario, given = model.scenario, (model.view, model.params, model.start)
+        if scenario.sensors or scenario.actuators:
+            machine = Emulation(
+                model.system,
+                model.params,
+                scenario.sensors,
+                scenario.actuators,
+                seed=scenario.seed,
+            )
+            return EmulatedPlant(
+                model.view, model.start, machine, scenario.control(0.0, model.start)
+            )
         options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
         motion = self.values['motion']
         if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):
-            self._robot: RobotPlant = HybridRobotPlant(*given, **options, sliding=model.sliding)
-        else:
-            self._robot = RobotPlant(*given, Stepper(model.system, model.params).step, **options)
-        plant = self._robot
-        plant.reset()
-        self._names = list(model.system.control.names)
-        topics = RobotTopics(
-            self, plant, world=self.values['world_frame'], prefix=self.values['frame_prefix']
-        )
-        return Loaded(model.title, plant, topics)
+            return HybridRobotPlant(*given, **options, sliding=model.sliding)
+        return RobotPlant(*given, Stepper(model.system, model.params).step, **options)
 
     def news(self) -> list[str]:
         """Return the changes of the mode since the last call."""
         return self._robot.read_news()
 
-    def read_command(self, message: JointState) -> NDArray[np.float64]:
-        """Return the control; refuse other names, missing efforts, and what is not finite."""
-        return numbers_by_name(self._names, list(message.name), message.effort, 'efforts')
+    def take_turns(self, seen: Any, now: int) -> None:
+        """Publish what is measured; in simulated time wait for the answer to the last."""
+        if not isinstance(self._robot, EmulatedPlant):
+            super().take_turns(seen, now)
+            return
+        with self._lock:
+            measured, time = self._robot.read_measurements(), self._robot.time
+        stamps = [now - round((time - m.stamp) * 1e9) for m in measured]
+        for measurement, stamp in zip(measured, stamps, strict=True):
+            self._publish(measurement, stamp)
+        if measured:
+            self.wait_for_answer(stamps[-1], lambda: self._publish(measured[-1], stamps[-1]))
+
+    def _publish(self, measurement: Measurement, stamp: int) -> None:
+        message, writer = self._sensors[measurement.sensor.name]
+        write_measurement(measurement.sensor, message, measurement.value, stamp)
+        writer.publish(message)
+
+    def read_command(self, message: JointState | JointTrajectory) -> NDArray[np.float64]:
+        """Return the control; refuse other names, missing numbers, and what is not finite."""
+        if isinstance(message, JointState):
+            return numbers_by_name(self._names, list(message.name), message.effort, 'efforts')
+        if not message.points:
+            raise ParameterError('it has no points')
+        numbers = getattr(message.points[-1], self._field)
+        return numbers_by_name(self._names, list(message.joint_names), numbers, self._field)
 
 
 def numbers_by_name(

@@ -9,6 +9,7 @@ from typing import Any, TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.control import Control
@@ -57,6 +58,10 @@ class Scenario:
         The document as plain data.
     mode
         Mode of motion at the start; None for the one that the state is in.
+    sensors, actuators
+        How the system is measured and driven; empty where its state and control are.
+    seed
+        Random seed of the noise of the sensors.
 
     """
 
@@ -73,11 +78,18 @@ class Scenario:
     tolerances: Tolerances = field(default_factory=Tolerances)
     raw: Mapping[str, Any] = field(default_factory=dict)
     mode: str | None = None
+    sensors: tuple[Sensor, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    seed: int = 0
 
     @np.errstate(all='ignore')
     def __post_init__(self) -> None:
-        """Refuse a start at which the equations have no value."""
-        mode = next(iter(self.system.modes.values()))
+        """Refuse a start at which the equations have no value, and instruments that do not fit."""
+        first, mode = next(iter(self.system.modes.items()))
+        for sensor in self.sensors:
+            sensor.function(self.system, first)
+        for actuator in self.actuators:
+            actuator.check(self.system)
         u = self.control(0.0, self.x0)
         given = [ca.DM(self.x0), ca.DM(u), ca.DM(0), ca.DM(self.p)]
         parts = {'the rate of the state': mode.dynamics, 'the contact force': mode.wrench}

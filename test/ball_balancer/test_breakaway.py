@@ -12,8 +12,8 @@ from rolling_controller.ball_balancer.identification.log import Log, log_of
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
+from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check
@@ -126,7 +126,7 @@ def test_pulls_have_exact_derivatives():
 
 def tilted(file):
     """Return where the ball is while the tilt grows by a count every four frames."""
-    emulation = EmulatedRig(file, 1)
+    emulation = emulated_rig(file, 1)
     for k in range(100):
         for frame in emulation.advance(k / file.camera.rate + file.camera.delay):
             command = file.command(emulation.system, emulation.p, np.array([k // 4, 0.0]))

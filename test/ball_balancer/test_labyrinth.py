@@ -13,12 +13,12 @@ from rolling_controller.ball_balancer.labyrinth import (
     run_labyrinth,
 )
 from rolling_controller.ball_balancer.laws import law_on_nodes
-from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, RESTING
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.labyrinth_view import view
-from rolling_dynamics.ball_balancer.rig_plant import RigPlant
+from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig
 from rolling_dynamics.errors import CancelledError, ParameterError, ScenarioError
+from rolling_dynamics.robots.emulated_plant import EmulatedPlant
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
@@ -228,7 +228,7 @@ def driven(law, rig, until, goal, *, seen=True, late=lambda: 0.0):
     """Let a law answer the frames of a rig until a time, each as late as is drawn."""
     while rig.state.t < until - 1e-9 and rig.state.ended is None:
         for frame in rig.advance(rig.state.t + 1 / FILE.camera.rate):
-            place = frame.place if seen else np.full(2, np.nan)
+            place = frame.value[:2] if seen else np.full(2, np.nan)
             rig.send(law.step(place, goal), frame.arrival + late())
 
 
@@ -236,9 +236,9 @@ def test_commands_up_to_four_milliseconds_late_drive_it_too():
     """Each leaves an error of the tilt, which nothing but the ball shows."""
     file, plan = short_plan()
     for seed in (3, 4, 5):
-        law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file, seed)
+        law, rig = LabyrinthLaw(file, plan).start(), emulated_rig(file, seed)
         late = partial(np.random.default_rng(seed).uniform, 0.0, 0.004)
-        rig.restart(file.board.path[0])
+        begin(rig, file, file.board.path[0])
         driven(law, rig, 1.0, file.board.path[0], late=late)
         driven(law, rig, plan.times[-1] + 1.5, plan.end, late=late)
         assert rig.state.ended is None
@@ -247,13 +247,13 @@ def test_commands_up_to_four_milliseconds_late_drive_it_too():
 
 def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put():
     file, plan = short_plan()
-    law, rig = LabyrinthLaw(file, plan).start(), EmulatedRig(file)
-    rig.restart(file.board.path[0])
+    law, rig = LabyrinthLaw(file, plan).start(), emulated_rig(file)
+    begin(rig, file, file.board.path[0])
     driven(law, rig, 0.5, file.board.path[0])
     assert law.clock == 0.0
     driven(law, rig, 1.0, plan.end)
     assert law.clock == pytest.approx(0.5, abs=0.03)
-    rig.restart(plan.places(np.array([2.0]))[0])  # by hand, and level
+    begin(rig, file, plan.places(np.array([2.0]))[0])  # by hand, and level
     driven(law, rig, 0.1, file.board.path[0])
     assert law.clock == pytest.approx(2.0, abs=0.1)
     assert rig.state.ended is None
@@ -263,9 +263,9 @@ def test_board_is_levelled_when_the_ball_is_not_seen():
     file, plan = short_plan()
     law, rig = (
         LabyrinthLaw(file, plan).start(),
-        EmulatedRig(level(walls=BOARD.walls[:4], holes=FAR)),
+        emulated_rig(level(walls=BOARD.walls[:4], holes=FAR)),
     )
-    rig.restart(file.board.path[0])
+    begin(rig, file, file.board.path[0])
     driven(law, rig, 0.4, plan.end)
     assert abs(rig.state.x[4:6]).max() > 0.02
     driven(law, rig, 3.0, plan.end, seen=False)
@@ -285,12 +285,13 @@ def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
 
 def test_ball_is_held_at_the_start_until_the_first_command():
     system, p = FILE.system_and_parameters()
-    plant = RigPlant(view(system, p), SCENARIO.x0, EmulatedRig(FILE))
+    rig = emulated_rig(FILE)
+    plant = EmulatedPlant(view(system, p), SCENARIO.x0, rig, rig.u)
     plant.reset()
     for _ in range(100):
         plant.step(plant.brake(), 0.01)
     np.testing.assert_array_equal(plant.x[:2], SCENARIO.x0[:2])
-    assert len(plant.read_frames()) == 55
+    assert len(plant.read_measurements()) == 55
     plant.step(np.array([0.1, 0.0]), 0.01)
     plant.step(np.array([0.1, 0.0]), 0.1)
     assert plant.x[0] != SCENARIO.x0[0]

@@ -7,10 +7,10 @@ from rolling_controller.ball_balancer.protocol import LAST
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import place_on
-from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
-from rolling_dynamics.ball_balancer.rig_plant import RigPlant
+from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots.emulated_plant import EmulatedPlant
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.plugins.ball_balancer.demo import conclude, Course
 
@@ -24,8 +24,8 @@ def scenario():
 
 @pytest.fixture
 def plant(scenario):
-    view, rig = robot_view(scenario.system, scenario.p), EmulatedRig(rig_of(scenario))
-    made = RigPlant(view, np.zeros_like(scenario.x0), rig)
+    view, rig = robot_view(scenario.system, scenario.p), emulated_rig(rig_of(scenario))
+    made = EmulatedPlant(view, np.zeros_like(scenario.x0), rig, rig.u)
     made.reset()
     return made
 
@@ -45,13 +45,14 @@ def test_frames_come_with_the_delay_of_the_camera(plant):
     seen = []
     for _ in range(60):
         plant.step(plant.brake(), STEP)
-        seen += [(frame, plant.time) for frame in plant.read_frames()]
+        seen += [(frame, plant.time) for frame in plant.read_measurements()]
     assert len(seen) == 4  # in 135 ms at 29.7 Hz with a delay of 22 ms
     for k, (frame, told) in enumerate(seen):
-        assert frame.shot == pytest.approx(k / 29.7)
+        assert frame.stamp == pytest.approx(k / 29.7)
         assert 0 <= told - frame.arrival < STEP
-        assert frame.arrival - frame.shot == pytest.approx(0.022)
-        assert frame.place == pytest.approx([0, 0], abs=5 * 4.2e-5)
+        assert frame.arrival - frame.stamp == pytest.approx(0.022)
+        assert frame.value[:2] == pytest.approx([0, 0], abs=5 * 4.2e-5)
+        assert frame.value[2] == pytest.approx(0.02, abs=1e-12)
 
 
 def test_in_lockstep_it_does_what_the_rig_does(plant, scenario):
@@ -62,8 +63,8 @@ def test_in_lockstep_it_does_what_the_rig_does(plant, scenario):
     goal = np.array([0.03, 0.02])
     while plant.time < 0.5:
         plant.step(u, STEP)
-        for frame in plant.read_frames():
-            u = file.command(plant.system, plant.params, running.step(frame.place, goal))
+        for frame in plant.read_measurements():
+            u = file.command(plant.system, plant.params, running.step(frame.value[:2], goal))
     direct = run_rig(file, law, lambda _: goal, 0.6, seed=file.seed)
     there = [np.interp(plant.time, direct.fine_times, direct.ball[:, k]) for k in range(2)]
     assert plant.x[:2] == pytest.approx(there, abs=5e-4)

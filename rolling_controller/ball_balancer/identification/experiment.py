@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.identification.log import Log
 from rolling_controller.step_law import Law
-from rolling_dynamics.ball_balancer.emulated_rig import EmulatedRig
+from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
+from rolling_dynamics.simulation.emulation import Emulation
 
 Array = NDArray[np.float64]
 JUMPING = 80.0  # s, of jumps of the set point
@@ -61,27 +62,35 @@ def emulated(file: BallBalancerFile, law: Law, seed: int, jumping: float = JUMPI
         How long the set point jumps [s].
 
     """
-    rig, running, T = EmulatedRig(file, seed), law.start(), law.period
+    rig, running, T = emulated_rig(file, seed), law.start(), law.period
+    system, _ = file.system_and_parameters(seed)
     places, tilts = put_down()
     rows, was = [], 0.0
     for k in range(math.floor((jumping + PUT * (IN_HAND + PUT_DOWN)) / T) + 1):
         for frame in rig.advance(k * T + file.camera.delay):
-            place, after = frame.place, frame.arrival - jumping
+            place, after = frame.value[:2], frame.arrival - jumping
             if after < 0:
                 tilt = running.step(place, protocol.jumps(frame.arrival))
             else:
                 n, since = divmod(after, IN_HAND + PUT_DOWN)
                 tilt = tilts[min(int(n), PUT - 1)]
                 if since < IN_HAND:
-                    rig.put(np.zeros(2))
+                    _put(rig, np.zeros(2))
                 elif was < IN_HAND:
-                    rig.put(places[min(int(n), PUT - 1)])
+                    _put(rig, places[min(int(n), PUT - 1)])
                 if since < IN_HAND or was < IN_HAND:  # a hand is on it, in this frame or since
                     place = np.full(2, math.nan)
                 was = since
-            rig.send(file.command(rig.system, rig.p, tilt), frame.arrival)
+            rig.send(file.command(system, rig.p, tilt), frame.arrival)
             rows.append((frame.arrival, *place, *tilt))
         if rig.state.ended is not None:
             break
     table = np.array(rows)
     return Log(times=table[:, 0], ball=table[:, 1:3], tilt=table[:, 3:])
+
+
+def _put(rig: Emulation, ball: Array) -> None:
+    """Put the ball at rest at a position (2) [m], as by hand; the servos go on."""
+    x = rig.state.x.copy()
+    x[:2], x[2:4] = ball, 0.0
+    rig.put(x)

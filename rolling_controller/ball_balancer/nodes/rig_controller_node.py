@@ -99,10 +99,9 @@ class RigControllerNode(SuiteNode):
         law = law_on_nodes(self._file, self.values['law'])
         self._law = FrameLaw(law)
         self._plate = f'{self.values["frame_prefix"]}plate_link'
-        self._message = JointTrajectory(
-            joint_names=list(self._system.state.entry('servo').components)
-        )
-        self._commands = self.writer(JointTrajectory, 'servo_command', COMMAND)
+        self._servos = self._file.actuator(self._system)
+        self._message = JointTrajectory(joint_names=list(self._servos.joints))
+        self._commands = self.writer(JointTrajectory, self._servos.topic, COMMAND)
         self._frame_log = self.writer(JointState, '~/frames', LOG)
         self._set_points = self.writer(PoseStamped, 'set_point', LATCHED)
         self.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
@@ -224,7 +223,7 @@ class RigControllerNode(SuiteNode):
     def _send(self, tilt: Array, stamp: int) -> None:
         numbers = self._file.command(self._system, self._p, tilt).tolist()
         self._message.header.stamp = nanoseconds_to_time(stamp)
-        self._message.points = [JointTrajectoryPoint(**{self._file.commands: numbers})]
+        self._message.points = [JointTrajectoryPoint(**{self._servos.message: numbers})]
         self._commands.publish(self._message)
 
     def health(self) -> Health:

@@ -7,9 +7,7 @@ EXPERIMENTS = (
         name='ball_balancer',
         text='A ball on a plate that servos tilt is taken to set points by what a camera sees.',
         nodes=(
-            NodeEntry(
-                name='simulator', module='rolling_dynamics.ball_balancer.nodes.rig_simulator_node'
-            ),
+            NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
             NodeEntry(
                 name='controller',
                 module='rolling_controller.ball_balancer.nodes.rig_controller_node',

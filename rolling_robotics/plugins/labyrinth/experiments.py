@@ -7,9 +7,7 @@ EXPERIMENTS = (
         name='labyrinth',
         text='A ball is taken through a labyrinth, past walls and holes, by what a camera sees.',
         nodes=(
-            NodeEntry(
-                name='simulator', module='rolling_dynamics.ball_balancer.nodes.rig_simulator_node'
-            ),
+            NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
             NodeEntry(
                 name='controller',
                 module='rolling_controller.ball_balancer.nodes.rig_controller_node',

@@ -55,7 +55,7 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     file = rig_file(load_scenario(settings[0]['scenario_file']))
     system, p = file.system_and_parameters()
     law = FrameLaw(law_on_nodes(file, settings[0]['law']))
-    commands = _commands(recorded, file.commands)
+    commands = _commands(recorded, file.actuator(system).message)
     say('commands')
     runs: list[Replayed] = []
     for stamp, message in log:

@@ -1,0 +1,197 @@
+"""A plant with its actuators and sensors in time: one emulation of the hardware of any system."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.event import Event
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.mode import MotionState
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.simulation.stepper import Stepper
+
+LONGEST = 2e-3  # s, of a step of the plant
+SAME_TIME = 1e-12  # s
+
+
+class Measurement(NamedTuple):
+    """
+    A measurement of a sensor.
+
+    Attributes
+    ----------
+    sensor
+        Its sensor.
+    stamp, arrival
+        When it was taken, and when it is known [s].
+    value
+        In the units of the sensor's layout; not a number where it sees nothing.
+
+    """
+
+    sensor: Sensor
+    stamp: float
+    arrival: float
+    value: Array
+
+
+class Emulation:
+    """
+    Plant, actuators and sensors, stepped as time goes on; deterministic for a seed.
+
+    Attributes
+    ----------
+    system, p
+        The plant.
+    state
+        Its state with its mode; ``state.ended`` once a guard has ended the motion.
+    u, newest
+        Control in force, and the command that was sent last, in the units of the control.
+    held
+        Whether the plant stands still, as if held by hand.
+    times, states
+        Times [s] and states after each step, since the last :meth:`forget`.
+    events
+        Events since then.
+
+    """
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        p: ArrayLike,
+        sensors: Sequence[Sensor] = (),
+        actuators: Sequence[Actuator] = (),
+        *,
+        seed: int = 0,
+    ) -> None:
+        """
+        Compile the plant and its sensors.
+
+        Parameters
+        ----------
+        system, p
+            The plant.
+        sensors, actuators
+            Its instruments; controls without an actuator take effect at once, without limits.
+        seed
+            Random seed of the noise.
+
+        Raises
+        ------
+        ParameterError
+            A sensor or an actuator does not fit the system.
+
+        """
+        self.system, self.p = system, np.array(p, dtype=float)
+        self._plant = Stepper(system, self.p, max_step=LONGEST)
+        self._seed = seed
+        self._sensors = [_RunningSensor(s, system, self.p) for s in sensors]
+        self._dead_time = np.zeros(system.control.size)
+        self._limits = np.full(system.control.size, np.inf)
+        for actuator in actuators:
+            actuator.check(system)
+            where = system.control.slice(actuator.control)
+            self._dead_time[where] = actuator.dead_time
+            self._limits[where] = actuator.limits
+
+    def restart(self, x: ArrayLike, u: ArrayLike) -> None:
+        """Begin at time zero from a state x under a control u, with the first measurements."""
+        self.u = self.newest = np.array(u, dtype=float)
+        self.state, self.held = self._plant.begin(x, self.u), False
+        self._sent: list[tuple[float, Array, Array]] = []  # time, which controls, their values
+        self._coming: list[Measurement] = []
+        for k, sensor in enumerate(self._sensors):
+            sensor.restart(np.random.default_rng([self._seed, 1 + k]))
+        self.times, self.states, self._controls = [0.0], [self.state], [self.u]
+        self.events: list[Event] = []
+
+    def put(self, x: ArrayLike) -> None:
+        """Put the plant into a state x, as by hand; commands and time go on."""
+        self.state = self._plant.begin(x, self.u, self.state.t)
+
+    def send(self, u: ArrayLike, at: float) -> None:
+        """Take a command (control.size) that is sent at a time [s]; limits apply."""
+        self.newest = np.array(u, dtype=float)
+        value = np.clip(self.newest, -self._limits, self._limits)
+        for dead_time in np.unique(self._dead_time):
+            self._sent.append((at + float(dead_time), self._dead_time == dead_time, value))
+        self._sent.sort(key=lambda sent: sent[0])
+
+    def advance(self, until: float) -> list[Measurement]:
+        """Step to a time [s]; return the measurements that are known by then, oldest first."""
+        while self._sensors:
+            sensor = min(self._sensors, key=lambda s: s.next)
+            if sensor.next > until + SAME_TIME:
+                break
+            self._step(sensor.next)
+            self._coming.append(sensor.take(self))
+        self._step(until)
+        known = [m for m in self._coming if m.arrival <= until + SAME_TIME]
+        self._coming = [m for m in self._coming if m.arrival > until + SAME_TIME]
+        return sorted(known, key=lambda m: m.arrival)
+
+    def forget(self) -> None:
+        """Drop the past motion but what exposures under way need."""
+        longest = max((s.sensor.exposure for s in self._sensors), default=0.0)
+        k = bisect_left(self.times, self.state.t - longest - LONGEST)
+        del self.times[:k], self.states[:k], self._controls[:k]
+        self.events = []
+
+    def _step(self, until: float) -> None:
+        while self.state.t < until - SAME_TIME and self.state.ended is None:
+            while self._sent and self._sent[0][0] <= self.state.t + SAME_TIME:
+                _, which, value = self._sent.pop(0)
+                self.u = np.where(which, value, self.u)
+            end = min(until, self.state.t + LONGEST, *(t for t, _, _ in self._sent[:1]))
+            if self.held:
+                self.state = replace(self.state, t=end)
+            else:
+                self.state = self._plant.step(self.state, self.u, end - self.state.t)
+                self.events += self.state.events
+            self.times.append(self.state.t)
+            self.states.append(self.state)
+            self._controls.append(self.u)
+
+    def past(self, since: float) -> list[tuple[MotionState, Array]]:
+        """Return states and controls from a time [s] on, the newest at least."""
+        k = min(bisect_left(self.times, since - SAME_TIME), len(self.times) - 1)
+        return list(zip(self.states[k:], self._controls[k:], strict=True))
+
+
+class _RunningSensor:
+    """A sensor with its noise; ``next`` is when it measures next [s]."""
+
+    def __init__(self, sensor: Sensor, system: RollingSystem, p: Array) -> None:
+        self.sensor, self._p = sensor, p
+        functions = (sensor.function(system, mode) for mode in system.modes)
+        made = (FastFunction(compiled(f)[0]) for f in functions)
+        self._functions = dict(zip(system.modes, made, strict=True))
+        values, vectors = np.linalg.eigh(sensor.covariance)
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        self._root = root[:, root.any(axis=0)]  # what has no noise draws no number
+
+    def restart(self, rng: np.random.Generator) -> None:
+        self._rng, self._count = rng, 0
+        self.next = 0.0
+
+    def take(self, plant: Emulation) -> Measurement:
+        sensor, stamp = self.sensor, self.next
+        past = plant.past(stamp - sensor.exposure)
+        outputs = np.array([self._functions[s.mode](s.x, u, s.t, self._p) for s, u in past])
+        times = np.array([s.t for s, _ in past])
+        span = times[-1] - times[0]
+        value = np.trapezoid(outputs, times, axis=0) / span if span > 0 else outputs[-1]
+        value = value + self._root @ self._rng.normal(size=self._root.shape[1])
+        if self._rng.random() < sensor.loss or plant.state.ended is not None:
+            value = np.full_like(value, np.nan)
+        self._count += 1
+        self.next = self._count / sensor.rate
+        return Measurement(sensor, stamp, stamp + sensor.delay, value)
