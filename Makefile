@@ -41,7 +41,7 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MINUTES ?= 120
-.PHONY: help setup test test-all test-pythons faults soak mutate demo bench docs lint count lock clean check-distro
+.PHONY: help setup test test-all test-pythons faults soak mutate demo bench docs lint count golden lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 1 to 2 minutes'
@@ -55,6 +55,7 @@ help:
 	@echo 'make bench     measure, print a table and write build/bench.json'
 	@echo 'make docs      build the documentation as pages in build/docs'
 	@echo 'make lint      check style and types'
+	@echo 'make golden    compare behaviour with what test/golden holds; PARTS="simulate plans" for some'
 	@echo 'make count     count lines and tokens of the code'
 	@echo 'make lock      resolve requirements/*.in anew and write the lock files'
 	@echo 'make clean     remove everything that the other targets made'
@@ -183,6 +184,9 @@ lint: setup
 
 count: setup
 	@$(BIN)/python tools/count.py
+
+golden: setup
+	$(BIN)/python tools/golden.py compare $(PARTS)
 
 lock: setup
 	$(BIN)/python tools/lock.py

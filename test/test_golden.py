@@ -1,0 +1,55 @@
+"""The suite behaves as it did when test/golden was recorded; see test/golden/README.md."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SPEC = spec_from_file_location('golden', ROOT / 'tools' / 'golden.py')
+golden = module_from_spec(SPEC)
+SPEC.loader.exec_module(golden)
+
+QUICK = ('schema', 'files', 'simulate')
+QUICK_PLANS = (
+    'ball_on_plate_hard', 'ball_on_plate_straight', 'laboratory_throw_catch', 'pendulum_compare',
+    'point_mass_disk_straight', 'spin_rolling_plan',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'part', [p if p in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in golden.PARTS]
+)
+def test_part_is_as_recorded(part):
+    assert list(golden.compared(part)) == []
+
+
+@pytest.mark.parametrize('name', QUICK_PLANS)
+def test_plan_is_as_recorded(name):
+    old, new = golden.read('plans')[name], golden.plain(golden.plans([name]))[name]
+    assert list(golden.differences(old, new, name)) == []
+
+
+def found(old, new):
+    return list(golden.differences(old, new, 'part'))
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'differs'),
+    [
+        ({'x': [1.0, 1e-9]}, {'x': [1.0, 2e-7]}, False),  # relative to the largest of a list
+        ({'x': [1.0, 1e-9]}, {'x': [1.0, 2e-6]}, True),
+        ({'x': 1e-3}, {'x': 1e-3 + 2e-9}, True),
+        ({'x': 1e-3}, {'x': float('nan')}, True),
+        ({'time': 0.5}, {'time': 0.5 + 5e-10}, False),
+        ({'times': [0.5, 1.0]}, {'times': [0.5, 1.0 + 5e-9]}, True),
+        ({'x': [1.0]}, {'x': [1.0, 2.0]}, True),
+        ({'x': True}, {'x': 1.0}, True),
+        ({'modes': ['rolling', 'slipping']}, {'modes': ['slipping', 'rolling']}, True),
+        ({'a': 1}, {}, True),
+        ({}, {'a': 1}, True),
+        ({'a': {'b': 'x', 'c': [[1, 2]]}}, {'a': {'b': 'x', 'c': [[1, 2]]}}, False),
+    ],
+)
+def test_differences_are_found(old, new, differs):
+    assert bool(found(old, new)) is differs
