@@ -45,6 +45,17 @@ def test_an_error_at_the_end_is_answered_by_the_last_gain(law, t):
     assert abs(wanted - u) > 1e-3
 
 
+@pytest.mark.parametrize(('t', 'k'), [(-0.5, 0), (1.0, -1), (1.003, -1), (2.0, -1)])
+def test_before_and_beyond_the_plan_its_ends_are_held(law, t, k):
+    """What is nominal there is no extrapolation: a cart at speed would be elsewhere."""
+    x, u = law.nominal(t)
+    assert x == pytest.approx(law.states[k], abs=1e-12)
+    assert u == pytest.approx(law.controls[k], abs=1e-12)
+    assert law.command(t, law.states[k]) == pytest.approx(law.controls[k], abs=1e-9)
+    assert law.record(t)[:2] == pytest.approx(law.states[k], abs=1e-12)
+    assert abs(law.states[-1] - law.states[-2]).max() > 1e-3
+
+
 def test_the_last_control_stays_within_its_limits():
     law = TimeVaryingLqr(Cart(), P, PLAN, knot=0.01, control_limits=0.75)
     x, far = law.nominal(1.0)[0], np.array([100.0, 0.0])

@@ -70,6 +70,17 @@ def test_network_is_evaluated_layer_by_layer(model, rest, tmp_path):
     assert abs(law.command(0.1201, rest.states[0]) - u).max() > 0.01
 
 
+@pytest.mark.parametrize(('bias', 'action'), [(9.0, 1.0), (-9.0, -1.0)])
+def test_an_action_stays_within_one(model, rest, tmp_path, bias, action):
+    """The scale of a control is its greatest magnitude, whatever the network says."""
+    last = {**NET['layers'][1], 'bias': [bias]}
+    policy = LearnedPolicy.read(written(tmp_path, NET | {'layers': [NET['layers'][0], last]}))
+    law = LearnedLaw(model.system, model.params, rest, policy)
+    assert law.action(0.0, rest.states[0]).tolist() == [action]
+    u = law.command(0.0, rest.states[0])
+    assert u[model.system.control.names.index('alpha_WH_H_y')] == 5.0 * action
+
+
 def test_exported_policy_acts_as_in_its_environment(example, model, rest, tmp_path):
     """To first order in the slope of the plate."""
     policy = LearnedPolicy.read(written(tmp_path, example.law_of(example.by_hand())))

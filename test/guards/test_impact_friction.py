@@ -1,0 +1,57 @@
+"""An inelastic impact by hand: which friction a slip has, where it stops, and where it jams."""
+
+import numpy as np
+import pytest
+from rolling_dynamics.errors import JammingError
+from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse
+
+FREE = np.eye(2)  # tangential and normal impulses move the contact each by itself
+COUPLED = np.array([[1.0, 0.8], [0.8, 1.0]])
+
+
+def test_a_slip_that_goes_on_has_kinetic_friction():
+    """Over a normal impulse of 1 it loses mu_kinetic of its speed."""
+    impulse, v = inelastic_impulse(FREE, np.array([1.0, -1.0]), 0.9, 0.1)
+    assert impulse == pytest.approx([-0.1, 1.0], abs=1e-9)
+    assert v == pytest.approx([0.9, 0.0], abs=1e-9)
+
+
+def test_a_slip_turns_to_friction_in_space():
+    impulse, _ = inelastic_impulse(np.eye(3), np.array([3.0, 4.0, -1.0]), 0.9, 0.5)
+    assert impulse == pytest.approx([-0.3, -0.4, 1.0], abs=1e-9)
+
+
+def test_a_slip_that_stops_sticks_for_the_rest():
+    """At half of the normal impulse it has stopped; static friction holds it from there on."""
+    start = np.array([0.1, -1.0])
+    impulse, v = inelastic_impulse(COUPLED, start, 1.0, 1.0)
+    # slip: d(v_t) / dP = 0.8 - 1, so that it stops at P = 0.5, where v_n = -1 + 0.2 * 0.5
+    slipped = np.array([-0.5, 0.5])
+    held = -np.linalg.solve(COUPLED, [0.0, -0.9])
+    assert impulse == pytest.approx(slipped + held, abs=1e-8)
+    assert v == pytest.approx([0.0, 0.0], abs=1e-8)
+
+
+def test_a_contact_at_rest_slips_with_kinetic_friction_where_static_friction_does_not_reach():
+    """Sticking takes 0.8 of the normal impulse."""
+    start = np.array([0.0, -1.0])
+    impulse, v = inelastic_impulse(COUPLED, start, 0.81, 0.2)
+    assert impulse == pytest.approx(-np.linalg.solve(COUPLED, start), abs=1e-9)
+    assert v == pytest.approx([0.0, 0.0], abs=1e-9)
+    normal = 1 / (1 - 0.2 * 0.8)
+    impulse, v = inelastic_impulse(COUPLED, start, 0.79, 0.2)
+    assert impulse == pytest.approx([-0.2 * normal, normal], abs=1e-7)
+    assert v == pytest.approx([(0.8 - 0.2) * normal, 0.0], abs=1e-7)
+
+
+def test_a_slip_without_end_jams():
+    """Friction lets the normal velocity fall on, faster than slip can stop."""
+    W = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(JammingError, match='the normal velocity does not come to zero'):
+        inelastic_impulse(W, np.array([1.0, -1.0]), 0.7, 0.7)
+
+
+def test_a_slip_that_stops_again_and_again_jams():
+    """What does not stick cannot slip either where kinetic friction is above static friction."""
+    with pytest.raises(JammingError, match='the normal velocity does not come to zero'):
+        inelastic_impulse(COUPLED, np.array([0.0, -1.0]), 0.1, 2.0)
