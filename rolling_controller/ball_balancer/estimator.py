@@ -55,16 +55,37 @@ def pair(name: str, unit: str) -> Layout:
     return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))
 
 
+def axis_model(
+    gain: float, period: float, acceleration: float, walk: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """
+    Return A and Q of ball [m], its rate [m/s] and the offset of the tilt, shape (3, 3) each.
+
+    Parameters
+    ----------
+    gain
+        Acceleration of the ball over the tilt [m/s^2] an unit of tilt.
+    period
+        Time that they make a step of [s].
+    acceleration
+        White acceleration that the model does not know [m/s^2 sqrt(s)].
+    walk
+        How fast the offset walks [units of tilt/sqrt(s)].
+
+    """
+    T, g = period, gain
+    A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
+    kick = np.array([T**2 / 2, T, 0.0])
+    return A, np.outer(kick, kick) * acceleration**2 / T + np.diag([0, 0, walk**2 * T])
+
+
 def kalman_gain(rig: RigModel, walk: float = OFFSET) -> NDArray[np.float64]:
     """
     Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,).
 
     The offset walks by ``walk`` [counts/sqrt(s)].
     """
-    T, g = rig.period, rig.gain
-    A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
-    kick = np.array([T**2 / 2, T, 0.0])
-    Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([0, 0, walk**2 * T])
+    A, Q = axis_model(rig.gain, rig.period, ACCELERATION, walk)
     H, R = np.array([[1.0, 0, 0]]), np.array([[rig.noise**2]])
     P = solve_discrete_are(A.T, H.T, Q, R)
     return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
@@ -141,8 +162,7 @@ def estimate(
     n, T = rig.periods_late, rig.period
     sent = [z[f'sent_{k + 1}'] for k in range(n + 2)]
     was = z['followed']  # 1 just seen, falls to 0 with frames without a ball
-    motion = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
-    motion = _through(rig, motion, z['offset'], (sent[n + 1], sent[n]), (rig.rest, T - rig.rest))
+    motion = motion_at_frame(rig, z)
     known = was > 0
     error = measurement - motion.ball
     k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig, walk))
@@ -162,6 +182,27 @@ def estimate(
     commands = tuple(sent[k] for k in range(n, -1, -1))
     then = _through(rig, now, offset, commands, (rig.rest, *[T] * n))
     return Estimate(now, then, offset, followed)
+
+
+def motion_at_frame(rig: RigModel, z: dict[str, ca.SX]) -> Motion:
+    """Return the motion a period after the one of a state, with the commands that it holds."""
+    n, T = rig.periods_late, rig.period
+    sent = z[f'sent_{n + 2}'], z[f'sent_{n + 1}']
+    motion = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
+    return _through(rig, motion, z['offset'], sent, (rig.rest, T - rig.rest))
+
+
+def predicted(rig: RigModel) -> ca.Function:
+    """Return ``(z, command) -> z``: the state a period after a command, without a measurement."""
+    entries = layout(rig).entries
+    z = {e.name: ca.SX.sym(e.name, e.size) for e in entries}
+    command = ca.SX.sym('command', 2)
+    now = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
+    after = next_state(Estimate(now, now, z['offset'], z['followed']), z, command)
+    m = motion_at_frame(rig, after)
+    after |= {'tilt': m.tilt, 'tilt_rate': m.tilt_rate, 'ball': m.ball, 'ball_rate': m.ball_rate}
+    inputs = [ca.vertcat(*z.values()), command]
+    return ca.Function('predicted', inputs, [ca.vertcat(*(after[e.name] for e in entries))])
 
 
 def _through(

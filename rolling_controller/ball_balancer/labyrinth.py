@@ -6,12 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.ball_balancer.ball_filter import (
+    BALL,
+    BALL_RATE,
+    frame_matrices,
+    LEVEL,
+    TILT_RATE,
+    TILTED,
+)
 from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig import RigRun, run_rig
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
-from scipy.linalg import expm, solve_discrete_are
+from scipy.linalg import solve_discrete_are
 
 Array = NDArray[np.float64]
 FRAMES = 24  # that are looked ahead
@@ -25,7 +33,6 @@ FINE = 2e-3  # s, between the points of the plan of which the nearest is sought
 BLIND = 5  # frames without a ball, after which the board is levelled
 SETTLE = 3.0  # s for which it holds the ball at the start, and learns the level
 PATIENCE = 1.3  # durations of the plan after which a run ends
-BALL, BALL_RATE, TILTED, TILT_RATE, LEVEL = range(5)  # of an axis' state
 UNSURE = [BALL, BALL_RATE, LEVEL]  # what the camera corrects; the tilt follows the commands
 
 
@@ -79,7 +86,7 @@ class RunningLabyrinth:
     def __init__(self, law: LabyrinthLaw) -> None:
         """Condense the programs of a board."""
         self._plan, self._file, self._period = law.plan, law.file, law.period
-        self._A, self._B = _frame(law.plan.gain, law.file.servo.lag, law.period)
+        self._A, self._B = frame_matrices(law.plan.gain, law.file.servo.lag, law.period)
         self._gain = self._filter()
         axis = Horizon(self._A, self._B, FRAMES)
         outputs = np.eye(5)[[BALL, BALL_RATE, TILTED]]
@@ -181,16 +188,6 @@ class RunningLabyrinth:
         R = np.array([[self._file.camera.noise**2 + 1e-12]])
         P = solve_discrete_are(A.T, H.T, Q, R)
         return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
-
-
-def _frame(gain: float, lag: float, period: float) -> tuple[Array, Array]:
-    """Return what a frame makes of an axis' state and of its command."""
-    M = np.zeros((6, 6))
-    M[BALL, BALL_RATE] = M[TILTED, TILT_RATE] = 1
-    M[BALL_RATE, [TILTED, LEVEL]] = gain
-    M[TILT_RATE, [TILT_RATE, 5]] = -1 / lag, 1 / lag
-    E = expm(M * period)
-    return E[:5, :5], E[:5, 5]
 
 
 @dataclass(frozen=True, eq=False)

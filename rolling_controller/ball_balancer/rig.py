@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.ball_balancer.frame_law import FrameLaw
 from rolling_controller.step_law import Law
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
 from rolling_dynamics.contract.event import Event
@@ -31,6 +32,8 @@ class RigRun:
         What happened to it, in the order of time.
     lost
         Time at which the ball left the plate [s]; None if it did not.
+    fault
+        Why the frames were not believed in the end; empty where they were.
 
     """
 
@@ -42,6 +45,7 @@ class RigRun:
     ball: Array
     events: Sequence[Event]
     lost: float | None
+    fault: str
 
 
 def run_rig(
@@ -72,14 +76,14 @@ def run_rig(
         Where it lies at the start (2) [m].
 
     """
-    rig, running = emulated_rig(file, seed), law.start()
+    rig, running = emulated_rig(file, seed), FrameLaw(file, law)
     begin(rig, file, ball)
     rows = []
     for k in range(int(np.floor(duration / law.period)) + 1):
         arrival = k * law.period + file.camera.delay
         for frame in rig.advance(arrival):
             goal = np.asarray(set_point(frame.arrival), dtype=float)
-            tilt = running.step(frame.value[:2], goal)
+            tilt = running.answer(round(frame.stamp * 1e9), frame.value[:2], goal)
             rig.send(file.command(rig.system, rig.p, tilt), frame.arrival)
             rows.append((frame.stamp, goal, frame.value[:2], tilt))
         if rig.state.ended is not None:
@@ -94,4 +98,5 @@ def run_rig(
         ball=np.array([s.x[:2] for s in rig.states]),
         events=rig.events,
         lost=None if rig.state.ended is None else rig.state.t,
+        fault=running.fault,
     )

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 import sys
 import threading
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -30,6 +30,7 @@ sys.path.append(str(FilePath(__file__).parent))
 from bags import cdr
 
 PERIOD = 1 / 29.7
+NOISE = 4.2e-5  # m, as the scenario declares of its camera
 CONTROLLER = 'rolling_controller.ball_balancer.nodes.rig_controller_node'
 
 
@@ -51,7 +52,10 @@ def answered(peer):
     )
     begin = peer.node.get_clock().now().nanoseconds
 
-    def send(k, x, y):
+    rng = np.random.default_rng(1)
+
+    def send(k, x, y, noise=NOISE):
+        x, y = (x, y) + noise * rng.normal(size=2)
         frame = PoseWithCovarianceStamped()
         stamp = nanoseconds_to_time(begin + round(k * PERIOD * 1e9))
         frame.header.stamp, frame.header.frame_id = stamp, 'plate_link'
@@ -120,6 +124,32 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
     assert last[0] == [0.0, 0.0]
     peer.node.destroy_subscription(reader)
     assert controller.stop() == 0, controller.text
+
+
+def test_a_frozen_picture_levels_the_plate_and_is_an_error(peer, run_process, answered, fault_row):
+    """Frames with fresh stamps and one content; true ones later change nothing."""
+    params = {'scenario_file': 'ball_balancer', 'diagnostics_period': 0.1, 'frame_timeout': 60.0}
+    node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
+    node.wait_for('steps a second', 60.0)
+    for k in range(3):
+        command = answered(k, 0.02, 0.0)
+    assert command.points[0].positions[0] < -0.005
+    told = fault_row('the node of a ball balancer: the picture is frozen, with fresh stamps')
+    answered(3, 0.02, 0.0, noise=0.0)
+    command = answered(4, 0.02, 0.0, noise=0.0)
+    assert list(command.points[0].positions) == [0.0, 0.0]
+    level = DiagnosticStatus.ERROR
+    (said,) = peer.collect(
+        DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: m.status[0].level == level
+    )
+    assert '2 samples are equal; the plate is level' in said.status[0].message
+    told(f'diagnostics at ERROR: {said.status[0].message}')
+    assert list(answered(5, 0.02, 0.0).points[0].positions) == [0.0, 0.0]
+    for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert peer.call(ChangeState, 'controller/change_state', request).success
+    assert answered(6, 0.02, 0.0).points[0].positions[0] < 0.0
+    assert node.stop() == 0, node.text
 
 
 def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_process, tmp_path):

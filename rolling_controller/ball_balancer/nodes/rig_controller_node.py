@@ -30,7 +30,7 @@ from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanosecond
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
-from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -97,7 +97,7 @@ class RigControllerNode(SuiteNode):
         self._file = rig_file(scenario)
         self._system, self._p = self._file.system_and_parameters()
         law = law_on_nodes(self._file, self.values['law'])
-        self._law = FrameLaw(law)
+        self._law = FrameLaw(self._file, law)
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._servos = self._file.actuator(self._system)
         self._message = JointTrajectory(joint_names=list(self._servos.joints))
@@ -132,7 +132,7 @@ class RigControllerNode(SuiteNode):
 
     def _begin(self) -> None:
         self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
-        self._frames, self._blind = 0, 0
+        self._frames, self._blind, self._fault = 0, 0, ''
         self._came = time.monotonic()
         self._law.begin()
 
@@ -184,6 +184,11 @@ class RigControllerNode(SuiteNode):
         p, set_point = message.pose.pose.position, self._set_point(stamp)
         self._note(stamp, (p.x, p.y, *set_point.tolist(), float(self._law.newest < 0)))
         tilt = self._law.answer(stamp, (p.x, p.y), set_point)
+        if self._law.fault and not self._fault:
+            self._fault = (
+                f'{self._law.fault}; the plate is level until the node is activated again'
+            )
+            self.get_logger().error(self._fault)
         self._frames += 1
         seen = math.isfinite(p.x + p.y)
         self._blind = 0 if seen else self._blind + self._law.missed + 1
@@ -214,7 +219,7 @@ class RigControllerNode(SuiteNode):
         """Level the plate where no frame came for a while, and begin anew with the next."""
         sim_time = self.get_parameter('use_sim_time').value
         late = time.monotonic() - self._came > self.values['frame_timeout']
-        if self.active and late and not sim_time and self._law.newest >= 0:
+        if self.active and late and not sim_time and self._law.newest >= 0 and not self._fault:
             self._law.begin()
             self._send(np.zeros(2), 0)
 
@@ -232,6 +237,8 @@ class RigControllerNode(SuiteNode):
             return OK, 'not running', {}
         x, y = self._goal.tolist()
         values = {'frames': self._frames, 'set point x [m]': x, 'set point y [m]': y}
+        if self._fault:
+            return ERROR, self._fault, values
         if self._refused:
             message, self._refused = self._refused, ''
             return WARN, message, values

@@ -54,7 +54,7 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     say('law of the rig')
     file = rig_file(load_scenario(settings[0]['scenario_file']))
     system, p = file.system_and_parameters()
-    law = FrameLaw(law_on_nodes(file, settings[0]['law']))
+    law = FrameLaw(file, law_on_nodes(file, settings[0]['law']))
     commands = _commands(recorded, file.actuator(system).message)
     say('commands')
     runs: list[Replayed] = []

@@ -1,0 +1,204 @@
+"""A ball balancer and a labyrinth whose frames are not true, in lockstep."""
+
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+from rolling_controller.ball_balancer import ball_filter
+from rolling_controller.ball_balancer.ball_filter import ball_filter as filter_of
+from rolling_controller.ball_balancer.frame_law import FrameLaw
+from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw, run_labyrinth
+from rolling_controller.ball_balancer.laws import LAWS
+from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.supervisor import step
+from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, rig_file
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
+
+sys.path.append(str(Path(__file__).parents[1] / 'controller'))
+
+from windows import noncentrality
+
+BEGIN, END = 1.5, 4.0  # s, of the fault and of a run
+WITHIN = 0.1  # s from when a fault is knowable to the safe command
+PUSH = 0.1  # m/s; an impulse of 3.3 mN s on the ball of 33 g
+
+
+def frozen(_k, _place, last, _rng):
+    return last
+
+
+def away(_k, _place, _last, rng):
+    return 9.9, 1e-4 * rng.normal()
+
+
+def jumping(k, place, _last, _rng):
+    return place[0] + 0.078 * (k % 2) - 0.039, place[1]
+
+
+def two_cameras(k, place, _last, _rng):
+    return place[0] + 0.03 * (k % 2), place[1]
+
+
+def anywhere(_k, _place, _last, rng):
+    return rng.uniform(-0.08, 0.08, 2)
+
+
+FAULTS = {  # functions of a frame: number since the fault, place, last good place, random numbers
+    'the picture is frozen, with fresh stamps': frozen,
+    'the ball is seen 9.9 m away': away,
+    'the ball jumps by 78 mm each frame': jumping,
+    'two cameras 30 mm apart take turns': two_cameras,
+    'the ball is seen anywhere': anywhere,
+}
+
+
+@pytest.fixture(scope='module')
+def rig():
+    file = rig_file(load_scenario('ball_balancer'))
+    return file, LAWS['lqr'](RigModel.of(file))
+
+
+@pytest.fixture(scope='module')
+def labyrinth():
+    file = rig_file(load_scenario('labyrinth'))
+    return file, LabyrinthLaw(file, plan_labyrinth(file))
+
+
+class Watched:
+    """Two filters with the same commands, one with true frames: what a fault adds."""
+
+    def __init__(self, file, monkeypatch):
+        self.true, self.window, self.knowable = filter_of(file), [], None
+        self.seen = []
+        monkeypatch.setattr(ball_filter, 'step', self._step)
+
+    def _step(self, source, memory, sample, t):
+        self.seen.append(sample)
+        return step(source, memory, sample, t)
+
+    def compare(self, place, commands, t):
+        """Note what the fault did since the window began, given the true place."""
+        given = self.seen.pop()
+        self.true.take(place, commands, t)
+        true = self.seen.pop()
+        if given.innovation.size != true.innovation.size or self.knowable is not None:
+            return
+        caused = (given.innovation - true.innovation) ** 2 / true.covariance
+        self.window = [row for row in self.window if row[0] > t - 0.1]
+        self.window.append((t, caused.sum(), caused.size))
+        degrees = sum(n for _, _, n in self.window)
+        repeated = np.array_equal(given.content, self.before) and t > BEGIN
+        off = abs(given.position).max() > 1.0
+        total = sum(s for _, s, _ in self.window)
+        if repeated or off or (degrees and total >= noncentrality(degrees)):
+            self.knowable = t
+
+
+def attacked(file, law, fault, seed, monkeypatch, goal=(0.02, -0.02), ball=(-0.02, 0.01)):
+    """Return from when on a fault was knowable, when the safe command was sent, and the law."""
+    plant, supervised = emulated_rig(file, seed), FrameLaw(file, law)
+    watched, rng = Watched(file, monkeypatch), np.random.default_rng([seed, 5])
+    begin(plant, file, ball)
+    last, number, sent, watched.before = None, 0, [], None
+    for k in range(int(END / law.period)):
+        for frame in plant.advance(k * law.period + file.camera.delay):
+            place = frame.value[:2]
+            if frame.stamp >= BEGIN:
+                place, number = fault(number, place, last, rng), number + 1
+            elif np.isfinite(place).all():
+                last = place
+            u = supervised.answer(round(frame.stamp * 1e9), place, goal)
+            watched.compare(frame.value[:2], sent, frame.stamp)
+            watched.before, sent = np.array(place), [u]
+            plant.send(file.command(plant.system, plant.p, u), frame.arrival)
+            if supervised.fault:
+                assert not u.any()
+                assert not supervised.answer(round(frame.stamp * 1e9) + 1, place, goal).any()
+                return watched.knowable, frame.arrival, supervised.fault
+    return watched.knowable, None, ''
+
+
+@pytest.mark.parametrize('done', FAULTS)
+@pytest.mark.parametrize('machine', ['rig', 'labyrinth'])
+def test_the_plate_is_levelled(machine, done, request, monkeypatch, fault_row):
+    file, law = request.getfixturevalue(machine)
+    start = (-0.02, 0.01) if machine == 'rig' else file.start(1)
+    told = fault_row(f'{file.system}: {done}')
+    knowable, ended, reason = attacked(file, law, FAULTS[done], 1, monkeypatch, ball=start)
+    assert reason, 'not found'
+    delay = file.camera.delay
+    assert BEGIN <= knowable <= ended - delay <= knowable + WITHIN
+    told(f'the plate is levelled: {reason}', ended - BEGIN)
+
+
+def _statistics(machines, seeds, monkeypatch):
+    for file, law, start in machines:
+        for done, fault in FAULTS.items():
+            late, knowable = 0, 0
+            for seed in seeds:
+                ball = file.start(seed) if start is None else start
+                known, ended, _ = attacked(file, law, fault, seed, monkeypatch, ball=ball)
+                if known is not None:
+                    knowable += 1
+                    late += ended is None or not ended - file.camera.delay <= known + WITHIN
+            assert knowable > 0.9 * len(seeds), done
+            assert late <= 0.01 * knowable, f'{done}: {late} of {knowable} late'
+
+
+def test_faults_of_some_seeds_end_in_time(rig, labyrinth, monkeypatch):
+    _statistics([(*rig, (-0.02, 0.01)), (*labyrinth, None)], range(2, 6), monkeypatch)
+
+
+@pytest.mark.slow
+def test_faults_of_a_thousand_seeds_end_in_time(rig, labyrinth, monkeypatch):
+    _statistics([(*rig, (-0.02, 0.01)), (*labyrinth, None)], range(1000), monkeypatch)
+
+
+def pushed(file, law, seed, duration, every=1.7):
+    """Return the law after a run with pushes, and how often the ball was pushed."""
+    plant, supervised = emulated_rig(file, seed), FrameLaw(file, law)
+    rng = np.random.default_rng([seed, 6])
+    begin(plant, file, (0.01, 0.01))
+    pushes, goal = 0, np.zeros(2)
+    for k in range(int(duration / law.period)):
+        for frame in plant.advance(k * law.period + file.camera.delay):
+            u = supervised.answer(round(frame.stamp * 1e9), frame.value[:2], goal)
+            plant.send(file.command(plant.system, plant.p, u), frame.arrival)
+        if plant.state.ended is None and k * law.period > (pushes + 1) * every:
+            pushes, angle, x = pushes + 1, rng.uniform(0, 2 * np.pi), plant.state.x.copy()
+            x[2:4] += PUSH * np.array([np.cos(angle), np.sin(angle)])
+            plant.put(x)
+            goal = rng.uniform(-0.03, 0.03, 2)
+    return supervised, pushes
+
+
+@pytest.mark.parametrize('law', ['pid', 'lqr'])
+def test_no_alarm_in_trials_with_pushes(rig, law):
+    file, _ = rig
+    for seed in range(5):
+        supervised, pushes = pushed(file, LAWS[law](RigModel.of(file)), seed, 10.0)
+        assert (supervised.fault, pushes) == ('', 5), seed
+
+
+@pytest.mark.slow
+def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
+    file, law = rig
+    for seed in range(700):
+        supervised, _ = pushed(file, law, seed, 10.0)
+        assert not supervised.fault, seed
+    file, law = labyrinth
+    for seed in range(300):
+        assert not run_labyrinth(file, law.plan, seed).rig.fault, seed
+
+
+@pytest.mark.slow
+def test_no_alarm_in_ten_simulated_hours(rig):
+    """No push: the ball follows set points over the plate, by the hour another plate."""
+    file, law = rig
+    for seed in range(10):
+        goals = np.random.default_rng(seed).uniform(-0.05, 0.05, (1201, 2))
+        run = run_rig(file, law, lambda t, goals=goals: goals[int(t / 3)], 3600.0, seed=seed)
+        assert not run.fault, seed
