@@ -133,7 +133,7 @@ class PlateFilter(BallFilter):
         return after[:-1].reshape(z.shape)
 
     def ball_at(self, z: Array, place: Array) -> Array:  # noqa: ARG002
-        """Return the place."""
+        """Return the place (2) [m] itself."""
         return place
 
 
@@ -157,7 +157,7 @@ class LabyrinthFilter(BallFilter):
         return after
 
     def ball_at(self, z: Array, place: Array) -> Array:
-        """Return the place, less what the tilt carries the ball."""
+        """Return the place (2) [m], less what the tilt carries the ball."""
         return np.asarray(place + self._lever * z[TILTED])
 
 
