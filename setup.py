@@ -26,6 +26,15 @@ NODES = [
     'emulated_camera_node = rolling_hw_interface.nodes.emulated_camera_node:main',
     'recorder_node = rolling_robotics.nodes.recorder_node:main',
 ]
+EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which
+    'completion': ['shtab>=1.7'],
+    'learning': ['cma>=4', 'gymnasium>=1.2'],
+    'mesh': ['trimesh>=4'],
+    'predictive': ['daqp>=0.7'],
+    'record': ['rosbags>=0.10'],
+    'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
+    'viewer': ['viser>=1'],
+}
 # colcon calls this file with `install` or `develop`, and setup.cfg has it put programs where
 # `ros2 run` looks for them. pip puts the programs of a wheel on everybody's PATH: no nodes there.
 # Before both, colcon asks for the data files in a dry run.
@@ -83,23 +92,17 @@ setup(
         'transforms3d>=0.4.1',
     ],
     extras_require={
-        'completion': ['shtab>=1.7'],
+        **EXTRAS,
+        'all': [library for extra in EXTRAS.values() for library in extra],
+        'bench': ['mujoco>=3', 'psutil>=5.9'],
         'docs': [
             'furo>=2025.9',
             'myst-parser>=4',
             'sphinx>=8',
             'sphinxcontrib-bibtex>=2.6',
-            'sphinxcontrib-mermaid>=1',
         ],
         'jax': ['jax>=0.5'],
-        'learning': ['cma>=4', 'gymnasium>=1.2'],
-        'mesh': ['trimesh>=4'],
-        'predictive': ['daqp>=0.7'],
-        'record': ['rosbags>=0.10'],
         'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],
-        'bench': ['mujoco>=3', 'psutil>=5.9'],
-        'viewer': ['viser>=1'],
-        'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
     },
     zip_safe=False,
     author='Rolling Robotics maintainers',

@@ -7,15 +7,23 @@ import json
 import os
 from pathlib import Path
 import re
+import runpy
 import subprocess
 import sys
+from unittest import mock
 from xml.etree import ElementTree as ET
 
 import pytest
+from rolling_dynamics.extras import EXTRAS
 from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
+OF_ROS = re.compile('rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')
+ALWAYS = {'yaml': 'PyYAML', 'PIL': 'matplotlib', 'mpl_toolkits': 'matplotlib'}  # are part of it
+ALWAYS |= {'pydantic_core': 'pydantic', 'typing_extensions': 'pydantic'}
+# engines that are compared, and decompression where rosbags brings it
+OTHERS = {'backports', 'benchmarks', 'compression', 'lz4', 'mujoco', 'pybullet'}
 LOCKS = ['jazzy', 'kilted', 'develop', 'bench', 'docs']
 
 needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
@@ -23,15 +31,34 @@ needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
 
 def setup_arguments():
     """Return the arguments of the call of setup() that the tests need."""
-    tree = ast.parse((ROOT / 'setup.py').read_text(encoding='utf-8'))
-    call = next(
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup'
-    )
-    values = {keyword.arg: keyword.value for keyword in call.keywords}
-    wanted = ('extras_require', 'install_requires', 'license', 'version')
-    return {name: ast.literal_eval(values[name]) for name in wanted}
+    with mock.patch('setuptools.setup') as setup:
+        runpy.run_path(str(ROOT / 'setup.py'))
+    return setup.call_args.kwargs
+
+
+def imported():
+    """Return the libraries that the packages import anywhere."""
+    found = set()
+    for path in ROOT.glob('rolling_*/**/*.py'):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition('.')[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module.partition('.')[0])
+    return found - sys.stdlib_module_names
+
+
+def test_each_library_that_is_imported_is_installed_by_an_extra_or_always():
+    arguments = setup_arguments()
+    extras = arguments['extras_require']
+    for library, extra in EXTRAS.items():
+        assert library in {re.match(r'[\w.-]+', asked).group() for asked in extras[extra]}
+    assert set(extras['all']) == {
+        asked for extra in {*EXTRAS.values()} - {'jax'} for asked in extras[extra]
+    }
+    always = {canonical(re.match(r'[\w.-]+', r).group()) for r in arguments['install_requires']}
+    libraries = {name for name in imported() if not OF_ROS.match(name)} - {*EXTRAS}
+    assert {n for n in libraries if canonical(ALWAYS.get(n, n)) not in always} == OTHERS
 
 
 def test_wheel_holds_the_packages_and_nothing_else():

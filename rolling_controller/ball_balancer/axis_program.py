@@ -36,6 +36,7 @@ class AxisProgram:
 
     def __init__(self, rig: RigModel) -> None:
         """Condense the model of a rig."""
+        solver()
         self._rig = rig
         n, T, g = FRAMES, rig.period, rig.gain
         A = np.array(

@@ -85,6 +85,7 @@ class RunningLabyrinth:
 
     def __init__(self, law: LabyrinthLaw) -> None:
         """Condense the programs of a board."""
+        solver()
         self._plan, self._file, self._period = law.plan, law.file, law.period
         self._A, self._B = frame_matrices(law.plan.gain, law.file.servo.lag, law.period)
         self._gain = self._filter()

@@ -16,6 +16,7 @@ from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile, WaySection
 from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_dynamics.extras import need
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
@@ -54,6 +55,7 @@ class LabyrinthPlanner(SystemPlanner):
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
         """Return the plan, with a control a frame."""
+        need('plan', 'daqp')
         file = self.problem(scenario, request)
         if not on_iteration(Iteration(0, 0, 0.0, 0.0, 0.0)):
             raise CancelledError('planning was cancelled')

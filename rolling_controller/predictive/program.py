@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from rolling_controller.predictive.stage import Stages
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
 
 Array = NDArray[np.float64]
 UNBOUNDED = 1e30
@@ -66,13 +66,10 @@ class Solution(NamedTuple):
 @cache
 def solver() -> Callable[..., Any]:
     """Return the solver; raise ParameterError where it is not installed."""
-    try:
-        from daqp import solve as found  # noqa: PLC0415  optional
-    except ImportError:
-        raise ParameterError(
-            'predictive control needs daqp; install it with `pip install daqp`'
-        ) from None
-    return found  # type: ignore[no-any-return]
+    need('predictive control', 'daqp')
+    from daqp import solve  # noqa: PLC0415  optional
+
+    return solve  # type: ignore[no-any-return]
 
 
 class UnsolvedError(Exception):

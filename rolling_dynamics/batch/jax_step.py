@@ -14,6 +14,7 @@ from rolling_dynamics.batch.derivatives import StepRows
 from rolling_dynamics.batch.kernels import c_text
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
 
 Step = Callable[..., Any]
 Shapes = tuple[tuple[int, ...], ...]
@@ -50,12 +51,8 @@ def jax_step(
         range; from the step, that a shape is another one.
 
     """
-    try:
-        jax: Any = import_module('jax')
-    except ImportError:
-        raise ParameterError(
-            'jax_step needs jax; `pip install rolling_robotics[jax]` installs it'
-        ) from None
+    need('jax_step', 'jax')
+    jax: Any = import_module('jax')
     if not jax.config.jax_enable_x64:
         raise ParameterError(
             "jax_step needs double precision: jax.config.update('jax_enable_x64', True) before "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 import io
 import math
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
 from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.surfaces.support_fit import fit_support
 
@@ -46,8 +46,7 @@ def read_mesh(path: Path, unit: float, degree: int) -> dict[str, Any]:
         No smooth convex body of this degree is close to it.
 
     """
-    if find_spec('trimesh') is None:
-        raise ParameterError("a mesh needs trimesh; install it with `pip install '.[mesh]'`")
+    need('mesh', 'trimesh')
     import trimesh  # noqa: PLC0415  optional, and rarely needed
 
     kind = path.suffix.lower().lstrip('.')

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 HELP = 'print a shell completion script'
 DESCRIPTION = """\
 Print a script that has the shell complete commands, options and files after TAB. It is written
-once from the commands' own parser; completing starts no program. Needs shtab (`pip install shtab`,
-or the extra `completion`)."""
+once from the commands' own parser; completing starts no program. Needs shtab:
+`pip install 'rolling_robotics[completion]'`."""
 EXAMPLE = """\
   rolling completion bash > ~/.local/share/bash-completion/completions/rolling
   rolling completion zsh > ~/.zfunc/_rolling"""
@@ -22,12 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print the script."""
-    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.extras import need  # noqa: PLC0415  (--help stays fast)
 
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-
-    if find_spec('shtab') is None:
-        raise ParameterError('completion: needs shtab; install it with `pip install shtab`')
+    need('completion', 'shtab')
     from rolling_robotics.cli import build_parser  # noqa: PLC0415
     import shtab  # noqa: PLC0415
 

@@ -59,19 +59,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Sweep."""
-    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
-
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.extras import need  # noqa: PLC0415
     from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 
-    needed = ['pyarrow', *(['distributed'] if args.scheduler else [])]
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        raise ParameterError(
-            f'sweep: needs {" and ".join(missing)}; `pip install rolling_robotics[sweep]` '
-            'installs what is missing'
-        )
+    need('sweep', 'pyarrow', *(['distributed'] if args.scheduler else []))
     from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
     from rolling_robotics.sweep.probe import probe  # noqa: PLC0415

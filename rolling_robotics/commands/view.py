@@ -16,7 +16,8 @@ the slider goes back through the last seconds. Where a planner and a controller 
 dragged, planned for and gone to, unless --host lets others look.
 
 Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one page
-that any browser opens and plays without this suite. Needs viser: `pip install '.[viewer]'`."""
+that any browser opens and plays without this suite. Needs viser:
+`pip install 'rolling_robotics[viewer]'`."""
 EXAMPLE = """\
   rolling view plan.json
   rolling view plan.json --export plan.html
@@ -52,12 +53,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C."""
-    from importlib.util import find_spec  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.extras import need  # noqa: PLC0415
 
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-
-    if find_spec('viser') is None:
-        raise ParameterError("view: needs viser; install it with `pip install '.[viewer]'`")
+    need('view', 'viser')
     if not 1e-3 <= args.speed <= 1e3:
         raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
     if not 1 <= args.history <= 600:

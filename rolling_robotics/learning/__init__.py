@@ -6,16 +6,11 @@ Environments for learning, as Gymnasium has them: importing this registers ``rol
 an action, a reward or an end of episodes does.
 """
 
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
 from rolling_robotics.learning.tasks import TASKS
 
-try:
-    import gymnasium
-except ImportError:
-    raise ParameterError(
-        'environments for learning need gymnasium; install it with '
-        '`pip install rolling_robotics[learning]`'
-    ) from None
+need('rolling_robotics.learning', 'gymnasium')
+import gymnasium  # noqa: E402  optional
 
 __all__ = ['TASKS']
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
 from rolling_dynamics.text import printable
 from rolling_robotics.console import say
 from rolling_robotics.recordings.recording_file import RecordingFile
@@ -119,12 +120,9 @@ def _seconds(message: Any) -> float:  # noqa: ANN401  messages are made at run t
 
 def _messages(folder: Path, topic: str) -> Iterator[tuple[float, Any]]:
     """Yield time of arrival [s] and message, in the order of the recording."""
-    try:
-        from rolling_robotics.recordings.writer import typestore_with  # noqa: PLC0415  (rosbags)
-    except ImportError:
-        raise ParameterError(
-            "reading recordings needs rosbags: pip install 'rolling_robotics[record]'"
-        ) from None
+    need('recordings', 'rosbags')
+    from rolling_robotics.recordings.writer import typestore_with  # noqa: PLC0415  (rosbags)
+
     with RecordingFile(folder, typestore_with(['rolling_interfaces'])) as recording:
         if recording.loss:
             say(f'{folder}: {recording.loss}')

@@ -62,4 +62,4 @@ def test_unknown_shell_and_missing_package(rolling, monkeypatch):
     monkeypatch.setitem(sys.modules, 'shtab', None)
     monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
     ended = rolling('completion', 'bash')
-    assert (ended.status, 'pip install shtab' in ended.err) == (2, True)
+    assert (ended.status, 'rolling_robotics[completion]' in ended.err) == (2, True)

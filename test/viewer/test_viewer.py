@@ -242,7 +242,7 @@ def test_missing_viewer_says_how_to_install_it(rolling_ball, monkeypatch, capsys
 
     monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
     assert main(['view', str(rolling_ball)]) == 2
-    assert "pip install '.[viewer]'" in capsys.readouterr().err
+    assert "pip install 'rolling_robotics[viewer]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('option', ['--history', '--speed'])

@@ -1,0 +1,45 @@
+"""Libraries that only some commands need, and the extra of this package that installs each."""
+
+from __future__ import annotations
+
+from importlib import util
+
+from rolling_dynamics.errors import ParameterError
+
+EXTRAS = {
+    'daqp': 'predictive',
+    'distributed': 'sweep',
+    'gymnasium': 'learning',
+    'jax': 'jax',
+    'pyarrow': 'sweep',
+    'rosbags': 'record',
+    'shtab': 'completion',
+    'trimesh': 'mesh',
+    'viser': 'viewer',
+}
+
+
+def need(user: str, *modules: str) -> None:
+    """
+    Check that libraries are installed, before work begins that would end without them.
+
+    Parameters
+    ----------
+    user
+        Command or function that needs them, for the message.
+    modules
+        Names in ``EXTRAS``.
+
+    Raises
+    ------
+    ParameterError
+        One is missing; the message has the command that installs it.
+
+    """
+    missing = [name for name in modules if util.find_spec(name) is None]
+    if missing:
+        extras = ','.join(dict.fromkeys(EXTRAS[name] for name in missing))
+        raise ParameterError(
+            f'{user}: needs {" and ".join(missing)}; install it with '
+            f"`pip install 'rolling_robotics[{extras}]'`"
+        )
