@@ -6,11 +6,13 @@ the newer one starts. Execution is a coroutine, so that the node goes on answeri
 
 A client's queue gets the answers to all clients and holds ten by default. Of many goals at once,
 the first are answered at once and the others one after the other, so that each client can read its
-own. Of those that wait for their answer only the newest is accepted.
+own. Of those that wait for their answer only the newest is accepted, and it is answered first; the
+oldest are rejected at once where too many wait.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable
 import threading
 import time
@@ -29,6 +31,7 @@ SUPERSEDED = 'superseded'
 INACTIVE = 'inactive'
 AT_ONCE = 3  # goals that are answered without a pause
 PAUSE = 0.05  # between the answers after that [s]
+WAITING = 100  # goals that may wait for their answer
 
 
 def resolve(node: Node, future: Future, value: Any) -> None:
@@ -46,18 +49,6 @@ def resolve(node: Node, future: Future, value: Any) -> None:
         executor.create_task(set_once)
     except (AttributeError, RuntimeError):
         set_once()  # the executor has been shut down: nobody awaits any more
-
-
-async def pause(node: Node, duration: float) -> None:
-    """Wait [s], by a steady clock, while the node goes on."""
-    over = Future()
-    timer = node.create_timer(
-        duration, lambda: resolve(node, over, None), clock=Clock(clock_type=ClockType.STEADY_TIME)
-    )
-    try:
-        await over
-    finally:
-        node.destroy_timer(timer)
 
 
 class Goal:
@@ -143,8 +134,14 @@ class SingleGoalServer:
         self._latest: Goal | None = None
         self._goals: dict[bytes, Goal] = {}
         self._name = name
-        self._turn = 0.0  # by the pauses, of the newest goal; others may have gone before theirs
+        self._answered = 0.0  # when the last answer was due, by the pauses
         self._asked = 0
+        self._waiting: deque[Future] = deque()
+        # one for all goals: a callback group keeps a reference to every timer that ever was
+        self._pacer = node.create_timer(
+            PAUSE, self._answer_newest, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._pacer.cancel()
         self._server = ActionServer(
             node,
             action_type,
@@ -166,27 +163,48 @@ class SingleGoalServer:
         return bool(self._goals)
 
     def stop(self, reason: str) -> None:
-        """Ask every goal to end."""
+        """Ask every goal to end, and answer those that wait."""
         for goal in list(self._goals.values()):
             goal.stop(reason)
+        while self._waiting:
+            self._answer_newest()
 
     def destroy(self) -> None:
         """Remove the server from its node."""
+        self._node.destroy_timer(self._pacer)
         self._server.destroy()
 
     async def _judge(self, _request: Any) -> GoalResponse:
         self._asked = number = self._asked + 1
-        now = time.monotonic()
-        self._turn = max(self._turn, now - AT_ONCE * PAUSE) + PAUSE
-        if self._turn > now:
-            await pause(self._node, self._turn - now)
+        due = max(self._answered, time.monotonic() - AT_ONCE * PAUSE) + PAUSE
+        if not self._waiting and due <= time.monotonic():
+            self._answered = due
+        else:
+            await self._turn()
         reason = self._refusal()
         if reason is None and number != self._asked:
-            reason = 'a newer goal came before it was accepted'
+            reason = 'a newer goal came before it was accepted; send one goal after another'
         if reason is None:
             return GoalResponse.ACCEPT
         self._node.get_logger().warning(f'{self._name}: goal refused: {printable(reason)}')
         return GoalResponse.REJECT
+
+    async def _turn(self) -> None:
+        """Wait for the turn to be answered."""
+        mine = Future()
+        self._waiting.append(mine)
+        if len(self._waiting) == 1:
+            self._pacer.reset()
+        elif len(self._waiting) > WAITING:
+            self._waiting.popleft().set_result(None)
+        await mine
+
+    def _answer_newest(self) -> None:
+        """Let the newest goal that waits have its answer."""
+        self._waiting.pop().set_result(None)
+        self._answered = time.monotonic()
+        if not self._waiting:
+            self._pacer.cancel()
 
     def _accept(self, handle: Any) -> None:
         predecessor = self._latest
@@ -221,6 +239,7 @@ class SingleGoalServer:
         finally:
             self._goals.pop(key, None)
             goal.ended.set_result(None)
+            _forget(goal.request)
         return result
 
     async def _guarded(self, goal: Goal) -> Any:
@@ -247,3 +266,10 @@ class SingleGoalServer:
             goal.handle.succeed()
         else:
             goal.handle.abort()
+
+
+def _forget(request: Any) -> None:
+    """Empty a request: the middleware keeps it as long as its result, and a plan may be large."""
+    empty = type(request)()
+    for name in request.get_fields_and_field_types():
+        setattr(request, name, getattr(empty, name))

@@ -1,5 +1,6 @@
 """Executions of a controller, one after the other, leave nothing behind in memory."""
 
+from array import array
 import gc
 from pathlib import Path
 import sys
@@ -20,6 +21,7 @@ from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
+from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit import single_goal_server
 from rolling_planner.plan import Plan
 
@@ -27,11 +29,13 @@ sys.path.append(str(Path(__file__).parent))
 
 from fake_states import hand_and_object, PERIOD, Source, still
 from in_process import in_process, LONG
+from runs import await_active
 
 SCENARIO = 'ball_on_plate_hard.yaml'
 PARAMETERS = {'scenario_file': SCENARIO, 'open_loop': True, 'rate': 200.0, 'state_timeout': 1.0}
 KEPT = 1  # for which the middleware keeps a result [s]
 FIRST, EXECUTIONS = 20, 300
+MANY = 50_000  # times of a plan that is refused
 DURATION = 0.004  # [s]
 
 
@@ -171,4 +175,20 @@ def test_goals_of_a_node_leave_nothing_behind(peer, node):
         for _ in range(EXECUTIONS):
             assert execute_goal() == CODES.NONE
         assert without_goals() - before < EXECUTIONS / 10
+    peer.in_turn(client.destroy)
+
+
+def test_a_refused_plan_is_not_kept(peer, node):
+    """The middleware keeps the goal for its result, but not the plan in it."""
+    model, _ = hand_and_object(SCENARIO)
+    client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
+    await_active(peer, 'controller', LONG)
+    goal = ExecutePlan.Goal(plan=still('contact', model.system, model.start, 0.02))
+    goal.plan.times = array('d', range(MANY))
+    refused = peer.result(peer.send_goal(client, goal, timeout=LONG), LONG)
+    assert refused.error_code == CODES.INVALID_GOAL
+    assert f'{MANY} times' in refused.error_string
+    del goal, refused
+    kept = [o for o in gc.get_objects() if isinstance(o, RollingPlan) and len(o.times) == MANY]
+    assert not kept
     peer.in_turn(client.destroy)

@@ -1,6 +1,7 @@
 """Many goals at once for the planner node, and goals while a trajectory is being checked."""
 
 import queue
+import time
 
 from geometry_msgs.msg import Transform
 import pytest
@@ -8,10 +9,11 @@ from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
+from rolling_node_kit import single_goal_server
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 CODES = PlanRolling.Result
-GOALS = 100
+GOALS, CROWD = 100, 1000
 STATE_TIMEOUT = 5.0
 
 
@@ -76,6 +78,37 @@ def test_of_many_goals_at_once_each_is_answered(peer, node, clients, queued, fau
     ways = f'{codes.count(CODES.NONE)} planned, {codes.count(CODES.PREEMPTED)} superseded'
     told(f'each is answered: {GOALS - accepted} refused, {ways}')
     peer.in_turn(lambda: [client.destroy() for client in made])
+
+
+def test_one_goal_is_not_held_up_by_a_thousand_of_another_client(peer, node, fault_row):
+    """It is the newest, and answered before those of the crowd that wait."""
+    qos = QoSProfile(depth=CROWD)
+    crowd, honest = (
+        ActionClient(peer.node, PlanRolling, 'plan_rolling', goal_service_qos_profile=depth)
+        for depth in (qos, QoSProfile(depth=10))
+    )
+    for client in (crowd, honest):
+        assert client.wait_for_server(timeout_sec=60.0)
+        peer.result(peer.send_goal(client, goal()))
+    answers = queue.Queue()
+
+    def send():
+        for _ in range(CROWD):
+            crowd.send_goal_async(goal()).add_done_callback(lambda _: answers.put('crowd'))
+
+    told = fault_row(f'{CROWD} goals at once, then one of another client')
+    peer.in_turn(send)
+    begin = time.monotonic()
+    handle = peer.wait(peer.in_turn(honest.send_goal_async, goal()))
+    waited, before = time.monotonic() - begin, answers.qsize()
+    assert handle.accepted
+    assert peer.result(handle).error_code == CODES.NONE
+    for _ in range(CROWD):
+        answers.get(timeout=60)
+    assert before <= CROWD - single_goal_server.WAITING // 2
+    told(f'that one is accepted after {waited:.2f} s and planned, each of the others is answered')
+    assert node.text.count('a newer goal came before it was accepted') > CROWD // 2
+    peer.in_turn(lambda: [client.destroy() for client in (crowd, honest)])
 
 
 def test_a_check_that_waits_for_the_state_holds_up_no_goal(peer, node):
