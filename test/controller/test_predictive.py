@@ -416,6 +416,26 @@ def test_feedback_goes_no_further_than_the_limits_that_the_prediction_keeps():
     assert_allclose(policy.command(0.9, np.array([-1.0, 1.0, 0.0]), apart), [1.0, -1.0, 0.0])
 
 
+def test_a_policy_is_held_at_its_ends():
+    policy = Policy(
+        times=np.array([0.0, 1.0]),
+        states=np.array([[0.0], [2.0]]),
+        controls=np.array([[3.0], [5.0]]),
+        rates=np.array([[1.0], [1.0]]),
+        used=Used(np.arange(1), np.arange(1)),
+        gain=np.ones((1, 1)),
+        room=np.full((2, 1), 1e9),
+        by_control=np.ones((2, 1, 1)),
+        low=np.full(1, -9.0),
+        high=np.full(1, 9.0),
+    )
+    apart = FastFunction(ca.Function('apart', *_subtraction(1)))
+    for t, state, control in ((-1.0, 0.0, 3.0), (0.0, 0.0, 3.0), (1.0, 2.0, 5.0), (1.5, 2.0, 5.0)):
+        assert policy.state_at(t).tolist() == [state]
+        assert policy.control_at(t).tolist() == [control]
+        assert policy.command(t, np.array([state + 0.5]), apart).tolist() == [control - 0.5]
+
+
 def _subtraction(size):
     x, y = ca.SX.sym('x', size), ca.SX.sym('y', size)
     return [x, y], [x - y]
@@ -464,6 +484,37 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
     x = plan.states[0]
     assert np.abs(law.command(0.0, x) - plan.controls[0]).max() < 1.0
     assert_allclose(law.command(STALE + 0.3, x), braking)
+
+
+def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(hard, monkeypatch):
+    """The prediction before goes on meanwhile."""
+    problem, plan = hard
+    law = PredictingBeside(
+        PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    )
+    x, first = plan.state_at(0.1), law.law.policy
+    begin = law.predicted()[0]
+
+    def broken(t, x):
+        raise ArithmeticError('no solution')
+
+    def commanded_until(condition):
+        end = time.monotonic() + 60.0
+        while not condition():
+            u = law.command(0.1, x).copy()
+            assert time.monotonic() < end
+            time.sleep(1e-3)  # the loop's own period
+        return u
+
+    with monkeypatch.context() as patch:
+        patch.setattr(law.law, 'predict', broken)
+        u = commanded_until(lambda: law.health()['predictions failed'] > 2)
+    assert law.health()['prediction problem'] == 'ArithmeticError: no solution'
+    assert_allclose(u, first.command(0.1, x, FastFunction(law.law.difference)))
+    assert_allclose(law.predicted()[0], begin)
+    commanded_until(lambda: law.law.policy is not first and law.age == 0.0)
+    assert_allclose(law.predicted()[0], x)
+    assert 'prediction problem' not in law.health()
 
 
 def test_kinematic_system_without_envelope_is_held():

@@ -251,12 +251,16 @@ def test_guard_of_the_user():
 
 
 def test_plate_edge_against_the_closed_solution():
-    """A ball that rolls freely at constant velocity leaves a plate of known length."""
-    system, p = level_ball(hand=Plane(u_bounds=(-1.0, 0.5)))
-    x = ball_state(system, w_HO_H=[0, 2.0, 0])  # 0.4 m/s along x
-    event = simulate(system, p, x, None, 10.0).terminal_event
-    assert event.name == 'edge'
-    assert abs(event.time - 0.5 / 0.4) < 1e-9
+    """A ball that rolls freely at constant velocity leaves a plate of known length and width."""
+    bounds = {'u_bounds': (-0.3, 0.5), 'v_bounds': (-0.4, 0.6)}
+    system, p = level_ball(hand=Plane(**bounds))
+    for w, distance in (([0, 2.0], 0.5), ([0, -2.0], 0.3), ([-2.0, 0], 0.6), ([2.0, 0], 0.4)):
+        x = ball_state(system, w_HO_H=[*w, 0])  # 0.4 m/s along x or y
+        event = simulate(system, p, x, None, 10.0).terminal_event
+        assert event.name == 'edge'
+        assert abs(event.time - distance / 0.4) < 1e-9
+    limits = system.state_bounds(p)
+    assert (limits['u_h'], limits['v_h']) == tuple(bounds.values())
 
 
 def test_normal_force_and_friction_against_the_closed_solution():

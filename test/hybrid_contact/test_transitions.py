@@ -134,18 +134,23 @@ def test_sliding_with_held_spin():
     assert out.mode == 'pure_rolling'
 
 
-def test_over_the_edge():
-    s, p = ball(mu=0.5, edges=(-0.1, 0.1, -1, 1))
-    x = state(s, p_HO_H=[0, 0, R], v_HO_H=[0.5, 0, 0], w_HO_H=[0, 10.0, 0])
+@pytest.mark.parametrize('way', [(1, 0), (-1, 0), (0, 1), (0, -1)])
+def test_over_the_edge(way):
+    """The nearest of four edges, 0.1 m ahead, is reached after 0.2 s, the others never."""
+    (a, b), edges = way, np.array([-0.7, 0.8, -0.9, 0.6])
+    edges[(1 + a + b) // 2 + 2 * abs(b)] = 0.1 * (a + b)
+    s, p = ball(mu=0.5, edges=edges)
+    x = state(s, p_HO_H=[0, 0, R], v_HO_H=[0.5 * a, 0.5 * b, 0], w_HO_H=[-10.0 * b, 10.0 * a, 0])
     out, events = run(s, p, x, at_rest, 0.5)
     assert [e.name for e in events] == ['edge']
     assert_allclose(events[0].time, 0.2, rtol=1e-9)
     assert out.mode == 'off_hand'
     assert out.published_mode == 'separated'
     assert_allclose(s.state.unpack(out.x)['p_HO_H'][2], R - G * 0.3**2 / 2, rtol=1e-6)
-    above = state(s, p_HO_H=[0.2, 0, 2 * R])
-    _, events = run(s, p, above, at_rest, 0.3)
-    assert [e.name for e in events] == ['missed']
+    for far, name in ((0.11, 'missed'), (0.09, 'landing')):
+        above = state(s, p_HO_H=[far * a, far * b, 2 * R])
+        _, events = run(s, p, above, at_rest, 0.3)
+        assert events[0].name == name
 
 
 def rod(mu):
