@@ -2,7 +2,7 @@
 The life of a node's process: start, spin, clean stop on SIGINT and SIGTERM.
 
 The main thread only waits for a signal. A worker thread spins, so that a signal is never handled
-inside a callback; the order at the end is safe command, executor, node, context.
+inside a callback; the order at the end is safe command, executor, entities, node, context, process.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Sequence
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -143,39 +144,45 @@ def run_node(
     except rclpy_implementation.RCLError as error:  # as without the keys of its enclave
         print(f'ROS cannot be started: {printable(error)}', file=sys.stderr)  # noqa: T201
         return 2
+    context = rclpy.get_default_context()
+    status, destroyed = 2, True
     try:
         try:
             node = factory()
         except RollingError as error:
             print(f'{type(error).__name__}: {error}', file=sys.stderr)  # noqa: T201
-            return 2
-        _spin_and_stop(node, make_executor(), request)
+        else:
+            status, destroyed = 0, _spin_and_stop(node, make_executor(), request)
+        gc.collect()  # what a node that could not be made had created
     finally:
         quiet_end(signal.SIGINT, signal.SIGTERM)
         rclpy.try_shutdown()
-    _leave_late_threads(0)
-    return 0
+        context.destroy()
+    _leave_late_threads(status, destroyed=destroyed)
+    return status
 
 
-def _leave_late_threads(status: int) -> None:
+def _leave_late_threads(status: int, *, destroyed: bool) -> None:
     """
-    End the process here if threads of a node are still at work, which a busy machine held up.
+    End the process here if a node could not be destroyed or its threads are still at work.
 
-    The interpreter ends such threads where they next ask for it, and in a call of the middleware
-    that is an abort of the process.
+    A busy machine may hold them up. The interpreter ends such threads where they next ask for it,
+    and in a call of the middleware that is an abort of the process. The exit handlers of the
+    middleware must not run while a node has its participant: they free what its threads still use.
     """
     deadline = time.monotonic() + JOIN_TIMEOUT
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(max(deadline - time.monotonic(), 0.0))
-    if threading.active_count() > 1:
+    if not destroyed or threading.active_count() > 1:
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
 
-def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> None:
+def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> bool:
+    """Run a node until it is to stop; tell whether it could be destroyed."""
     stop = threading.Event()
     executor.add_node(node)
 
@@ -194,8 +201,10 @@ def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> None
     thread.join(JOIN_TIMEOUT)
     executor.shutdown(timeout_sec=0.0)
     thread.join(JOIN_TIMEOUT)
-    if _call(node, 'release') and not thread.is_alive():
-        node.destroy_node()  # else a thread that did not end in time may still be using it
+    if not _call(node, 'release') or thread.is_alive():
+        return False  # a thread that did not end in time may still be using it
+    node.destroy_node()
+    return True
 
 
 def _call(node: Node, name: str) -> bool:

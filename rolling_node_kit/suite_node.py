@@ -180,6 +180,11 @@ class SuiteNode(LifecycleNode):
         else:
             self._attempt('deactivate', self.deactivate)
 
+    def destroy_node(self) -> None:
+        """Destroy the node and its state machine, which keeps a handle of the node."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def release(self) -> bool:
         """Give back what was configured, and tell whether it was; nothing calls back any more."""
         return self._attempt('cleanup', self._clean_up)

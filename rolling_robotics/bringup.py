@@ -29,6 +29,7 @@ from rolling_robotics.runtime_folder import open_lock_file, open_runtime_folder
 
 STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
+SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)  # signals by which others end a process
 DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
 PORT_BASE, DOMAIN_GAIN = 7400, 250  # of the DDS standard
 
@@ -245,9 +246,12 @@ class Bringup:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Stop every process."""
-        self.stop()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Stop every process; raise BringupError if one crashed, unless another error is raised."""
+        statuses = self.stop().items()
+        crashed = {n: signal.strsignal(-s) for n, s in statuses if s < 0 and -s not in SENT}
+        if crashed and not isinstance(error, Exception):
+            raise BringupError(f'nodes that crashed: {crashed}')
 
     def commands(self) -> dict[str, list[str]]:
         """Return the command of every node by name."""

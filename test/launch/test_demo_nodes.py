@@ -128,6 +128,7 @@ def test_ctrl_c_leaves_nothing(tmp_path, name):
     _, stderr = demo.communicate(timeout=60)
     assert demo.returncode != 0
     assert 'Traceback' not in stderr
+    assert 'crashed' not in stderr
     for child in children:
         with pytest.raises(ProcessLookupError):
             os.kill(child, 0)

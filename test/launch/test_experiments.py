@@ -183,6 +183,24 @@ def test_a_process_that_ends_is_noticed_with_its_last_words(tmp_path):
             bringup.check()
 
 
+@pytest.mark.parametrize('number', [signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM])
+def test_a_process_that_crashes_fails_what_ran_it(tmp_path, number):
+    """As a crash while it ends, which is not its own doing if it was asked to end."""
+    bringup = Bringup(experiment=experiment(SLEEPER), environment=os.environ, log_folder=tmp_path)
+
+    def ended():
+        with bringup:
+            bringup.processes['sleeper'].send_signal(number)
+            bringup.processes['sleeper'].wait(10)
+
+    if number in (signal.SIGSEGV, signal.SIGABRT):
+        with pytest.raises(BringupError, match=f'crashed.*sleeper.*{signal.strsignal(number)}'):
+            ended()
+    else:
+        ended()
+    assert bringup.processes['sleeper'].returncode == -number
+
+
 def test_everything_is_gone_after_an_exception(tmp_path):
     bringup = Bringup(experiment=experiment(SLEEPER), environment=os.environ, log_folder=tmp_path)
     with pytest.raises(KeyboardInterrupt), bringup:

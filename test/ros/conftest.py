@@ -183,6 +183,7 @@ class Process:
     def __init__(self, module, *, params=None, environment=None, arguments=()):
         self._command = [sys.executable, '-m', module, *arguments, '--ros-args']
         self._params, self._environment = params or {}, dict(environment or os.environ)
+        self.sent = []
         self._start()
 
     def _start(self):
@@ -224,6 +225,7 @@ class Process:
     def stop(self, *numbers, timeout=PATIENCE):
         """Send signals; return the exit status."""
         for number in numbers or (signal.SIGINT,):
+            self.sent.append(number)
             self.popen.send_signal(number)
         status = self.popen.wait(timeout)
         self._close()
@@ -237,9 +239,12 @@ class Process:
 
     def kill(self):
         if self.popen.poll() is None:
+            self.sent.append(signal.SIGKILL)
             self.popen.kill()
             self.popen.wait(PATIENCE)
         self._close()
+        status = self.popen.returncode
+        assert status >= 0 or -status in self.sent, f'crashed, {status}:\n{self.text}'
 
     def _close(self):
         self._reader.join(2)
@@ -262,8 +267,10 @@ def run_process(ros_environment):
 
 def end_since(made, count):
     """End the processes from a number on; the newest first."""
-    while len(made) > count:
-        made.pop().kill()
+    with contextlib.ExitStack() as stack:
+        for process in made[count:]:
+            stack.callback(process.kill)
+        del made[count:]
 
 
 @pytest.fixture(autouse=True)

@@ -181,7 +181,7 @@ def test_blind_camera_ends_the_estimate_and_it_comes_back(peer, laboratory, kind
 
 def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding):
     moving_hand(peer)
-    laboratory['motor_bridge'].popen.send_signal(signal.SIGKILL)
+    laboratory['motor_bridge'].stop(signal.SIGKILL)
     health(peer, 'emulated_motors', 'braking: no commands')
     resting_hand(peer)
     laboratory['motor_bridge'].start_again()
@@ -191,7 +191,7 @@ def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding):
 def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(peer, laboratory):
     # braked hard, the plate may have lost the object: it has to lie there to be seen again
     assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
-    laboratory['emulated_camera'].popen.send_signal(signal.SIGKILL)
+    laboratory['emulated_camera'].stop(signal.SIGKILL)
     health(peer, 'estimator', BLIND)
     laboratory['emulated_camera'].start_again(seed=7)
     health(peer, 'estimator', 'rolling')

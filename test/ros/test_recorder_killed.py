@@ -38,8 +38,7 @@ def test_what_was_flushed_is_read(peer, run_process, tmp_path, capsys, fault_row
 
     with peer.every(0.01, send):
         peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=is_kept)
-    recorder.popen.send_signal(signal.SIGKILL)
-    recorder.popen.wait(60)
+    recorder.stop(signal.SIGKILL)
     assert not (tmp_path / 'bag' / 'metadata.yaml').exists()
     told = fault_row('the recorder is killed; its recording is read')
     with Recorded(tmp_path / 'bag') as recorded:
