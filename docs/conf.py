@@ -7,7 +7,6 @@ extensions = [
     'sphinx.ext.napoleon',
     'sphinx.ext.viewcode',
     'sphinxcontrib.bibtex',
-    'sphinxcontrib.mermaid',
 ]
 source_suffix = {'.md': 'markdown'}
 root_doc = 'index'
@@ -17,7 +16,6 @@ exclude_patterns = ['_build', 'notebooks']
 
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
-myst_fence_as_directive = ['mermaid']
 bibtex_bibfiles = ['references.bib']
 
 autodoc_default_options = {'members': True, 'show-inheritance': True}

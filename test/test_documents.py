@@ -1,20 +1,104 @@
-"""Pages that are written by tools are up to date, and the notebooks run from top to bottom."""
+"""Pages are up to date and load nothing from elsewhere; notebooks run from top to bottom."""
 
+from collections import Counter
+from html.parser import HTMLParser
 from importlib.util import module_from_spec, spec_from_file_location
 import json
+import os
 from pathlib import Path
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+SVG = '{http://www.w3.org/2000/svg}'
+LOADED = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*|url\(\s*|href=|src=)["']?([^"')\s;]+)""")
 NOTEBOOKS = sorted((ROOT / 'docs' / 'notebooks').glob('*.ipynb'))
 
 
+def tool(name):
+    """Return the module of a tool."""
+    spec = spec_from_file_location(name, ROOT / 'tools' / f'{name}.py')
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_diagrams_of_the_experiments_are_up_to_date():
-    spec = spec_from_file_location('diagrams', ROOT / 'tools' / 'diagrams.py')
-    diagrams = module_from_spec(spec)
-    spec.loader.exec_module(diagrams)
-    assert diagrams.PAGE.read_text() == diagrams.page(), 'run .venv/bin/python tools/diagrams.py'
+    diagrams = tool('diagrams')
+    again = 'run .venv/bin/python tools/diagrams.py'
+    assert diagrams.PAGE.read_text() == diagrams.page(), again
+    for name, experiment in diagrams.EXPERIMENTS.items():
+        assert diagrams.picture(name).read_text() == diagrams.diagram(experiment), again
+
+
+def test_diagram_shows_each_topic_between_two_nodes_once():
+    diagrams = tool('diagrams')
+    for experiment in diagrams.EXPERIMENTS.values():
+        drawn = ET.fromstring(diagrams.diagram(experiment))  # noqa: S314  made here
+        texts = Counter(text.text for text in drawn.iter(f'{SVG}text'))
+        wanted = Counter(entry.name for entry in experiment.every_node)
+        for topics in diagrams.topics_between(experiment).values():
+            wanted.update(topics)
+        assert texts == wanted
+
+
+class Loads(HTMLParser):
+    """Addresses that a page loads when it is opened."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        links = {'a': (), 'link': ('href',)}.get(tag, ('src', 'srcset', 'data', 'poster'))
+        if tag == 'link' and values.get('rel') in ('canonical', 'next', 'prev', 'search'):
+            return
+        self.found += [values[name] for name in links if values.get(name)]
+
+
+def foreign(folder):
+    """Return (page, address) of all that built pages load from elsewhere."""
+    out = []
+    for path in sorted(folder.rglob('*')):
+        if path.suffix == '.html':
+            page = Loads()
+            text = path.read_text()
+            page.feed(text)
+            scripts = re.findall(
+                r'<(?:script|style)[^>]*>(.*?)</(?:script|style)>', text, re.DOTALL
+            )
+            found = page.found + [a for script in scripts for a in LOADED.findall(script)]
+        elif path.suffix in ('.css', '.svg'):
+            found = LOADED.findall(path.read_text())
+        else:
+            continue
+        out += [(path.name, a) for a in found if re.match(r'(https?:)?//', a)]
+    return out
+
+
+def test_what_loads_from_elsewhere_is_found(tmp_path):
+    (tmp_path / 'a.html').write_text(
+        '<a href="https://a.invalid/">a</a><script src="https://b.invalid/b.js"></script>'
+        '<img src="_images/c.png"><script type="module">import d from "https://d.invalid/d";'
+        '</script><link rel="stylesheet" href="//e.invalid/e.css">'
+    )
+    (tmp_path / 'f.css').write_text('@import "https://f.invalid/f.css"; b {url(data:image/png)}')
+    assert {re.sub('.*//(.).*', r'\1', a) for _, a in foreign(tmp_path)} == {*'bdef'}
+
+
+@pytest.mark.slow  # builds every page
+def test_pages_are_built_without_a_warning_and_load_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip('furo', reason='make docs installs what builds the pages')
+    nowhere = dict.fromkeys(('http_proxy', 'https_proxy'), 'http://127.0.0.1:9')
+    command = [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'html']
+    subprocess.run([*command, ROOT / 'docs', tmp_path], check=True, env=os.environ | nowhere)
+    assert (tmp_path / 'experiments.html').read_text().count('_images/nodes_') == 12
+    assert foreign(tmp_path) == []
 
 
 def test_there_are_notebooks():

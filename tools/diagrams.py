@@ -1,5 +1,5 @@
 """
-Write `docs/experiments.md`: nodes and topics of every experiment, as diagrams.
+Write `docs/experiments.md` and its diagrams: nodes and topics of every experiment.
 
     .venv/bin/python tools/diagrams.py
 
@@ -10,8 +10,10 @@ security policies, which are written from the graph of the running nodes.
 from __future__ import annotations
 
 from collections import defaultdict
+import math
 from pathlib import Path
 from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 from rolling_robotics.experiment import Experiment
 from rolling_robotics.experiments import EXPERIMENTS
@@ -19,12 +21,13 @@ from rolling_robotics.experiments import EXPERIMENTS
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'experiments.md'
 COMMON = {'clock', '/clock', '/diagnostics', '/parameter_events', '/rosout', '/tf'}
+FONT, WIDTH, LINE, PAD, GAP = 12, 7.3, 16, 6, 18  # of a letter, a line and what is between [px]
 HEAD = """# Experiments
 
-Nodes of each experiment, with the topics and actions between them; written by
-`tools/diagrams.py`. A round box is a topic or an action that a person or another robot uses. Every
-node publishes `/diagnostics` too, those with frames `/tf`, and in simulated time the simulator is
-the `clock`.
+Nodes of each experiment, with the topics and actions between them. Nodes are on the diagonal; what
+one sends is in its row, what one receives in its column. A round box is a topic or an action that
+a person or another robot uses. Every node publishes `/diagnostics` too, those with frames `/tf`,
+and in simulated time the simulator is the `clock`. `tools/diagrams.py` draws the diagrams.
 """
 
 
@@ -41,28 +44,86 @@ def rights(name: str) -> dict[str, dict[str, set[str]]]:
     return out
 
 
-def diagram(experiment: Experiment) -> str:
-    """Return the diagram of an experiment in the language of Mermaid."""
+def topics_between(experiment: Experiment) -> dict[tuple[str, str], list[str]]:
+    """Return the topics and actions from node to node; '' is a person or another robot."""
     nodes = [entry.name for entry in experiment.every_node]
     known = rights(experiment.name)
-    lines = ['flowchart LR', *(f'  {n}[{n}]' for n in nodes)]
-    between: dict[tuple[str, str], list[str]] = defaultdict(list)
-    outside: dict[tuple[str, str], list[str]] = defaultdict(list)
+    out: dict[tuple[str, str], list[str]] = defaultdict(list)
     for right, opposite in (('publish', 'subscribe'), ('call', 'execute')):
         for topic in sorted({t for n in nodes for t in known[n][right] | known[n][opposite]}):
             sources = [n for n in nodes if topic in known[n][right]]
-            sinks = [n for n in nodes if topic in known[n][opposite] and n not in sources]
-            for a in sources:
-                for b in sinks:
-                    between[a, b].append(topic)
-            if not sources or right == 'call':
-                for b in (n for n in nodes if topic in known[n][opposite]):
-                    outside['in', b].append(topic)
-    for (a, b), topics in between.items():
-        lines.append(f'  {a} -->|"{"<br/>".join(topics)}"| {b}')
-    for k, ((_, b), topics) in enumerate(outside.items()):
-        lines.append(f'  person{k}(["{"<br/>".join(sorted(topics))}"]) --> {b}')
-    return '\n'.join(lines)
+            for sink in (n for n in nodes if topic in known[n][opposite]):
+                for source in sources if sink not in sources else ():
+                    out[source, sink].append(topic)
+                if not sources or right == 'call':
+                    out['', sink].append(topic)
+    return {pair: sorted(topics) for pair, topics in out.items()}
+
+
+def diagram(experiment: Experiment) -> str:
+    """
+    Return the diagram of an experiment as SVG: an N-squared chart.
+
+    Nodes stand on the diagonal; what one sends to another is in the row of the sender and the
+    column of the receiver.
+    """
+    nodes = [entry.name for entry in experiment.every_node]
+    between = topics_between(experiment)
+    place = {name: k for k, name in enumerate(('', *nodes))}
+    cells = {(place[a], place[b]): topics for (a, b), topics in between.items()}
+    boxes = {(place[name], place[name]): [name] for name in nodes}
+    widths, heights = [0.0] * len(place), [0.0] * len(place)
+    for (row, column), lines in (cells | boxes).items():
+        widths[column] = max(widths[column], WIDTH * max(map(len, lines)) + 2 * PAD)
+        heights[row] = max(heights[row], LINE * len(lines) + 2 * PAD)
+    widths[0] = -GAP  # nobody sends anything to the outside here
+    x, y = _middles(widths), _middles(heights)
+    arrows = (
+        _arrow((x[row] if row else x[column], y[row]), (x[column], y[column]))
+        for row, column in cells
+    )
+    width, height = x[-1] + widths[-1] / 2 + GAP, y[-1] + heights[-1] / 2 + GAP
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}"',
+        f' viewBox="0 0 {width:g} {height:g}">',
+        f'<g font-family="monospace" font-size="{FONT}" text-anchor="middle">',
+        f'<title>Nodes and topics of {experiment.name}</title>',
+        '<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"',
+        ' orient="auto"><path d="M0 0 8 4 0 8z" fill="#555"/></marker>',
+        '<rect width="100%" height="100%" fill="#fff"/>',
+        *arrows,
+        *(_box((x[c], y[r]), t, '#f4f4f4', 0 if r else 9) for (r, c), t in cells.items()),
+        *(_box((x[c], y[r]), t, '#cfe3f3', 3) for (r, c), t in boxes.items()),
+        '</g></svg>',
+    ]
+    return '\n'.join(parts) + '\n'
+
+
+def _middles(sizes: list[float]) -> list[float]:
+    """Return the middles of columns or rows of these sizes, with gaps between them."""
+    return [sum(sizes[:k]) + (k + 1) * GAP + size / 2 for k, size in enumerate(sizes)]
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """Return an arrow along the row of the sender, then along the column of the receiver."""
+    side = end[1] + math.copysign(LINE / 2 + PAD, start[1] - end[1])
+    path = f'M{start[0]:g} {start[1]:g}H{end[0]:g}V{side:g}'
+    return f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#head)"/>'
+
+
+def _box(middle: tuple[float, float], lines: list[str], colour: str, corner: float) -> str:
+    """Return lines of text in a box."""
+    width, height = WIDTH * max(map(len, lines)) + 2 * PAD, LINE * len(lines) + 2 * PAD
+    left, top = middle[0] - width / 2, middle[1] - height / 2
+    edge = ' stroke="#555"' if corner else ''
+    text = ''.join(
+        f'<text x="{middle[0]:g}" y="{top + PAD + LINE * (k + 0.75):g}">{escape(line)}</text>'
+        for k, line in enumerate(lines)
+    )
+    return (
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="{corner:g}" '
+        f'fill="{colour}"{edge}/>{text}'
+    )
 
 
 def page() -> str:
@@ -71,9 +132,16 @@ def page() -> str:
     for name, experiment in EXPERIMENTS.items():
         command = f'ros2 launch rolling_robotics {name}.launch.py'
         parts.append(f'## {name}\n\n{experiment.text} `{command}`\n')
-        parts.append(f'```mermaid\n{diagram(experiment)}\n```\n')
+        parts.append(f'![Nodes and topics of {name}](images/{picture(name).name})\n')
     return '\n'.join(parts)
+
+
+def picture(name: str) -> Path:
+    """Return the path of the diagram of an experiment."""
+    return PAGE.parent / 'images' / f'nodes_{name}.svg'
 
 
 if __name__ == '__main__':
     PAGE.write_text(page(), encoding='utf-8')
+    for name, experiment in EXPERIMENTS.items():
+        picture(name).write_text(diagram(experiment), encoding='utf-8')
