@@ -25,6 +25,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.text import printable
 from rolling_node_kit.qos import REQUESTS
+from rolling_node_kit.suite_node import SuiteNode
 
 CANCELLED = 'cancelled'
 SUPERSEDED = 'superseded'
@@ -102,12 +103,10 @@ class SingleGoalServer:
 
     def __init__(
         self,
-        node: Node,
+        node: SuiteNode,
         action_type: Any,
         name: str,
         execute: Callable[[Goal], Awaitable[Any]],
-        *,
-        refusal: Callable[[], str | None],
     ) -> None:
         """
         Create the server.
@@ -115,7 +114,7 @@ class SingleGoalServer:
         Parameters
         ----------
         node
-            Node that serves.
+            Node that serves; goals that come while it prepares wait until it is active.
         action_type
             Type of the action; its result has ``error_code`` and ``error_string``.
         name
@@ -123,14 +122,11 @@ class SingleGoalServer:
         execute
             Coroutine that works on a goal and returns the result; it must return soon after
             ``stop_reason`` is set.
-        refusal
-            Returns why goals are refused at the moment, or None.
 
         """
         self._node = node
         self._type = action_type
         self._execute = execute
-        self._refusal = refusal
         self._latest: Goal | None = None
         self._goals: dict[bytes, Goal] = {}
         self._name = name
@@ -181,7 +177,7 @@ class SingleGoalServer:
             self._answered = due
         else:
             await self._turn()
-        reason = self._refusal()
+        reason = self._node.refusal()
         if reason is None and number != self._asked:
             reason = 'a newer goal came before it was accepted; send one goal after another'
         if reason is None:
@@ -231,7 +227,11 @@ class SingleGoalServer:
             if goal.predecessor is not None:
                 await goal.predecessor.ended
                 goal.predecessor = None
-            if goal.stop_reason is None:
+            await self._until_active(goal)
+            if goal.stop_reason is None and (reason := self._node.refusal()) is not None:
+                codes = self._type.Result
+                result = codes(error_code=codes.INACTIVE, error_string=reason)
+            elif goal.stop_reason is None:
                 result = await self._guarded(goal)
             else:
                 result = self._type.Result()
@@ -241,6 +241,19 @@ class SingleGoalServer:
             goal.ended.set_result(None)
             _forget(goal.request)
         return result
+
+    async def _until_active(self, goal: Goal) -> None:
+        """Wait, while the node prepares, until it is active or the goal must stop."""
+        starting = self._node.starting
+        if starting is None:
+            return
+        over, text = Future(), printable(self._node.preparing)
+        self._node.get_logger().info(
+            f'{self._name}: the goal waits until the node is ready: {text}'
+        )
+        starting.add_done_callback(lambda _: resolve(self._node, over, None))
+        goal.on_stop(lambda: resolve(self._node, over, None))
+        await over
 
     async def _guarded(self, goal: Goal) -> Any:
         try:

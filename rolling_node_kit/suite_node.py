@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import math
 import time
 import traceback
 from typing import Any
@@ -13,6 +14,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.text import printable
 from rolling_node_kit.common_parameters import COMMON
@@ -24,6 +26,7 @@ from rolling_node_kit.qos import EVENT, overridable
 
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
+PROGRESS_PERIOD = 5.0  # between two lines of the log while a node prepares [s]
 MISSED_SHARE = 'share of missed deadlines'  # key of the diagnostics
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
@@ -75,6 +78,7 @@ class SuiteNode(LifecycleNode):
         """
         super().__init__(name, **options)
         self._activation: Any = None
+        self._started, self._reported = Future(), math.inf
         self._undo: list[Callable[[], object]] = []
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
         self.alarm = ''
@@ -135,7 +139,12 @@ class SuiteNode(LifecycleNode):
 
     def refusal(self) -> str | None:
         """Return why no goal is accepted, or None if one is."""
-        return None if self.active else f'the node is {self.state_label}'
+        return None if self.active or self._activation else f'the node is {self.state_label}'
+
+    @property
+    def starting(self) -> Future | None:
+        """What is done once the activation at the start is over; None where none is under way."""
+        return self._started if self._activation else None
 
     def start(self) -> None:
         """Configure and activate if ``autostart`` says so."""
@@ -151,17 +160,23 @@ class SuiteNode(LifecycleNode):
                 self._activate_if_ready,
                 clock=Clock(clock_type=ClockType.STEADY_TIME),
             )
+            self._reported = time.monotonic()
             self._activate_if_ready()
 
     def _activate_if_ready(self) -> None:
         """Activate once everything is ready, unless somebody else did."""
-        if self.preparing and self.state_label == 'inactive':
+        text = self.preparing
+        if text and self.state_label == 'inactive':
+            if time.monotonic() - self._reported > PROGRESS_PERIOD:
+                self._reported = time.monotonic()
+                self.get_logger().info(f'not active yet: {text}')
             return
         if self._activation is not None:
             self.destroy_timer(self._activation)
             self._activation = None
             if self.state_label == 'inactive':
                 self._succeeds(self.trigger_activate)
+            self._started.set_result(None)
 
     def _get_ready(self) -> None:
         """Wait, telling so, until the loop can keep its time."""

@@ -114,7 +114,6 @@ class ExecutionNode(CompilingNode):
             ExecutePlan,
             'execute_plan',
             self._execute,
-            refusal=self.refusal,
         )
         self.at_cleanup(self._server.destroy)
         self.at_cleanup(GoalPoses(self, self.move_goal).destroy)

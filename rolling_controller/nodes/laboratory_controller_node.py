@@ -174,7 +174,6 @@ class LaboratoryControllerNode(CompilingNode):
             RunExperiment,
             'run_experiment',
             self._run,
-            refusal=self.refusal,
         )
         self.at_cleanup(self._server.destroy)
         self._client = ActionClient(self, RunExperiment, 'run_experiment')

@@ -71,9 +71,7 @@ class PlannerNode(SuiteNode):
         self.at_cleanup(self._pool.close)
         scenario = self._model.scenario
         self._topics = PlanTopics(self, self.values['world_frame'], bodies_named(scenario.system))
-        self._server = SingleGoalServer(
-            self, PlanRolling, 'plan_rolling', self._execute, refusal=self.refusal
-        )
+        self._server = SingleGoalServer(self, PlanRolling, 'plan_rolling', self._execute)
         self.at_cleanup(self._server.destroy)
         self.service(
             CheckPlan,

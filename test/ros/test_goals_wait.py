@@ -1,0 +1,98 @@
+"""Goals that come while a node prepares wait until it is active."""
+
+from pathlib import Path
+import sys
+import threading
+
+import pytest
+from rclpy.action import ActionClient
+from rolling_dynamics.errors import SimulationError
+from rolling_interfaces.action import RunExperiment
+from rolling_node_kit import suite_node
+from rolling_node_kit.single_goal_server import SingleGoalServer
+from rolling_node_kit.suite_node import SuiteNode
+
+sys.path.append(str(Path(__file__).parent))
+
+from in_process import in_process
+
+CODES = RunExperiment.Result
+
+
+class SlowNode(SuiteNode):
+    """A node that prepares for as long as a test wants, and may fail to become active."""
+
+    def __init__(self):
+        super().__init__('slow', ())
+        self.ready, self.fails, self.worked = threading.Event(), False, 0
+
+    @property
+    def preparing(self):
+        return '' if self.ready.is_set() else 'preparing the laws'
+
+    def configure(self):
+        server = SingleGoalServer(self, RunExperiment, 'run_experiment', self._work)
+        self.at_cleanup(server.destroy)
+
+    def activate(self):
+        if self.fails:
+            raise SimulationError('no law')
+
+    async def _work(self, _goal):
+        assert self.active
+        self.worked += 1
+        return RunExperiment.Result(error_code=CODES.NONE)
+
+
+@pytest.fixture
+def node(domain, monkeypatch):
+    monkeypatch.setattr(suite_node, 'PROGRESS_PERIOD', 0.0)
+    with in_process(domain, SlowNode, {}) as made:
+        yield made
+
+
+@pytest.fixture
+def client(peer, node):
+    made = ActionClient(peer.node, RunExperiment, 'run_experiment')
+    yield made
+    peer.in_turn(made.destroy)
+
+
+def begin(peer, client):
+    """Return the handle of a goal that was accepted, and its coming result."""
+    handle = peer.send_goal(client, RunExperiment.Goal())
+    assert handle.accepted
+    return handle, peer.in_turn(handle.get_result_async)
+
+
+def test_a_goal_is_worked_on_once_the_node_is_ready(peer, node, client, capfd):
+    _, coming = begin(peer, client)
+    assert (coming.done(), node.worked) == (False, 0)
+    node.ready.set()
+    assert peer.wait(coming).result.error_code == CODES.NONE
+    assert node.worked == 1
+    logged = capfd.readouterr().err
+    assert 'the goal waits until the node is ready: preparing the laws' in logged
+    assert 'not active yet: preparing the laws' in logged
+
+
+def test_a_goal_that_waits_can_be_cancelled_and_superseded(peer, node, client):
+    handle, coming = begin(peer, client)
+    peer.wait(peer.in_turn(handle.cancel_goal_async))
+    assert peer.wait(coming).result.error_code == CODES.CANCELLED
+    _, older = begin(peer, client)
+    _, newer = begin(peer, client)
+    assert peer.wait(older).result.error_code == CODES.PREEMPTED
+    node.ready.set()
+    assert peer.wait(newer).result.error_code == CODES.NONE
+    assert node.worked == 1
+
+
+def test_a_goal_ends_where_the_node_does_not_become_active(peer, node, client):
+    _, coming = begin(peer, client)
+    node.fails = True
+    node.ready.set()
+    result = peer.wait(coming).result
+    assert (result.error_code, result.error_string) == (CODES.INACTIVE, 'the node is inactive')
+    assert not peer.send_goal(client, RunExperiment.Goal()).accepted
+    assert node.worked == 0
