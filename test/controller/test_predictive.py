@@ -341,16 +341,19 @@ def test_without_solutions_the_last_prediction_goes_on_until_the_safe_command(ha
     assert law.record.failed_in_turn == 0
 
 
-def test_new_plan_takes_over_by_the_slew(hard):
-    """A plan that begins with other controls does not make the command jump."""
+@pytest.mark.parametrize('period', [1e-3, 0.05])
+def test_new_plan_takes_over_by_the_slew(hard, period):
+    """A plan that begins with other controls does not make command or prediction jump."""
     problem, plan = hard
     slew = 2.0
-    horizon = Horizon(period=1e-3, slew=slew)
+    horizon = Horizon(period=period, slew=slew)
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=horizon)
     x = problem.x_start
     given = [law.command(k * 1e-3, x).copy() for k in range(3)]
     law.follow(law.reference_of(plan, origin=-0.7))  # the same plan, further on
-    given += [law.command(k * 1e-3, x).copy() for k in range(3, 8)]
+    given.append(law.command(3e-3, x).copy())
+    assert_allclose(law.policy.controls[0], given[-1])  # the program knows what is given at most
+    given += [law.command(k * 1e-3, x).copy() for k in range(4, 8)]
     steps = [np.abs(b - a).max() for a, b in pairwise(given[2:])]
     assert max(steps) <= slew * 2 * LIMIT * 1e-3 + 1e-9
     assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
