@@ -41,13 +41,14 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MINUTES ?= 120
-.PHONY: help setup test test-all test-pythons faults soak mutate demo bench docs lint count golden lock clean check-distro
+.PHONY: help setup test test-all test-pythons test-portable faults soak mutate demo bench docs lint count golden lock clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 1 to 2 minutes'
 	@echo 'make test      run the tests but the slow ones'
 	@echo 'make test-all  run every test'
 	@echo 'make test-pythons  test the mathematics on $(PYTHONS), those that are installed'
+	@echo 'make test-portable  test the mathematics as processors without AVX-512 and without FMA do it; 4 minutes'
 	@echo 'make faults    do what may go wrong on hardware, and write docs/faults.md; 20 minutes'
 	@echo 'make soak      plan, execute, cancel and kill at random for MINUTES=$(MINUTES)'
 	@echo 'make mutate    break what guards, see that a test notices, write the table of docs; hours'
@@ -158,6 +159,26 @@ test-pythons:
 	    $$folder/bin/python -m pytest -q -n auto --dist worksteal -m 'not slow and not ros' \
 	        --ignore=test/controller/test_following_bounds.py $(MATHEMATICS) || exit 1; \
 	done
+
+# The mathematics as other processors do it. Each setting also has OpenBLAS take its functions for
+# such a processor; a plain one is emulated, OpenBLAS does not know it by itself. The start-up of the
+# ROS packages would leave the emulator. PORTABLE names what is tested; CI tests a part.
+WITHOUT_AVX512 := NPY_DISABLE_CPU_FEATURES='X86_V4 AVX512_ICL AVX512_SPR' OPENBLAS_CORETYPE=Haswell
+WITHOUT_FMA := GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 OPENBLAS_CORETYPE=Nehalem
+PLAIN := _ROS_WHEELS_BOOTSTRAP_COMPLETE=1 OPENBLAS_CORETYPE=Nehalem qemu-x86_64 -cpu Nehalem
+PORTABLE ?= $(MATHEMATICS) test/test_written_before.py
+EMULATED := $(addprefix test/,scenario/test_read_alike.py test_written_before.py \
+    dynamics/test_rotations.py dynamics/test_spinning_plate.py)
+test-portable: setup
+	for setting in "$(WITHOUT_AVX512)" "$(WITHOUT_FMA)"; do \
+	    eval "$$setting" $(BIN)/python -m pytest -q -n auto --dist worksteal \
+	        -m "'not slow and not ros'" $(PORTABLE) || exit 1; \
+	done
+	@if command -v qemu-x86_64 > /dev/null; then \
+	    $(PLAIN) $(BIN)/python -m pytest -q -n 0 -m 'not slow and not ros' $(EMULATED); \
+	else \
+	    echo 'qemu-x86_64 (Debian: qemu-user) is not installed: a plain x86-64 was not tested'; \
+	fi
 
 demo: $(if $(VENV),$(STAMP_PACKAGE),check-distro)
 	$(BIN)/rolling demo ball_on_plate
