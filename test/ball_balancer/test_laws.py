@@ -6,7 +6,7 @@ from functools import partial
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import learned_gain, offset_map, protocol
+from rolling_controller.ball_balancer import estimator, learned_gain, offset_map, protocol
 from rolling_controller.ball_balancer.axis_program import AxisProgram, THERE
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.predictive import predictive_law
@@ -189,6 +189,29 @@ def test_the_offsets_of_an_uneven_plate_are_learned(file):
     assert left < np.sqrt(np.mean(uneven(been) ** 2)) / 3
     far = np.array(rows([0.2, 0.01])) @ z['map']
     assert far == pytest.approx(np.array(rows([offset_map.REACH, 0.01])) @ z['map'])
+
+
+@pytest.mark.parametrize('seen', [0.0, 1.0])
+def test_an_estimate_stays_within_its_bounds(file, seen):
+    """Whatever was estimated before, and wherever a ball is seen."""
+    rig = RigModel.of(file)
+    layout = estimator.layout(rig)
+    z = {e.name: ca.SX.sym(e.name, e.size) for e in layout.entries}
+    place = ca.SX.sym('place', 2)
+    e = estimator.estimate(rig, z, place, ca.SX(seen))
+    found = ca.Function(
+        'found', [ca.vertcat(*z.values()), place], [e.now.ball, e.now.ball_rate, e.offset]
+    )
+    most = estimator.FARTHEST, estimator.FASTEST, estimator.STEEPEST * rig.reach
+    for sign in (1.0, -1.0):
+        far = {'ball': 1e3, 'ball_rate': 1e5, 'offset': 1e6, 'followed': 1.0}
+        x = np.concatenate([np.full(e.size, sign * far.get(e.name, 0.0)) for e in layout.entries])
+        x[layout.slice('followed')] = 1.0
+        for value, bound in zip(found(x, [sign * 1e4] * 2), most, strict=True):
+            assert np.array(value).ravel() == pytest.approx([sign * bound] * 2)
+    x = np.concatenate([np.full(e.size, float(e.name == 'followed')) for e in layout.entries])
+    for value, bound in zip(found(x, [1e-3] * 2), most, strict=True):
+        assert abs(np.array(value)).max() < 0.1 * bound
 
 
 def learning(rig, z):

@@ -6,6 +6,7 @@ import math
 from pathlib import Path as FilePath
 import sys
 import threading
+import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
@@ -15,9 +16,10 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterEvent
+from rolling_controller.ball_balancer.frame_law import FRAME
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
-from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayer import replay
@@ -123,6 +125,66 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
     assert came.wait(60.0)
     assert last[0] == [0.0, 0.0]
     peer.node.destroy_subscription(reader)
+    assert controller.stop() == 0, controller.text
+
+
+@pytest.fixture
+def commands(peer):
+    """Return the stamps [ns] and angles of all commands, as they come."""
+    came = {}
+
+    def take(message):
+        stamp = time_to_nanoseconds(message.header.stamp)
+        came[stamp] = list(message.points[0].positions)
+
+    reader = peer.node.create_subscription(JointTrajectory, 'servo_command', take, COMMAND)
+    yield came
+    peer.node.destroy_subscription(reader)
+
+
+def test_a_frame_of_another_frame_or_time_is_not_used(peer, controller, answered, commands):
+    """Neither is it answered, nor do the frames after it count as older ones."""
+    frames = peer.node.create_publisher(
+        PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+    )
+    answered(0, 0.02, 0.0)
+    now = peer.node.get_clock().now().nanoseconds
+    bad = {
+        now + 1_000_000_000: ('camera', "in frame 'camera' refused, 'plate_link' is needed"),
+        now + 1_000_000_000_000: ('plate_link', 's ahead of the clock of the node'),
+        now - 1_000_000_000_000: ('plate_link', 's behind the clock of the node'),
+    }
+    for k, (stamp, (frame_id, text)) in enumerate(bad.items()):
+        frame = PoseWithCovarianceStamped()
+        frame.header.stamp, frame.header.frame_id = nanoseconds_to_time(stamp), frame_id
+        frame.pose.pose.position.x = -0.06
+        says = lambda m, text=text: text in m.status[0].message  # noqa: E731
+        with peer.every(0.05, lambda frame=frame: frames.publish(frame)):
+            peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says)
+        assert answered(k + 1, 0.02, 0.0).points[0].positions[0] < -0.005
+    assert len(commands) >= 3
+    assert not bad.keys() & commands.keys()
+    assert controller.stop() == 0, controller.text
+
+
+def test_without_frames_the_plate_is_levelled_and_the_next_begins_anew(
+    peer, controller, answered, commands
+):
+    answered(0, 0.02, 0.0)
+    assert answered(1, 0.02, 0.0).points[0].positions[0] < -0.005
+    assert 0 not in commands  # the stamp of a command that answers no frame
+    peer.set_parameters('controller', frame_timeout=0.05)
+    waits = lambda m: 'no frames: the plate is level' in m.status[0].message  # noqa: E731
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=waits)
+    end = time.monotonic() + 60.0
+    while 0 not in commands:
+        assert time.monotonic() < end, 'the plate is not levelled'
+        time.sleep(0.01)
+    assert commands[0] == [0.0, 0.0]
+    peer.set_parameters('controller', frame_timeout=60.0)
+    answered(2, 0.02, 0.0)
+    log = peer.collect(JointState, 'controller/frames', LOG, count=3)
+    assert [m.position[FRAME.index('begins')] for m in log] == [1.0, 0.0, 1.0]
     assert controller.stop() == 0, controller.text
 
 
