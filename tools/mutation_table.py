@@ -3,8 +3,9 @@ Write the table of docs/mutation.md from what `make mutate` found, and judge it.
 
 A mutant that no test sees counts, unless `[[tool.mutation.equivalent]]` in pyproject.toml names
 it, with the reason. The exit status is 1 where a module has less than 90 % killed or was not run.
+With --changed, print the listed modules that the table does not show as they are now.
 
-    .venv/bin/python tools/mutation_table.py
+    .venv/bin/python tools/mutation_table.py [--changed]
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import json
 from pathlib import Path
+import subprocess
 import sys
 
 import tomllib
@@ -19,6 +21,7 @@ import tomllib
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'mutation.md'
 BEGIN, END = '<!-- table: tools/mutation_table.py -->\n', '<!-- end of table -->\n'
+ROW = r'^\| `rolling_'  # of the table
 NEEDED = 0.9  # share of mutants that tests must kill in each module
 SEEN = {1, 3, 24, -24, 36, 152, 255, -9, -11}  # failed, or brought the process to an end
 
@@ -74,6 +77,19 @@ def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str])
     return '\n'.join(lines) + '\n'
 
 
+def changed(paths: list[str]) -> list[str]:
+    """Return the modules without a row, and those with commits since a row was last written."""
+
+    def git(*words: str) -> str:
+        command = ['git', *words]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    page = PAGE.read_text(encoding='utf-8')
+    written = git('log', '-1', '--format=%H', '-G', ROW, '--', str(PAGE)).strip()
+    since = git('diff', '--name-only', written, '--', *paths).split() if written else paths
+    return [path for path in paths if path in since or f'| `{path}` |' not in page]
+
+
 def main() -> int:
     """Write the table; return 1 where a module has too few killed."""
     settings = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['tool']
@@ -81,6 +97,11 @@ def main() -> int:
     reasons: dict[str, list[str]] = {group['reason']: group['mutants'] for group in groups}
     equivalent = {name for names in reasons.values() for name in names}
     paths: list[str] = settings['mutmut']['source_paths']
+    if '--changed' in sys.argv[1:]:
+        names = changed(paths)
+        print(f'{len(names)} of {len(paths)} modules are not as docs/mutation.md shows them:')
+        print(*(f'  {name}' for name in names), sep='\n')
+        return 0
     results = {path: read_module(path, equivalent) for path in paths}
     modules = [module for module in results.values() if module is not None]
     left = [path for path, module in results.items() if module is None]
