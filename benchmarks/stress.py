@@ -3,10 +3,13 @@ Run every demonstration beside busy processes, and say of each how it ended.
 
     python -m benchmarks.stress                       # four busy processes
     python -m benchmarks.stress --busy 0 --runs 20    # an idle machine
+    python -m benchmarks.stress --ends --busy 0 --runs 100 ball_on_plate damping:emulated
 
 Each is run in simulated time, where it must pass, and by the clock, where it must pass or say why
 it is void; with no busy processes it must pass by the clock too. The exit status is 0 if all was
-as it must be, else 1.
+as it must be, else 1. With ``--ends`` the nodes of an experiment, after a colon on what hardware,
+are started, become active, and get SIGINT, with an allocator that checks its heap (glibc's): none
+may be ended by a signal.
 """
 
 from __future__ import annotations
@@ -15,19 +18,28 @@ import argparse
 from collections.abc import Iterator
 import contextlib
 import os
+from pathlib import Path
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from typing import NamedTuple
 
+from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.demo.verdict import REACHED, VOID
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 
 ALL = [name for name, experiment in EXPERIMENTS.items() if experiment.demo]
 TIMES = {'simulated': '--simulated-time', 'clock': '--no-simulated-time'}
 LONGEST = 1800.0  # of a demonstration [s]
+LONGEST_START = 300.0  # until every node is active [s]
+CHECKED = {
+    'LD_PRELOAD': 'libc_malloc_debug.so.0',
+    'MALLOC_CHECK_': '3',  # abort where the heap is damaged
+    'MALLOC_PERTURB_': '90',  # fill what is freed
+}
 WHY_VOID = ('the run is void: ', 'not judged: ')  # in a line that tells it
 
 
@@ -51,12 +63,16 @@ def main() -> int:
     parser.add_argument('--busy', type=int, default=4, help='busy processes (default: 4)')
     parser.add_argument('--runs', type=int, default=1, help='runs of each (default: 1)')
     parser.add_argument('--time', choices=TIMES, help='only in simulated time, or by the clock')
+    parser.add_argument('--ends', action='store_true', help='only start and stop the nodes')
     args = parser.parse_args()
-    unknown = sorted({*args.names} - {*ALL})
+    unknown = sorted({name.partition(':')[0] for name in args.names} - {*ALL})
     if unknown:
         parser.error(f'no demonstration {unknown[0]!r}; there are: {", ".join(ALL)}')
     bad = 0
     with busy(args.busy):
+        if args.ends:
+            bad = sum(not ends_well(name) for _ in range(args.runs) for name in args.names or ALL)
+            args.runs = 0
         for _ in range(args.runs):
             for name in args.names or ALL:
                 for kind in [args.time] if args.time else TIMES:
@@ -79,6 +95,34 @@ def busy(count: int) -> Iterator[None]:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def ends_well(name: str) -> bool:
+    """Start and stop the nodes of an experiment, print how each ended, and tell whether well."""
+    from rolling_robotics.nodes.demo_client import ClientError, DemoClient  # noqa: PLC0415
+
+    experiment, _, hardware = name.partition(':')
+    late = ''
+    with private_domain() as (domain, environment), tempfile.TemporaryDirectory() as folder:
+        nodes = Bringup(
+            experiment=find_experiment(experiment),
+            environment={**environment, **CHECKED},
+            hardware=hardware,
+            record=Path(folder) / 'recording',
+            log_folder=Path(folder) / 'logs',
+        )
+        try:
+            nodes.start()
+            with DemoClient(domain=domain, check=nodes.check, watched={}) as client:
+                client.wait_until_active(nodes.processes, LONGEST_START)
+        except ClientError as error:
+            late = f'  not active: {error}'
+        finally:
+            for process in nodes.processes.values():
+                process.send_signal(signal.SIGINT)
+            statuses = nodes.stop()
+    print(f'{name:<20} {statuses}{late}', flush=True)
+    return not any(statuses.values())
 
 
 def run(name: str, option: str) -> Ended:

@@ -247,7 +247,7 @@ class Bringup:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Stop every process; raise BringupError if one crashed, unless another error is raised."""
+        """Stop every process; raise BringupError if one crashed and no other error is raised."""
         statuses = self.stop().items()
         crashed = {n: signal.strsignal(-s) for n, s in statuses if s < 0 and -s not in SENT}
         if crashed and not isinstance(error, Exception):

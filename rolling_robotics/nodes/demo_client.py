@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import contextlib
 import threading
 import time
@@ -173,9 +173,14 @@ class DemoClient:
         end = time.monotonic() + timeout
         servers = {'planner': self._planner, 'controller': self._controller}
         for node in ('planner', 'controller') if planner else ('controller',):
-            server = servers[node]
-            left = end - time.monotonic()
-            self._wait(f'the {node} did not come up', server.server_is_ready, left)
+            ready = servers[node].server_is_ready
+            self._wait(f'the {node} did not come up', ready, end - time.monotonic())
+            self.wait_until_active([node], end - time.monotonic())
+
+    def wait_until_active(self, nodes: Iterable[str], timeout: float) -> None:
+        """Wait until the life cycle of every one of some nodes is in the state ``active``."""
+        end = time.monotonic() + timeout
+        for node in nodes:
             while self._state(node) != State.PRIMARY_STATE_ACTIVE:  # once all is compiled
                 if time.monotonic() > end:
                     raise LateAnswerError(f'the {node} was not active within {timeout:g} s')

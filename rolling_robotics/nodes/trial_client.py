@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 import time
 
-from lifecycle_msgs.msg import State
 import numpy as np
 from rclpy.action import ActionClient
 from rolling_dynamics.text import printable
@@ -23,7 +22,7 @@ from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen, Tru
 from rolling_robotics.demo.record import Execution, Stream
 from rolling_robotics.experiment import RECORDER
 from rolling_robotics.hardware import EMULATED
-from rolling_robotics.nodes.demo_client import ClientError, DemoClient, STATE_PERIOD
+from rolling_robotics.nodes.demo_client import ClientError, DemoClient
 from rolling_robotics.nodes.replay.runs import REPLAYED
 from std_srvs.srv import SetBool, Trigger
 
@@ -83,11 +82,7 @@ class TrialClient(DemoClient):
     def wait_until_ready(self, timeout: float) -> None:
         """Wait until the laws are prepared, the plant is seen, and a recorder listens."""
         end = time.monotonic() + timeout
-        while self._state('controller') != State.PRIMARY_STATE_ACTIVE:
-            if time.monotonic() > end:
-                raise ClientError(f'the controller was not active within {timeout:g} s')
-            self._check()
-            time.sleep(STATE_PERIOD)
+        self.wait_until_active(['controller'], timeout)
         self._wait(
             'the plant was not seen',
             lambda: (
