@@ -9,6 +9,12 @@ import time
 
 from rolling_dynamics.errors import CancelledError
 
+FEASIBLE = 1e-6  # violation of constraints up to which a motion counts as possible
+LINES = {  # for a user, by the stage of the work
+    'guess': 'looking for a first motion',
+    'diagnose': 'found none, looking for the limit that is in the way',
+}
+
 
 @dataclass(frozen=True)
 class Iteration:
@@ -38,6 +44,18 @@ class Iteration:
     violation: float
     goal_error: float
     stage: str = 'optimise'
+
+    @property
+    def line(self) -> str:
+        """What is being done, in words for a user."""
+        if self.stage in LINES:
+            return f'{LINES[self.stage]}, step {self.number}'
+        if math.isnan(self.violation) or not self.segments:
+            return f'searching, step {self.number}'
+        kept = self.violation <= FEASIBLE
+        work = 'improving a motion that keeps' if kept else 'looking for a motion that keeps'
+        left = f', {self.goal_error:.2g} from the goal' if self.goal_error > FEASIBLE else ''
+        return f'{work} every limit, step {self.number}{left}'
 
 
 Report = Callable[[Iteration], object]

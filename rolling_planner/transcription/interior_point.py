@@ -9,11 +9,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_planner.progress import Watch
+from rolling_planner.progress import FEASIBLE, Watch
 from rolling_planner.transcription.transcription import Transcription
 
 SOLVED = ('Solve_Succeeded', 'Solved_To_Acceptable_Level', 'Feasible_Point_Stalled')
-FEASIBLE = 1e-6  # violation of constraints: the simulation judges in the end
 WARM = {
     'warm_start_init_point': 'yes',
     'warm_start_bound_push': 1e-6,

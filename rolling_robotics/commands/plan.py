@@ -51,10 +51,7 @@ def run(args: Namespace) -> int:
     with Progress(f'planning {scenario.name}') as progress, InterruptFlag() as interrupt:
 
         def on_iteration(i: Iteration) -> bool:
-            progress.say(
-                f'iteration {i.number} on {i.segments} segments, violation {i.violation:.2g}, '
-                f'goal error {i.goal_error:.2g}'
-            )
+            progress.say(i.line)
             return not interrupt.raised
 
         ways = planner.compare(scenario) if args.compare else []
