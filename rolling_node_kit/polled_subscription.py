@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -17,6 +18,14 @@ class PolledSubscription:
 
     At 1 kHz a callback in the executor's thread costs more than the whole control step, because
     both threads fight for the interpreter; taking a message in the loop costs some microseconds.
+
+    Attributes
+    ----------
+    topic
+        Name of the topic.
+    sent, received
+        When the newest message was, by the clock of the system [ns]; 0 before the first.
+
     """
 
     def __init__(
@@ -45,6 +54,7 @@ class PolledSubscription:
 
         """
         self._kind, self._raw = kind, raw
+        self.topic, self.sent, self.received = topic, 0, 0
         self._subscription = node.create_subscription(
             kind,
             topic,
@@ -72,6 +82,10 @@ class PolledSubscription:
                 if taken is None:
                     break
                 out.append(taken)
+        if out:
+            info = out[-1][1]
+            self.received = info['received_timestamp'] or time.time_ns()
+            self.sent = info['source_timestamp'] or self.received
         return out
 
     def wait(self, seconds: float) -> None:
@@ -81,6 +95,29 @@ class PolledSubscription:
             self._waiting.clear_entities()
             self._waiting.add_subscription(handle)
             self._waiting.wait(round(seconds * 1e9))
+
+    def lateness(self, age: float, looked: float) -> str:
+        """
+        Return which part made the newest message late, in words.
+
+        Parameters
+        ----------
+        age
+            Age of what the newest message says [s].
+        looked
+            Time between the last two looks for messages [s].
+
+        """
+        silent, transport = (time.time_ns() - self.received) * 1e-9, self.received - self.sent
+        if looked > age / 2:
+            late = 'this thread'
+        else:
+            late = 'the transport' if transport * 1e-9 > age / 2 else 'the publisher'
+        return (
+            f'{late} was late: nothing came on {self.topic} for {silent:.3f} s, the newest '
+            f'message took {transport * 1e-6:.1f} ms, and this thread looked '
+            f'{looked * 1e3:.1f} ms apart'
+        )
 
     def destroy(self) -> None:
         """Unsubscribe."""

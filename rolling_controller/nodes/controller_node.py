@@ -67,7 +67,7 @@ class ControllerNode(ExecutionNode):
             policy_file=self.values['policy_file'],
             beside=not simulated,
             ask=self._replanner.ask,
-            patience=self.values['state_timeout'] if simulated else 0.0,
+            patience=self._equipment.timeout if simulated else 0.0,
             safe=self._hand.safe,
         )
         self._prediction.show(following.law)

@@ -43,7 +43,8 @@ EXECUTION = (
         high=60.0,
         unit='s',
         text='age of the newest usable state, by its stamp and by its arrival, beyond which an '
-        'execution is aborted; with use_sim_time a predictive law waits as long for a plan',
+        'execution is aborted; with use_sim_time at least 5 s, and a predictive law waits as long '
+        'for a plan',
     ),
     Parameter(
         name='stamp_tolerance',

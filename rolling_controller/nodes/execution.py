@@ -33,6 +33,7 @@ from rolling_planner.plan import Plan
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
 LOOK_PERIOD = 0.02  # longest time between two turns in simulated time [s]
 GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
+LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too old [s]
 HELD = 2  # answers after which plant and controller surely take turns
 LOST_MODES = (
     RollingContact.MODE_SEPARATED,
@@ -78,6 +79,8 @@ class LoopEquipment:
         Parameters of the node by name.
     sim_time
         Whether each state is answered once, in simulated time.
+    warn
+        Logs a warning.
 
     """
 
@@ -86,6 +89,13 @@ class LoopEquipment:
     start: Array
     values: ParameterTable
     sim_time: bool
+    warn: Callable[[str], object] = lambda _: None
+
+    @property
+    def timeout(self) -> float:
+        """Age of states from which on they are too old [s]."""
+        # in simulated time the plant waits for commands: a late state tells of a busy machine
+        return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.sim_time else 0.0)
 
     @property
     def period(self) -> float:
@@ -119,16 +129,20 @@ class LoopEquipment:
             wait=self.machine.wait if self.sim_time else time.sleep,
         )
 
-    def stale_text(self) -> str:
-        """Return why there is no state to work with."""
+    def stale_text(self, looked: float = 0.0) -> str:
+        """Return why there is no state to work with, looks for one being so far apart [s]."""
         measured = self.machine.measured
         trouble = f' ({measured.trouble})' if measured.trouble else ''
         if not np.isfinite(measured.age):
             return f'{self.machine.missing}{trouble}'
-        return (
-            f'the newest state is {measured.age:.3f} s old; state_timeout is '
-            f'{self.values["state_timeout"]:g} s{trouble}'
-        )
+        latest = min(self.machine.polled, key=lambda topic: topic.received)
+        why = trouble or f' ({latest.lateness(measured.age, looked)})'
+        return f'the newest state is {measured.age:.3f} s old; {self._timeout_text()}{why}'
+
+    def _timeout_text(self) -> str:
+        given = self.values['state_timeout']
+        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.sim_time else ''
+        return f'state_timeout is {given:g} s{rule}'
 
     def acts(self, node: Node, stamp: int) -> int:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""

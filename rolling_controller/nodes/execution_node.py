@@ -143,6 +143,7 @@ class ExecutionNode(CompilingNode):
             start=model.start,
             values=v,
             sim_time=self.get_parameter('use_sim_time').value,
+            warn=self.get_logger().warning,
         )
 
     @property
@@ -237,7 +238,7 @@ class ExecutionNode(CompilingNode):
 
     async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
         """Return a usable state that came after this call, or None if none comes in time."""
-        intake, end = Intake(equipment), time.monotonic() + self.values['state_timeout']
+        intake, end = Intake(equipment), time.monotonic() + equipment.timeout
         intake.take()
         measured = equipment.machine.measured
         count = measured.count

@@ -53,21 +53,21 @@ class Hand:
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
         self._commands = node.writer(AccelStamped, 'hand/accel_command', COMMAND)
-        self._polled = [
-            (node.polled(Odometry, name, STREAM_POLLED, raw=True), is_hand)
-            for name, is_hand in (('hand/odometry', True), ('object/odometry', False))
+        self.polled = [
+            node.polled(Odometry, name, STREAM_POLLED, raw=True)
+            for name in ('hand/odometry', 'object/odometry')
         ]
 
     def poll(self) -> None:
         """Take what came, where the executor does not."""
-        for subscription, is_hand in self._polled:
+        for subscription, is_hand in zip(self.polled, (True, False), strict=True):
             for data in subscription.take():
                 self.measured.take(data, is_hand=is_hand)
 
     def wait(self, seconds: float) -> None:
         """Wait for both streams, at most this long [s]."""
         end = time.monotonic() + seconds
-        for subscription, _ in self._polled:
+        for subscription in self.polled:
             subscription.wait(max(end - time.monotonic(), 0.0))
 
     def send(self, u: Array, stamp: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -30,24 +31,35 @@ class Intake:
     def __init__(self, equipment: LoopEquipment) -> None:
         """Take from the machine of this equipment; the time counts from the first call."""
         self._equipment = equipment
-        self._begun: float | None = None
+        self._begun = self._looked = math.nan
         self._answered = -1
+        self._warned = False
         self.stale, self.worst_age = '', 0.0
 
     def take(self) -> tuple[int, Array] | None:
         """Return stamp [ns] and value of the state to answer now, or None."""
         equipment = self._equipment
-        machine, timeout = equipment.machine, equipment.values['state_timeout']
+        machine, timeout = equipment.machine, equipment.timeout
         machine.poll()
-        now, age = machine.measured.state(), machine.measured.age
-        if self._begun is None:
-            self._begun = time.monotonic()
+        now, age, clock = machine.measured.state(), machine.measured.age, time.monotonic()
+        since, self._looked = clock - self._looked, clock
+        if math.isnan(self._begun):
+            self._begun, since = clock, 0.0
+        if self._answered >= 0 and age > timeout / 2:
+            self._warn(equipment.stale_text(since))
         if age > timeout:
-            if time.monotonic() - self._begun > timeout:
-                self.stale = equipment.stale_text()
+            if clock - self._begun > timeout:
+                self.stale = equipment.stale_text(since)
             return None
         if now is None or (equipment.sim_time and now[0] == self._answered):
             return None
         self._answered = now[0]
         self.worst_age = max(self.worst_age, age)
         return now
+
+    def _warn(self, text: str) -> None:
+        """Tell that states come late, each time in the diagnostics and once in the log."""
+        self._equipment.machine.measured.refused = text
+        if not self._warned:
+            self._warned = True
+            self._equipment.warn(text)

@@ -156,6 +156,7 @@ class LaboratoryControllerNode(CompilingNode):
             start=subject.start,
             values=v,
             sim_time=self._simulated,
+            warn=self.get_logger().warning,
         )
         self._make_topics()
         if v['experiment'] in PREDICTED:

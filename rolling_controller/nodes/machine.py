@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from rclpy.node import Node
 from rolling_dynamics.arrays import Array
 from rolling_node_kit.newest_state import StampCheck
 from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.polled_subscription import PolledSubscription
 
 
 def stamp_check(node: Node, values: ParameterTable) -> StampCheck:
@@ -64,6 +66,11 @@ class Machine(Protocol):
     @property
     def missing(self) -> str:
         """What to tell a user as long as no state came."""
+        ...
+
+    @property
+    def polled(self) -> Sequence[PolledSubscription]:
+        """The topics that states come from."""
         ...
 
     def poll(self) -> None:

@@ -116,7 +116,7 @@ class RobotControllerNode(ExecutionNode):
         equipment, machine = self._equipment, self._machine
         machine.poll()
         now = machine.measured.state()
-        if now is None or machine.measured.age > self.values['state_timeout']:
+        if now is None or machine.measured.age > equipment.timeout:
             self._refused = f'cmd_vel refused: {equipment.stale_text()}'
             return
         try:

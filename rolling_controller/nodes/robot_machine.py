@@ -35,6 +35,7 @@ class RobotMachine:
         self._yaw = 0.0
         self._commands = node.writer(JointState, 'robot/control', COMMAND)
         self._states = node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)
+        self.polled = [self._states]
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
 PLAN_TIMEOUT = 300.0
 EXECUTION_TIMEOUT = 600.0
-STATE_TIMEOUT = 5.0  # in simulated time a state is late only where the machine is busy [s]
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
 HEALTH_PERIOD = 0.2  # between two diagnostics of loops in wall-clock time [s]
 PRINT_EVERY = 0.1  # s between two lines of feedback
@@ -175,7 +174,6 @@ def _overrides(demo: Demo, *, use_sim_time: bool) -> dict[str, dict[str, object]
         simulator['scenario_file'] = demo.plant_file
     if use_sim_time:
         simulator |= {'rate_factor': IDLE_PACE, 'lockstep_timeout': LOCKSTEP_TIMEOUT}
-        controller['state_timeout'] = STATE_TIMEOUT
     else:
         simulator['diagnostics_period'] = controller['diagnostics_period'] = HEALTH_PERIOD
     if demo.law:

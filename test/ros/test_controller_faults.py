@@ -201,6 +201,9 @@ def test_execution_ends_within_the_timeout(followed, fault, fault_row):
         source.recover()
     assert result.error_code == CODES.STALE_STATE
     assert 'state_timeout is 0.3 s' in result.error_string
+    if fault == 'one_body_missing':
+        topic = 'robot/state' if source.names else 'object/odometry'
+        assert f'the publisher was late: nothing came on {topic}' in result.error_string
     allowed = TIMEOUT * (1.5 if fault == 'slow' else 1.0)  # its age grows by 2 s in 3 s
     assert set(followed.command) == {0.0}, 'what rests is kept at rest'
     moving = (followed.last - source.told) / SECOND

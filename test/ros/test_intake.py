@@ -10,6 +10,7 @@ from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.action import PlanRolling
+from rolling_node_kit import polled_subscription
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
@@ -23,13 +24,15 @@ class States:
 
     def __init__(self, timeout=0.5, sim_time=False):
         self.now, self.age, self.polled, self.clock = None, 0.0, 0, 100.0
-        self.measured = SimpleNamespace(state=lambda: self.now, age=0.0)
+        self.measured = SimpleNamespace(state=lambda: self.now, age=0.0, refused='')
+        self.warnings = []
         machine = SimpleNamespace(poll=self.poll, measured=self.measured)
         self.equipment = SimpleNamespace(
             machine=machine,
-            values={'state_timeout': timeout},
+            timeout=timeout,
             sim_time=sim_time,
-            stale_text=lambda: 'too old',
+            stale_text=lambda _: 'too old',
+            warn=self.warnings.append,
         )
 
     def poll(self):
@@ -96,6 +99,41 @@ def test_the_time_to_come_counts_from_the_first_look(taken):
     states.clock = 200.5001
     assert taking.take() is None
     assert taking.stale == 'too old'
+
+
+def test_from_half_of_the_timeout_on_states_are_late(taken):
+    """It is logged once, and each time for the diagnostics; not before a first state came."""
+    taking, states = taken(timeout=0.5)
+    states.age = 0.3
+    taking.take()
+    states.now, states.age = (7, np.ones(2)), 0.25
+    taking.take()
+    assert (states.measured.refused, states.warnings) == ('', [])
+    for _ in range(2):
+        states.age, states.measured.refused = 0.26, ''
+        taking.take()
+        assert (states.measured.refused, states.warnings) == ('too old', ['too old'])
+    assert taking.stale == ''
+
+
+@pytest.mark.parametrize(
+    ('silent', 'transport', 'looked', 'cause'),
+    [
+        (0.4, 0.001, 0.001, 'the publisher'),
+        (0.1, 0.3, 0.001, 'the transport'),
+        (0.4, 0.001, 0.39, 'this thread'),
+    ],
+)
+def test_a_late_state_is_put_down_to_one_part(monkeypatch, silent, transport, looked, cause):
+    now = 10**18
+    monkeypatch.setattr(polled_subscription.time, 'time_ns', lambda: now)
+    topic = object.__new__(polled_subscription.PolledSubscription)
+    topic.topic, topic.received = 'hand/odometry', now - round(silent * 1e9)
+    topic.sent = topic.received - round(transport * 1e9)
+    assert topic.lateness(silent + transport, looked) == (
+        f'{cause} was late: nothing came on hand/odometry for {silent:.3f} s, the newest message '
+        f'took {transport * 1e3:.1f} ms, and this thread looked {looked * 1e3:.1f} ms apart'
+    )
 
 
 # -- plans --------------------------------------------------------------------------------------

@@ -38,7 +38,8 @@ class PausingPlant:
 
     def __init__(self, model, pause):
         self._model, self._step = model, Stepper(model.system, model.params).step
-        self.measured, self.count, self.sent = self, 0, []
+        self.measured, self.count, self.sent, self.warnings = self, 0, [], []
+        self.polled = [SimpleNamespace(received=0, lateness=lambda *_: 'the publisher was late')]
         self._x, self._u = model.start.copy(), np.zeros(6)
         self._x[model.system.state.slice('contact_h')] += 1e-3
         self.now = self._stamp = 10**9
@@ -91,6 +92,7 @@ def follow(model, law, pause):
         start=model.start,
         values=parameters | {'state_timeout': TIMEOUT, 'rate': RATE},
         sim_time=False,
+        warn=plant.warnings.append,
     )
     logger = RcutilsLogger('pauses')
     clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=plant.now))
@@ -117,6 +119,10 @@ def test_a_pause_shorter_than_the_timeout_is_survived(model, law, pause):
     """Though the state is older than what is predicted, so that the time of the law repeats."""
     ending, plant, used = follow(model, law, pause)
     assert (ending.code, ending.text) == (CODES.NONE, '')
+    (warning,) = plant.warnings
+    assert warning == (
+        'the newest state is 0.055 s old; state_timeout is 0.1 s (the publisher was late)'
+    )
     stamps = [stamp for stamp, _ in plant.sent[:-1]]
     assert stamps.count(max(stamps, key=stamps.count)) > 1  # times repeat
     commands = np.array([u for _, u in plant.sent])

@@ -23,7 +23,6 @@ from rolling_robotics.demo.run import (
     LOCKSTEP_TIMEOUT,
     need_nodes,
     START_TIMEOUT,
-    STATE_TIMEOUT,
 )
 from rolling_robotics.demo.verdict import in_simulated_time, judged, MISSED, say
 from rolling_robotics.experiments import find_experiment
@@ -174,7 +173,6 @@ def _overrides(hardware: str, rate: float, *, sim: bool) -> Overrides:
     return {
         **{name: dict(patient) for name in turns},
         PLANT[hardware]: {'rate_factor': IDLE_PACE[hardware], **patient},
-        'controller': {'state_timeout': STATE_TIMEOUT},
     }
 
 
