@@ -145,7 +145,7 @@ class LearnedLaw:
         self._layers = [(np.array(a.weights), np.array(a.bias)) for a in policy.layers]
         actions = [{name: factor} for name, factor in policy.actions.items()]
         self._scale = _matrix(actions, system.control.names, 'policy: no control').T
-        times, states, _ = nominal_trajectory(system, p, plan, 'simulated', KNOT, interrupted)
+        times, states, *_ = nominal_trajectory(system, p, plan, None, KNOT, interrupted)
         self.course = Course(times, states, float(times[-1]), plan.states[-1])
         self._plan, self._difference = plan, system.difference
         self._period, self._due = policy.period, -math.inf

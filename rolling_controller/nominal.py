@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,25 +15,38 @@ from rolling_dynamics.errors import CancelledError, ParameterError, SimulationEr
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_states_fit
 from rolling_planner.plan_validity import HOLD
+from rolling_planner.refinement.feedback import growth, UNSTABLE
 
 NOMINALS = ('simulated', 'plan')
+ELSEWHERE = 1e-3  # distance from the end of a plan, in tangent units
 MAX_KNOTS = 100_000  # 200 s at 2 ms; what is kept of the contact system then takes 150 MB
 SLICE = 256  # steps between two questions whether to give up
 
 
 class NominalTrajectory(NamedTuple):
-    """Times, shape (k + 1,), even; states (k + 1, n); controls (k + 1, m)."""
+    """
+    Motion that feedback is to follow.
+
+    Attributes
+    ----------
+    times, states, controls
+        Shapes (k + 1,), even [s]; (k + 1, n); (k + 1, m).
+    unstable
+        Whether its errors grow so much in open loop that every control is needed to follow it.
+
+    """
 
     times: NDArray[np.float64]
     states: NDArray[np.float64]
     controls: NDArray[np.float64]
+    unstable: bool = False
 
 
 def nominal_trajectory(
     system: RollingSystem,
     p: NDArray[np.float64],
     plan: Plan,
-    nominal: str,
+    nominal: str | None,
     knot: float,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> NominalTrajectory:
@@ -46,7 +60,8 @@ def nominal_trajectory(
     plan
         The plan.
     nominal
-        ``simulated`` or ``plan``.
+        ``simulated``; ``plan``, its own states; or None: simulated, but for a plan whose errors
+        grow so much in open loop that its controls do not keep its states.
     knot
         Greatest time between two knots [s].
     interrupted
@@ -64,7 +79,7 @@ def nominal_trajectory(
 
     """
     check_states_fit(plan, system)
-    if nominal not in NOMINALS:
+    if nominal not in (None, *NOMINALS):
         raise ParameterError(f'nominal must be one of {NOMINALS}, got {nominal!r}')
     times = plan.times[0] + _knots(plan.duration, knot)
     controls = plan.controls_at(times)
@@ -80,7 +95,17 @@ def nominal_trajectory(
     stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
     k = np.searchsorted(stops, times - 1e-12).clip(max=len(stops) - 1)
     states = _simulated(system, p, plan, stops, interrupted)
+    left = nominal is None and _has_left(system, plan, states[-1])
+    if left and plan.interpolation != HOLD and _is_unstable(system, p, plan, knot, interrupted):
+        reference = _interpolated(system, p, plan, times)
+        return NominalTrajectory(times, reference, controls, unstable=True)
     return NominalTrajectory(times, states[k], controls)
+
+
+def _has_left(system: RollingSystem, plan: Plan, end: NDArray[np.float64]) -> bool:
+    """Return whether the controls of a plan, played back, end elsewhere than its states."""
+    apart = np.linalg.norm(np.array(system.difference(end, plan.states[-1])))
+    return bool(apart > ELSEWHERE)
 
 
 def _knots(duration: float, knot: float) -> NDArray[np.float64]:
@@ -121,6 +146,33 @@ def _simulated(
         x[:] = states[k + 1]
     _check_motion(times[-1], x)
     return states
+
+
+def _is_unstable(
+    system: RollingSystem,
+    p: NDArray[np.float64],
+    plan: Plan,
+    knot: float,
+    interrupted: Callable[[], bool],
+) -> bool:
+    """Return whether errors of a plan grow so much in open loop that it needs its feedback."""
+    step = FastFunction(step_functions(system)[0])
+
+    def segment_ends(
+        times: NDArray[np.float64], starts: NDArray[np.float64], controls: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        out = np.array(starts)
+        if interrupted():
+            raise CancelledError('the simulation of the plan was interrupted')
+        for k, (begin, end) in enumerate(pairwise(times.tolist())):
+            steps = max(1, int(np.ceil((end - begin) / knot)))
+            h, ramp = (end - begin) / steps, (controls[k + 1] - controls[k]) / steps
+            for j in range(steps):
+                u = controls[k] + j * ramp
+                out[k] = step(out[k], u, u + ramp, begin + j * h, h, p)
+        return out
+
+    return growth(system, segment_ends, plan).factor >= UNSTABLE
 
 
 def _check_motion(t: float, x: NDArray[np.float64]) -> None:

@@ -68,7 +68,7 @@ class TimeVaryingLqr:
         *,
         active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
-        nominal: str = 'simulated',
+        nominal: str | None = None,
         knot: float = KNOT,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -84,13 +84,15 @@ class TimeVaryingLqr:
         weights
             Weights of the regulator; the system's default weights where None.
         active_controls
-            Controls that feedback may use; those that the plan uses if None.
+            Controls that feedback may use; if None those that the plan uses, all of them along a
+            plan that is unstable in open loop.
         control_limits
             Least and greatest value by scalar name, or what the magnitude may be: one number for
             all, or one for each control.
         nominal
             ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
-            coarse plan's controls do not quite follow).
+            coarse plan's controls do not quite follow); None: simulated, but for a plan that is
+            unstable in open loop.
         knot
             Time between gains [s].
         interrupted
@@ -110,7 +112,7 @@ class TimeVaryingLqr:
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = (weights or LqrWeights()).of(system)
         trajectory = nominal_trajectory(system, self.p, plan, nominal, knot, interrupted)
-        active = self._active(active_controls)
+        active = self._active(active_controls, every=trajectory.unstable)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._interrupted = interrupted
         self._store(trajectory)
@@ -232,8 +234,10 @@ class TimeVaryingLqr:
         k = min(max(int(position), 0), self._last)
         return k, min(max(position - k, 0.0), 1.0)
 
-    def _active(self, names: Sequence[str] | None) -> NDArray[np.int_]:
+    def _active(self, names: Sequence[str] | None, *, every: bool) -> NDArray[np.int_]:
         known = self.system.control.names
+        if names is None and every:
+            return np.arange(len(known))
         if names is None:
             return np.flatnonzero(np.any(self.plan.controls != 0, axis=0))
         check_names(names, known, 'active_controls: no control')

@@ -136,5 +136,5 @@ def open_loop(
     interrupted: Callable[[], bool] = lambda: False,
 ) -> Following:
     """Return the planned controls without feedback, and the motion that they cause."""
-    times, states, _ = nominal_trajectory(system, params, plan, 'simulated', KNOT, interrupted)
+    times, states, *_ = nominal_trajectory(system, params, plan, None, KNOT, interrupted)
     return Following(OpenLoop(plan), times, states)

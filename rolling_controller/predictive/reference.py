@@ -111,8 +111,10 @@ class Reference:
         substeps = max(SUBSTEPS, blocks)
         count = FINE * substeps * _stages(plan, step)
         knot = plan.duration / count * (1 + 1e-9)  # that many, however it is rounded
-        fine = nominal_trajectory(system, p, plan, 'simulated', knot, interrupted)
-        motion = NominalTrajectory(*(values[::FINE] for values in fine))
+        fine = nominal_trajectory(system, p, plan, None, knot, interrupted)
+        motion = NominalTrajectory(
+            fine.times[::FINE], fine.states[::FINE], fine.controls[::FINE], fine.unstable
+        )
         self._knot = float(motion.times[1] - motion.times[0])
         more = substeps * int(np.ceil(tail / step))
         after, held = _held(

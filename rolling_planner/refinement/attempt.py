@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, Separation
+from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.progress import Iteration, Watch
+from rolling_planner.refinement.feedback import Growth, growth, under_feedback, UNSTABLE
 from rolling_planner.refinement.rollout import Rollout, Violation, violations
 from rolling_planner.seeds.guess import Guess
 from rolling_planner.transcription.bounds import plan_bounds
@@ -41,6 +44,8 @@ class Attempt:
         Constraints that the simulation breaks.
     release
         The release into free flight, by name.
+    growth
+        Growth of errors in open loop, where the plan was simulated under feedback; else None.
     guess
         Name of the guess.
 
@@ -55,6 +60,7 @@ class Attempt:
     broken: list[Violation]
     release: dict[str, float] = field(default_factory=dict)
     guess: str = ''
+    growth: Growth | None = None
 
     def rank(self, tolerance: float) -> tuple[bool, int, float]:
         """Return a key: the less, the better; its first entry tells whether it fails."""
@@ -141,7 +147,33 @@ def attempt(
     rollout = formulation.simulator.run(problem.p, problem.x_start, times, controls)
     found = Attempt(optimum, bounds, transcription, rollout, times, np.inf, [], guess=guess.name)
     _judge(problem, found)
+    if optimum.solved and found.error > problem.goal_tolerance and not problem.release:
+        _judge_unstable(problem, formulation, found)
     return found
+
+
+def collocated(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Plan:
+    """Return states and controls of an attempt at the ends of its segments, as collocated."""
+    model, nx = formulation.model, formulation.model.x.numel()
+    z = found.optimum.z[found.transcription.segment_nodes]
+    return Plan.of(
+        problem.system,
+        times=found.times,
+        states=model.expand_states(z[:, :nx], problem.x_start),
+        controls=model.expand_controls(z[:, nx:]),
+    )
+
+
+def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attempt) -> None:
+    """Simulate an attempt under feedback instead where its errors grow without it."""
+    plan, simulator = collocated(problem, formulation, found), formulation.simulator
+    grown = growth(problem.system, partial(simulator.segment_ends, problem.p), plan)
+    if grown.factor < UNSTABLE:
+        return
+    rollout = under_feedback(problem, simulator, plan)
+    if rollout is not None:
+        found.rollout, found.growth = rollout, grown
+        _judge(problem, found)
 
 
 def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Array:

@@ -15,7 +15,7 @@ from rolling_dynamics.arrays import Array
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Report, Watch
-from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, drift
+from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
 from rolling_planner.refinement.diagnosis import failure
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import formulate
@@ -109,7 +109,7 @@ class Planner:
                     break
                 guess = as_guess(problem, self.formulation, found)
                 between = [v for v in found.broken if not v.name.startswith('release')]
-                if aims and tolerance < found.error <= near:
+                if aims and found.growth is None and tolerance < found.error <= near:
                     near = found.error / 2
                     missed = drift(problem, self.formulation, found)
                     aside = -missed if aside is None else aside - missed
@@ -141,11 +141,21 @@ class Planner:
         }
         if found.release:
             report['release'] = found.release
+        states, controls = r.states[nodes], r.controls[nodes]
+        if found.growth is not None:
+            # the reference of the feedback, not the motion of one run under it
+            reference = collocated(problem, self.formulation, found)
+            states, controls = reference.states, reference.controls
+            report |= {
+                'judged': 'under the regulator along the plan: it is unstable in open loop',
+                'open_loop_growth': found.growth.factor,
+                'greatest_defect': found.growth.defect,
+            }
         return Plan.of(
             problem.system,
             times=r.times[nodes],
-            states=r.states[nodes],
-            controls=r.controls[nodes],
+            states=states,
+            controls=controls,
             contact_wrenches=r.wrenches[nodes],
             report=report,
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+import math
 
 import casadi as ca
 import numpy as np
@@ -100,6 +102,7 @@ class RolloutSimulator:
         outputs += [limit(x, u0, t, p) for limit in limits.values()]
         judge = ca.Function('rollout_judge', [x, u0, t, p], [ca.densify(ca.vertcat(*outputs))])
         step, judge = compiled(step, judge)
+        self._step = FastFunction(step)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))
         self._judge = FastFunction(judge.map(samples))
         self._judge_end = FastFunction(judge)
@@ -141,9 +144,89 @@ class RolloutSimulator:
             found = self._judge(X[a:b].ravel(), U[a:b].ravel(), T[a:b], all_p)
             judged[a:b] = found.reshape(s, -1)
         judged[-1] = self._judge_end(X[-1], U[-1], T[-1], p)
-        judged = judged.T
-        margins = {name: judged[6 + k] for k, name in enumerate(self.envelope)}
-        return Rollout(T, X, U, judged[:6].T, margins, s)
+        return self._rollout(T, X, U, judged)
+
+    def _rollout(self, times: Array, states: Array, controls: Array, judged: Array) -> Rollout:
+        margins = {name: judged[:, 6 + k] for k, name in enumerate(self.envelope)}
+        return Rollout(times, states, controls, judged[:, :6], margins, self.samples)
+
+    def segment_ends(self, p: Array, times: Array, starts: Array, controls: Array) -> Array:
+        """
+        Return where each segment ends that starts from a state of its own.
+
+        Parameters
+        ----------
+        p
+            Parameters.
+        times, controls
+            Nodes of the piecewise-linear control, shapes (N + 1,) and (N + 1, m).
+        starts
+            States at the start of the segments, shape (N, n).
+
+        Returns
+        -------
+        NDArray
+            Shape (N, n).
+
+        """
+        s, all_p = self.samples, np.tile(p, self.samples)
+        share = np.arange(s + 1)[:, None] / s
+        out = np.empty_like(starts)
+        for k, x in enumerate(starts):
+            u = controls[k] + share * (controls[k + 1] - controls[k])
+            t = times[k] + share[:-1, 0] * (times[k + 1] - times[k])
+            h = (times[k + 1] - times[k]) / s
+            block = self._segment(x, u[:-1].ravel(), u[1:].ravel(), t, h, all_p)
+            out[k] = block.reshape(s, -1)[-1]
+        return out
+
+    def run_under(
+        self,
+        law: Callable[[float, Array], Array],
+        p: Array,
+        x_start: Array,
+        times: Array,
+        period: float,
+    ) -> Rollout:
+        """
+        Return the motion under a law whose control is held for a period.
+
+        Parameters
+        ----------
+        law
+            ``(t, x) -> u``.
+        p, x_start
+            Parameters and state at the start.
+        times
+            Ends of the segments [s], shape (N + 1,).
+        period
+            Longest time for which a control is held [s].
+
+        Returns
+        -------
+        Rollout
+            ``samples`` points a segment, and the end.
+
+        """
+        s, N = self.samples, len(times) - 1
+        T = np.append(
+            (times[:-1, None] + np.arange(s) / s * np.diff(times)[:, None]).ravel(), times[-1]
+        )
+        X = np.empty((N * s + 1, self.system.state.size))
+        U = np.empty((N * s + 1, self.system.control.size))
+        judged = np.empty((N * s + 1, 6 + len(self.envelope)))
+        x = np.array(x_start, dtype=float)
+        for k, t in enumerate(T):
+            X[k], U[k] = x, law(t, x)
+            judged[k] = self._judge_end(x, U[k], t, p)
+            if k == N * s:
+                break
+            steps = max(1, math.ceil((T[k + 1] - t) / period * (1 - 1e-9)))
+            h = (T[k + 1] - t) / steps
+            for j in range(steps):
+                u = U[k] if j == 0 else law(t + j * h, x)
+                x = self._step(x, u, u, t + j * h, h, p)
+        return self._rollout(T, X, U, judged)
 
 
 def violations(

@@ -1,0 +1,1 @@
+"""A robot that balances on a ball: a system for rolling_robotics."""

@@ -1,0 +1,149 @@
+"""A robot that balances, as a package from outside: its equations, plans, feedback and hold."""
+
+from dataclasses import replace
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+from rolling_controller import TimeVaryingLqr
+from rolling_controller.balance.hold import Hold, nearest_equilibrium
+from rolling_controller.lockstep import run_lockstep
+from rolling_controller.nominal import nominal_trajectory
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import register_plugin
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.testing import check_system
+from rolling_planner import plan_rolling
+from rolling_planner.problem.scenario import read_problem
+
+FOLDER = Path(__file__).parents[1] / 'examples' / 'ballbot'
+LIMIT = 8.0  # N m
+
+
+@pytest.fixture(scope='module')
+def scenario():
+    sys.path.insert(0, str(FOLDER))
+    from ballbot.plugin import PLUGIN
+
+    register_plugin(PLUGIN)
+    return load_scenario(PLUGIN.example)
+
+
+@pytest.fixture(scope='module')
+def upright(scenario):
+    x = scenario.x0.copy()
+    x[scenario.system.state.slice('q_WB')] = [1, 0, 0, 0]
+    return x
+
+
+def test_it_is_short():
+    lines = [line for path in FOLDER.rglob('*.py') for line in path.read_text().splitlines()]
+    assert sum(bool(line.strip()) for line in lines) <= 300
+
+
+def test_it_keeps_the_contract(scenario):
+    outcomes = check_system(scenario.system, scenario.p, scenario.x0)
+    assert {o.name for o in outcomes if o.verdict == 'passed'} >= {'newton-euler', 'invariants'}
+
+
+def test_in_a_plane_it_is_the_wheeled_inverted_pendulum(scenario):
+    """Lagrange's equations of the textbook, in position and tilt, for ten random states."""
+    system, rng = scenario.system, np.random.default_rng(1)
+    v = {n: float(a[0]) for n, a in system.parameters.unpack(scenario.p).items()}
+    r, m, h, g = (v[n] for n in ('radius', 'mass', 'height', 'gravity'))
+    rolling = v['ball_mass'] + v['ball_inertia'] / r**2
+    for tilt, rate, speed, torque in rng.uniform(-0.5, 0.5, (10, 4)) * [1, 4, 4, 10]:
+        x = system.state.pack(
+            p_WS=[0, 0],
+            q_WS=[1, 0, 0, 0],
+            q_WB=[np.cos(tilt / 2), 0, np.sin(tilt / 2), 0],
+            v_WS_W=[speed, 0],
+            spin=0,
+            w_WB_B=[0, rate, 0],
+        )
+        xdot = np.array(system.modes['rolling'].dynamics(x, [0, torque, 0], 0, scenario.p))
+        found = system.state.unpack(xdot.ravel())
+        c, s = m * h * np.cos(tilt), m * h * np.sin(tilt)
+        M = [[rolling + m, c], [c, v['roll_inertia'] + m * h**2]]
+        expected = np.linalg.solve(M, [torque / r + s * rate**2, g * s - torque])
+        assert found['v_WS_W'] == pytest.approx([expected[0], 0], abs=1e-10)
+        assert found['w_WB_B'] == pytest.approx([0, expected[1], 0], abs=1e-10)
+
+
+def planned(scenario, upright, horizon):
+    return plan_rolling(replace(read_problem(scenario), x_start=upright, horizon=horizon))
+
+
+@pytest.mark.parametrize('horizon', [3.0, 12.0])
+def test_a_plan_is_judged_under_the_feedback_that_it_needs(scenario, upright, horizon):
+    plan = planned(scenario, upright, horizon)
+    assert plan.report['judged'].startswith('under the regulator')
+    assert plan.report['open_loop_growth'] > 1e6
+    assert plan.report['greatest_defect'] < 0.1
+    assert plan.states[-1][0] == pytest.approx(1.0, abs=1e-4)  # its reference is collocated
+    assert nominal_trajectory(scenario.system, scenario.p, plan, None, 2e-3).unstable
+
+
+def driven(scenario, plan, offset, hold_for):
+    """Follow a plan from an offset start and hold; return the errors of the hold at its end."""
+    system = scenario.system
+    law = TimeVaryingLqr(system, scenario.p, plan, control_limits=LIMIT)
+    hold = Hold(system, scenario.p, plan.states[-1], control_limits=LIMIT)
+    d = np.zeros(system.tangent.size)
+    d[:2], d[5:7] = offset[:2], offset[2:]
+    x0 = np.array(system.retract(plan.states[0], d)).ravel()
+    run = run_lockstep(
+        system,
+        scenario.p,
+        x0,
+        lambda t, x: law.command(t, x) if t < plan.duration else hold.command(x),
+        plan.duration + hold_for,
+    )
+    assert np.abs(run.controls).max() <= LIMIT
+    return hold.error(run.states[-1]).copy()
+
+
+@pytest.mark.parametrize(
+    ('horizon', 'starts'),
+    [(5.0, 3), *(pytest.param(h, 100, marks=pytest.mark.slow) for h in (3.0, 5.0, 8.0, 12.0))],
+)
+def test_it_drives_a_metre_from_offset_starts_and_stands(scenario, upright, horizon, starts):
+    """Two seconds into the hold within 1 mm and 1 mrad, from tilts and positions to 0.05."""
+    plan, rng = planned(scenario, upright, horizon), np.random.default_rng(7)
+    offsets = [np.zeros(4), *rng.uniform(-0.05, 0.05, (starts, 4))]
+    for offset in offsets:
+        error = driven(scenario, plan, offset, 2.0)
+        assert np.abs(error[:2]).max() < 1e-3
+        assert np.abs(error[5:8]).max() < 1e-3
+
+
+@pytest.mark.slow
+def test_it_stands_for_a_minute(scenario, upright):
+    error = driven(scenario, planned(scenario, upright, 3.0), np.zeros(4), 60.0)
+    assert np.abs(error[[0, 1, 5, 6, 7]]).max() < 1e-3
+
+
+def test_a_hold_names_what_no_control_moves_and_knows_that_it_is_unstable(scenario, upright):
+    hold = Hold(scenario.system, scenario.p, upright, control_limits=LIMIT)
+    assert hold.unstable
+    named = ' '.join(hold.uncontrollable)
+    assert 'spin' in named
+    assert 'd_WS' in named
+    assert np.abs(hold.u).max() < 1e-9
+
+
+def test_a_state_that_moves_has_no_hold(scenario, upright):
+    x = upright.copy()
+    x[scenario.system.state.slice('v_WS_W')] = [0.5, 0.0]
+    with pytest.raises(ParameterError, match='there is no equilibrium near this state'):
+        nearest_equilibrium(scenario.system, scenario.p, x)
+
+
+def test_on_a_slope_the_equilibrium_has_the_torque_that_holds_there():
+    """Of a sphere with a pendulum: its whole weight on the lever arm of the slope."""
+    slope = load_scenario('pendulum_slope')
+    x, u = nearest_equilibrium(slope.system, slope.p, slope.x0)
+    rate = np.array(slope.system.modes['rolling'].dynamics(x, u, 0, slope.p)).ravel()
+    assert np.abs(rate).max() < 1e-8
+    assert np.abs(u).max() > 1e-3
