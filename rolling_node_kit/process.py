@@ -2,7 +2,8 @@
 The life of a node's process: start, spin, clean stop on SIGINT and SIGTERM.
 
 The main thread only waits for a signal. A worker thread spins, so that a signal is never handled
-inside a callback; the order at the end is safe command, executor, entities, node, context, process.
+inside a callback. The order at the end is safe command, executor, entities, node, context,
+process.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ def left_behind(text):
 
 def test_table_has_every_program_that_is_a_node():
     files = [path.relative_to(ROOT) for path in ROOT.glob('rolling_*/**/nodes/*_node.py')]
-    nodes = {'.'.join(f.with_suffix('').parts) for f in files if 'run_node(' in (ROOT / f).read_text()}
+    nodes = {
+        '.'.join(f.with_suffix('').parts) for f in files if 'run_node(' in (ROOT / f).read_text()
+    }
     assert nodes == set(NODES)
 
 
