@@ -10,8 +10,11 @@ The rule for changes is in test/golden/README.md. Exit status 1: something diffe
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 import json
+import math
+import os
 from pathlib import Path
 import re
 import subprocess
@@ -22,11 +25,13 @@ import zipfile
 
 import numpy as np
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.configuration import examples
+from rolling_dynamics.configuration import examples, find_config
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.planners.planner import planner_of
+from rolling_robotics.experiment import RECORDER
+from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.plan_result import plan_result
 from rolling_robotics.result import simulation_result, violations
 from rolling_robotics.run_scenario import simulate_scenario
@@ -34,7 +39,17 @@ from rolling_robotics.scenario_schema import scenario_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'test' / 'golden'
-RELATIVE, OF_EVENTS = 1e-6, 1e-9  # tolerances; the second one for the entries `time` and `times`
+sys.path += [str(ROOT), str(ROOT / 'tools')]  # for benchmarks, and the tool that reads the graph
+RELATIVE, OF_EVENTS = 1e-6, 1e-9  # tolerances; the second one of the entries `time` and `times`
+TOLERANCES = {
+    'time': OF_EVENTS,
+    'times': OF_EVENTS,
+    'goal_error': 1e-3,  # of the goal's tolerance, which stands beside it
+    # Sines without FMA move this plan by 1.5e-6, and the next one to another optimum.
+    'plans/laboratory_flip_up': 1e-5,
+    'plans/balance_ellipsoid': math.inf,
+}
+SEEDS = range(3)
 PERIOD = 0.01  # s for which Stepper and batches hold a control
 SAMPLES = 9  # of a plan that are recorded
 Entries = dict[str, Any]
@@ -142,11 +157,11 @@ def plans(names: Sequence[str] = ()) -> Entries:
         scenario = load_scenario(name)
         planned = planner_of(scenario.system.name).plan(scenario, lambda _: True)
         result, plan = plan_result(planned), planned.plan
-        report = {k: v for k, v in plan.report.items() if k != 'cpu_seconds'}
+        own = {'cpu_seconds', 'goal_error', 'iterations'}  # of the solver, or judged below
+        report = {k: v for k, v in plan.report.items() if k not in own}
         rows = np.linspace(0, len(plan.times) - 1, SAMPLES).round().astype(int)
         out[name] = {
             'reached': result['reached'],
-            # beside its tolerance: how far below is the solver's affair
             'goal_error': [result['goal_error'], result['goal_tolerance']],
             'report': {k: v for k, v in report.items() if isinstance(v, (int, float, str))},
             'nodes': len(plan.times),
@@ -155,7 +170,151 @@ def plans(names: Sequence[str] = ()) -> Entries:
             'controls': plan.controls[rows].tolist(),
             'keys': _keys(result) + sorted(f'plan.{key}' for key in result['plan']),
         }
-        out[name]['report'].pop('goal_error', None)
+    return out
+
+
+def graph(names: Iterable[str] = ()) -> Entries:
+    """
+    Return what each node of each launch file has on the ROS graph, with types and QoS.
+
+    Rows that all nodes have stand once, below ``every node``; what is there in one kind of time
+    alone says so. Needs rclpy.
+    """
+    policies = import_module('security_policies')
+    os.environ['ROLLING_COMPILE'] = 'never'
+    out: Entries = {}
+    with policies.private_domain():
+        for name in names or EXPERIMENTS:
+            experiment = EXPERIMENTS[name]
+            params = find_config(experiment.params_file)
+            for entry in (*experiment.every_node, RECORDER):
+                both = []
+                for simulated in (False, True):
+                    made = policies.configured(entry, params, use_sim_time=simulated)
+                    with made as (node, namespace):
+                        both.append(_endpoints(policies, node, namespace))
+                real, lockstep = both
+                seldom = {f'{row} (simulated time)' for row in lockstep - real}
+                seldom |= {f'{row} (real time)' for row in real - lockstep}
+                out[f'{name}/{entry.name}'] = {*(real & lockstep), *seldom}
+            kinds = experiment.hardware or {'': experiment.nodes}
+            out[f'{name}.launch.py'] = {
+                f'{kind} {e.name} {e.executable} {dict(e.remaps)}'
+                for kind in kinds
+                for e in kinds[kind]
+            }
+    nodes = [rows for name, rows in out.items() if not name.endswith('.py')]
+    common = set.intersection(*nodes)
+    return {'every node': sorted(common), **{n: sorted(rows - common) for n, rows in out.items()}}
+
+
+def _endpoints(policies: Any, node: Any, namespace: str) -> set[str]:  # noqa: ANN401  (modules of rclpy)
+    """Return topics with type and QoS, and services and actions with type, of a node."""
+    policies.own_rights(node, namespace)  # waits until the graph has them
+    name = node.get_name()
+    out = set()
+    for right, ends in (('publish', node.publishers), ('subscribe', node.subscriptions)):
+        for end in ends:
+            topic = policies.relative(end.topic_name, name, namespace)
+            kind = end.msg_type
+            typed = f'{kind.__module__.partition(".")[0]}/{kind.__name__}'
+            out.add(f'{right} {topic} {typed} {_qos(end)}')
+    for right, found in (
+        ('reply', node.get_service_names_and_types_by_node),
+        ('request', node.get_client_names_and_types_by_node),
+    ):
+        for service, types in found(name, namespace):
+            out.add(f'{right} {policies.relative(service, name, namespace)} {" ".join(types)}')
+    return out
+
+
+def _qos(end: Any) -> str:  # noqa: ANN401
+    """Return the quality of service of a publisher or subscription, without what is default."""
+    qos = end.qos_profile
+    words = [qos.reliability.name, qos.durability.name, qos.history.name, f'depth {qos.depth}']
+    times = {
+        'deadline': qos.deadline,
+        'lifespan': qos.lifespan,
+        'lease': qos.liveliness_lease_duration,
+    }
+    words += [f'{k} {v.nanoseconds} ns' for k, v in times.items() if 0 < v.nanoseconds < 2**62]
+    return ' '.join(words).lower()
+
+
+def lockstep() -> Entries:
+    """Return verdicts of every experiment by random seed, without ROS."""
+    from benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
+    from rolling_controller.ball_balancer import laws as rig_laws  # noqa: PLC0415
+    from rolling_controller.ball_balancer import protocol  # noqa: PLC0415
+    from rolling_controller.ball_balancer.labyrinth import run_labyrinth  # noqa: PLC0415
+    from rolling_controller.ball_balancer.rig_model import RigModel  # noqa: PLC0415
+    from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
+    from rolling_planner.ball_balancer.labyrinth import plan_labyrinth  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.lockstep_trials import LockstepTrials  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.trial_offsets import offset  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory.verdict import failure  # noqa: PLC0415
+    from rolling_robotics.trials.prepare import LAWS  # noqa: PLC0415
+    from rolling_robotics.trials.run import run_many  # noqa: PLC0415
+
+    out: Entries = {}
+    for name, laws in LAWS.items():
+        trials = run_many(name, laws, SEEDS, workers=1)
+        out[f'{name}, emulated hardware'] = _verdicts((t.law, t.failure) for t in trials)
+    for name, demo in LABORATORY.items():
+        simulated = LockstepTrials(demo)
+        out[f'{name}, simulated hand'] = _verdicts(
+            (law, failure(demo, simulated.run(law, seed, offset(seed))))
+            for law in demo.lengths()
+            for seed in SEEDS
+        )
+    balance = balance_arm.BalanceOnArm()
+    out['balance_3d on a UR5e'] = [balance_arm.arrived(balance.trial(seed)) for seed in SEEDS]
+    swing = butterfly.Butterfly()
+    ends = [swing.trial(*butterfly.errors_of(k)) for k in SEEDS]
+    out['butterfly'] = [swing.arrived(end) for end in ends]
+    file = ball_balancer.rig_file()
+    rig = RigModel.of(file)
+    for name in rig_laws.LAWS:
+        runs = [ball_balancer.jumped(file, name, rig, seed) for seed in SEEDS[:2]]
+        jumps = [protocol.judged(run) for run in runs]
+        out[f'ball_balancer, {name}'] = {
+            'lost': [run.lost is not None for run in runs],
+            'within 5 mm': [sum(j.end_error <= 5e-3 for j in those) for those in jumps],
+        }
+    board = LabyrinthFile.of(load_scenario('labyrinth'))
+    ways = [run_labyrinth(board, plan_labyrinth(board), seed) for seed in SEEDS]
+    out['labyrinth'] = [way.time is not None for way in ways]
+    return out
+
+
+def _verdicts(trials: Iterable[tuple[str, str]]) -> Entries:
+    """Return by law which of its trials succeeded, in the order of seeds, from what failed."""
+    out: Entries = {}
+    for law, failed in trials:
+        out.setdefault(law, []).append(not failed)
+    return out
+
+
+def ros() -> Entries:
+    """Return how every demonstration ends on its nodes, in simulated time."""
+    from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
+
+    out: Entries = {}
+    for name in EXPERIMENTS:
+        trials = ['--trials', str(len(SEEDS[:2]))] if name in LABORATORY else []
+        with tempfile.TemporaryDirectory() as folder:
+            demo = ['-m', 'rolling_robotics.cli', 'demo', name, '--simulated-time', *trials]
+            done = subprocess.run(
+                [sys.executable, *demo, '--out', folder],
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+        # of a law, the trials that succeed and those that were judged
+        rows = re.findall(r'^  (\w+ +\d+ of \d+)', done.stdout, re.MULTILINE)
+        out[name] = {'status': done.returncode, 'laws': [' '.join(row.split()) for row in rows]}
+        print(name, out[name], flush=True)
     return out
 
 
@@ -197,6 +356,9 @@ def _run(*command: object, cwd: Path = ROOT) -> str:
 
 PARTS: dict[str, Callable[[], Entries]] = {
     'schema': schema, 'files': files, 'simulate': simulate, 'steps': steps, 'plans': plans,
+    'graph': graph,
+    'lockstep': lockstep,
+    'ros': ros,
 }  # fmt: skip
 
 
@@ -228,7 +390,8 @@ def differences(old: Value, new: Value, where: str, tolerance: float = RELATIVE)
     """Yield where two entries differ; numbers of a list relative to the largest of them."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
-            near = OF_EVENTS if key in {'time', 'times'} else tolerance
+            near = TOLERANCES.get(f'{where}/{key}', TOLERANCES.get(key, tolerance))
+            near = math.inf if math.isinf(tolerance) else near
             if key not in new or key not in old:
                 yield f'{where}/{key} {"is new" if key in new else "is missing"}'
             else:
@@ -266,11 +429,14 @@ def main() -> int:
     if args.action == 'record' and not args.parts:
         parser.error('name the parts to record: an entry changes in a commit of its own')
     found: list[str] = []
-    for part in args.parts or PARTS:
+    recorded = [part for part in PARTS if (FOLDER / f'{part}.json').exists()]
+    for part in args.parts or recorded:
         if args.action == 'record':
             write(part, PARTS[part]())
         else:
             found += compared(part)
+    if missing := [part for part in PARTS if part not in {*recorded, *args.parts}]:
+        print(f'not recorded: {", ".join(missing)}')
     print('\n'.join(found) or f'{args.action}: done, no difference')
     return bool(found)
 

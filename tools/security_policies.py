@@ -110,7 +110,7 @@ def _ros(arguments: list[str]) -> Iterator[str]:
         rclpy.try_shutdown()
 
 
-def _own_rights(node: Node, namespace: str) -> Rights:
+def own_rights(node: Node, namespace: str) -> Rights:
     """Return what a node of this process does, once the graph holds all that it has made."""
     own = {
         *(('publish', made.topic_name) for made in node.publishers),
@@ -129,12 +129,20 @@ def _own_rights(node: Node, namespace: str) -> Rights:
         time.sleep(0.01)
 
 
-def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rights:
+@contextlib.contextmanager
+def configured(
+    entry: NodeEntry, params_file: Path, *, use_sim_time: bool
+) -> Iterator[tuple[SuiteNode, str]]:
     """
-    Return what a node of the suite does once it is configured.
+    Configure a node of the suite in this process.
 
     The planner listens to the state of the plant while a goal without a start waits for it: that
     is asked for here too.
+
+    Yields
+    ------
+    SuiteNode, str
+        The node, and its namespace.
 
     Raises
     ------
@@ -155,12 +163,18 @@ def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rig
                 raise RuntimeError(f'{entry.name} of {params_file.name} cannot be configured')
             if entry == PLANNER:
                 _listen(node)
-            return _own_rights(node, namespace)
+            yield node, namespace
         finally:
             node.release()
             node.destroy_node()
             for thread in set(threading.enumerate()) - others:
                 thread.join()  # it gets ready for a first plan
+
+
+def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rights:
+    """Return what a node of the suite does once it is configured."""
+    with configured(entry, params_file, use_sim_time=use_sim_time) as (node, namespace):
+        return own_rights(node, namespace)
 
 
 def _listen(planner: SuiteNode) -> None:
@@ -179,7 +193,7 @@ def rights_of_plain_node(name: str) -> Rights:
     with _ros([*clock, '-p', 'use_sim_time:=true']) as namespace:
         node = rclpy.create_node(name)
         try:
-            return _own_rights(node, namespace)
+            return own_rights(node, namespace)
         finally:
             node.destroy_node()
 
