@@ -22,6 +22,7 @@ autodoc_default_options = {'members': True, 'show-inheritance': True}
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'description'
 autodoc_typehints_description_target = 'documented'
+autodoc_type_aliases = {'ArrayLike': 'ArrayLike'}
 autodoc_mock_imports = ['rclpy']
 suppress_warnings = ['ref.python']  # a type that two classes name alike
 napoleon_google_docstring = False

@@ -5,12 +5,14 @@ Each line of a block of commands is of a kind that is known here; a line of anot
 `rolling` commands of a page are run one after the other in a folder of their own, in this process;
 those that start nodes are slow tests of their own, and those that go on until Ctrl-C are tested
 where their nodes and browsers are. A page whose YAML begins with the name of a file is walked from
-top to bottom: files, code and commands in their order.
+top to bottom: files, code and commands in their order. There Python names its file too; a second
+block of a file is appended to it, and each file runs as a program of its own.
 """
 
 from importlib.util import find_spec
 from pathlib import Path
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -81,8 +83,8 @@ def is_long(line):
 
 
 def file_name(text):
-    """Return the name of the file that a block of YAML is to be, if it names one."""
-    first = re.match(r'# (\w+\.yaml)\n', text)
+    """Return the name of the file that a block of YAML or Python is to be, if it names one."""
+    first = re.match(r'# (\w+\.(?:yaml|py))\n', text)
     return first and first.group(1)
 
 
@@ -91,6 +93,8 @@ def takes_long(line):
 
 
 WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
+WALKED += [p for p in PAGES if p.parent.name == 'tutorials' and blocks(p, 'python')]
+WALKED = list(dict.fromkeys(WALKED))
 SEVERAL_SECONDS = (
     'README.md',
     'ball_balancer.md',
@@ -214,12 +218,13 @@ def test_rolling_commands_that_take_long_run(path, folder):
 def test_walked_pages_do_what_they_say(path, folder):
     if 'import trimesh' in path.read_text():
         pytest.importorskip('trimesh')
-    names = {'__name__': 'example'}
     for kind, text in steps(path):
         if kind == 'yaml':
             (folder / file_name(text)).write_text(text)
         elif kind == 'python':
-            exec(compile(text, name(path), 'exec'), names)  # noqa: S102
+            with (folder / file_name(text)).open('a') as file:
+                file.write(text)
+            runpy.run_path(file.name, run_name='__main__')
         elif kind == 'sh':
             run_lines(line for line in text.splitlines() if line.startswith('rolling '))
 
