@@ -74,8 +74,10 @@ class Predictor:
 
         """
         end = min(now, stamp + self._horizon)
-        if end <= stamp:
-            return stamp, x
+        return (end, self.model(x, stamp, end)) if end > stamp else (stamp, x)
+
+    def model(self, x: NDArray[np.float64], stamp: int, end: int) -> NDArray[np.float64]:
+        """Return the state at a later time [ns] of the model under the commands remembered."""
         acting, later = self._idle, []
         for since, u in reversed(self._commands):
             if since <= stamp:
@@ -84,10 +86,11 @@ class Predictor:
             if since < end:
                 later.append((since, u))
         at = stamp
-        for since, u in reversed(later):
+        for sent, u in reversed(later):
+            since = max(sent, at)  # one that acts before the one sent earlier replaces it
             x = self._between(x, acting, at, since)
             at, acting = since, u
-        return end, self._between(x, acting, at, end)
+        return self._between(x, acting, at, end)
 
     def _between(
         self, x: NDArray[np.float64], u: NDArray[np.float64], begin: int, end: int

@@ -107,6 +107,10 @@ class Tracker:
         """When the motion that is followed is over [s]; infinite as long as that is open."""
         return self._course().end
 
+    def planned(self, t: float) -> NDArray[np.float64]:
+        """Return the state to keep at a time of the plan [s], shape (state.size,), SI units."""
+        return self._course().at(t)
+
     @property
     def shortfall(self) -> str:
         """Why the motion that is followed does not end where it was asked to; else empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 
@@ -15,13 +16,17 @@ class Answers:
     ----------
     started
         Stamp of the first state that the law answered [ns]; None before.
+    fault
+        Why states are no longer believed; empty while they are.
 
     """
 
-    def __init__(self, law: ExperimentLaw, predictor: Predictor) -> None:
-        """Begin a run of a law that was begun anew."""
-        self._law, self._predictor = law, predictor
+    def __init__(self, law: ExperimentLaw, predictor: Predictor, watch: MotionWatch) -> None:
+        """Begin a run of a law at its start, supervised."""
+        self._law, self._predictor, self._watch = law, predictor, watch
         predictor.forget()
+        watch.begin()
+        self.fault = ''
         self.started: int | None = None
 
     def command(self, stamp: int, x: Array, acts: int, *, touching: bool) -> tuple[int, Array]:
@@ -41,7 +46,9 @@ class Answers:
         """
         if self.started is None:
             self.started = stamp
+        self.fault = self._watch.judge(stamp, x, touching=touching).fault
         at, x = self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
         u = self._law.command(max((at - self.started) * 1e-9, 0.0), x, touching=touching)
+        u = self._watch.limited(u)
         self._predictor.note(at, u)
         return at, u

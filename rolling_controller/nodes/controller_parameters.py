@@ -56,6 +56,13 @@ EXECUTION = (
         'beyond which the state is refused',
     ),
     Parameter(
+        name='noisy_states',
+        default=False,
+        read_only=True,
+        text='whether states are measured with noise: a state that repeats itself with another '
+        'stamp is a fault then',
+    ),
+    Parameter(
         name='start_tolerance',
         default=0.3,
         low=0.0,
@@ -149,6 +156,14 @@ TABLE = (
         name='policy_file',
         default='',
         text='path of the policy of law learned; from the next goal on',
+    ),
+    Parameter(
+        name='tracking_bound',
+        default=0.0,
+        low=0.0,
+        high=100.0,
+        text='deviation of the hand from its plan, measured or commanded, beyond which it stops '
+        '(m, rad); 0 = from the plan: the distance that the hand moves, and 0.3',
     ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *WEIGHTS,

@@ -16,6 +16,7 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
 from rolling_controller.law import Following
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.predictor import Predictor
@@ -73,6 +74,8 @@ class LoopEquipment:
         Where states come from and commands go.
     predictor
         The state when a command will act.
+    watch
+        What judges whether states are plausible.
     start
         State that stands for one that never came.
     values
@@ -86,6 +89,7 @@ class LoopEquipment:
 
     machine: Machine
     predictor: Predictor
+    watch: MotionWatch
     start: Array
     values: ParameterTable
     sim_time: bool
@@ -194,6 +198,8 @@ class Execution:
         The newest step, None before the first.
     contact_mode
         Mode of the contact as last reported.
+    fault
+        Why states are no longer believed; empty while they are.
 
     """
 
@@ -212,6 +218,8 @@ class Execution:
         self._settle = self._values['settle_time']
         equipment.tracker.begin(plan, following, settle=self._settle)
         equipment.predictor.forget()
+        equipment.watch.begin()
+        self._bound, self.fault = equipment.machine.bound(following.states), ''
         self.last: TrackingStep | None = None
         self.contact_mode = ''
         self._finished = Future()
@@ -245,6 +253,18 @@ class Execution:
         error = self._equipment.tracker.goal_error(x)
         resolve(self._node, self._finished, Ending(code, text, x, error))
 
+    def _distrust(self, reason: str) -> bool:
+        """End for a state or a motion that is not plausible, if there is a reason."""
+        if reason:
+            self.fault = reason
+            self.end(CODES.STALE_STATE, f'states are not plausible: {reason}')
+        return bool(reason)
+
+    def _off_plan(self, t: float, x: Array, u: Array) -> str:
+        """Return why a hand is too far from its plan, or the empty string."""
+        planned = self._equipment.tracker.planned(t)
+        return '' if self._bound is None else self._bound.problem(t, x, planned, u)
+
     def _log_punctuality(self) -> None:
         r = self.loop.read_punctuality()
         self._node.get_logger().info(
@@ -263,7 +283,10 @@ class Execution:
             if self._intake.stale:
                 self.end(CODES.STALE_STATE, self._intake.stale)
                 return False
-            return now is None or self._answer(*now)
+            if now is None:
+                return True
+            fault = self._equipment.watch.judge(*now).fault
+            return not self._distrust(fault) and self._answer(*now)
 
     def _answer(self, stamp: int, x: Array) -> bool:
         if self._start_stamp is None:
@@ -292,7 +315,9 @@ class Execution:
             )
             return False
         u = self._equipment.machine.safe(x) if step.ended else step.u
-        if self._ended:  # while this step was computed: the safe command is the last one
+        u = self._equipment.watch.limited(u)
+        # ended while this step was computed: the safe command is the last one
+        if self._ended or self._distrust(self._off_plan(step.t, x, u)):
             return False
         self._equipment.predictor.note(at, u)
         self._equipment.machine.send(u, at)

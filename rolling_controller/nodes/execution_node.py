@@ -13,6 +13,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
 from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
@@ -34,7 +35,7 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_node_kit.suite_node import Health, OK, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
 
 COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
@@ -70,6 +71,7 @@ class ExecutionNode(CompilingNode):
         self._server: SingleGoalServer | None = None
         self._equipment: Equipment | None = None
         self._execution: Execution | None = None
+        self._distrusted = ''  # why the states of the last execution were not believed
         self._designs: set[Future] = set()  # under way; an interrupted one ends a little later
         self._planned: RollingPlan | None = None
         self._preparation: threading.Thread | None = None
@@ -124,6 +126,12 @@ class ExecutionNode(CompilingNode):
         self, model: ScenarioModel, machine: Machine, uncounted: tuple[str, ...]
     ) -> Equipment:
         self.system, v = model.system, self.values
+        predictor = Predictor(
+            model.system,
+            model.params,
+            delay=v['command_delay'],
+            horizon=v['prediction_horizon'],
+        )
         self.get_logger().info(f'{model.title}: {v["rate"]:g} steps a second')
         return Equipment(
             machine=machine,
@@ -134,11 +142,9 @@ class ExecutionNode(CompilingNode):
                 limits=model.control_limits,
                 patience=v['patience'],
             ),
-            predictor=Predictor(
-                model.system,
-                model.params,
-                delay=v['command_delay'],
-                horizon=v['prediction_horizon'],
+            predictor=predictor,
+            watch=MotionWatch(
+                model.system, predictor, limits=model.control_limits, noisy=v['noisy_states']
             ),
             start=model.start,
             values=v,
@@ -227,11 +233,11 @@ class ExecutionNode(CompilingNode):
             self._executed.publish(message)
 
         execution = Execution(self, equipment, goal, plan, following, on_start)
-        self._execution = execution
+        self._execution, self._distrusted = execution, ''
         try:
             return self._report(await execution.run())
         finally:
-            self._execution = None
+            self._execution, self._distrusted = None, execution.fault
 
     def _look_again(self) -> None:
         self._look()
@@ -313,6 +319,8 @@ class ExecutionNode(CompilingNode):
         }
         if execution is not None and execution.last is not None:
             values |= {'time [s]': execution.last.t, 'state error': execution.last.error}
+        if self._distrusted:
+            return ERROR, f'states are not plausible: {self._distrusted}', values
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values

@@ -9,6 +9,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
+from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.machine import stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.state_source import Source
@@ -48,7 +49,7 @@ class Hand:
             Greatest magnitude of each acceleration; None for no limit.
 
         """
-        self._values, self._limits = values, limits
+        self._values, self._limits, self._state = values, limits, state
         self.measured = Measurements(source, stamp_check(node, values))
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
@@ -77,6 +78,10 @@ class Hand:
     def await_acknowledgement(self, timeout: float) -> None:
         """Wait until the last command has arrived, at most this time [s]."""
         self._commands.wait_for_all_acked(Duration(seconds=timeout))
+
+    def bound(self, states: Array) -> HandBound:
+        """Return the bound on the deviation from planned states."""
+        return HandBound(self._state, self._values['tracking_bound'], states)
 
     def safe(self, x: Array) -> Array:
         """Return the control that brings the hand to rest."""

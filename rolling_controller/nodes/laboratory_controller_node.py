@@ -29,6 +29,7 @@ from rolling_controller.laboratory.laws import (
 )
 from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import Hand
@@ -67,6 +68,7 @@ SHARED = (
     'state_timeout',
     'stamp_tolerance',
     'brake_time',
+    'noisy_states',
     'prediction_horizon',
     'command_delay',
     *(entry.name for entry in OVERRUN),
@@ -145,14 +147,17 @@ class LaboratoryControllerNode(CompilingNode):
         self._limits = subject.limits(model.control_limits)
         self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
         self._hand.subject = subject
+        predictor = Predictor(
+            subject.system,
+            subject.params,
+            delay=v['command_delay'],
+            horizon=v['prediction_horizon'],
+        )
+        noisy = v['noisy_states']
         self._equipment = LoopEquipment(
             machine=self._hand,
-            predictor=Predictor(
-                subject.system,
-                subject.params,
-                delay=v['command_delay'],
-                horizon=v['prediction_horizon'],
-            ),
+            predictor=predictor,
+            watch=MotionWatch(subject.system, predictor, limits=self._limits, noisy=noisy),
             start=subject.start,
             values=v,
             sim_time=self._simulated,
@@ -381,6 +386,8 @@ class LaboratoryControllerNode(CompilingNode):
             values['time [s]'] = trial.state.time
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
+        if trial is not None and trial.fault:
+            return ERROR, f'states are not plausible: {trial.fault}', values
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rclpy.node import Node
+from rolling_controller.motion_watch import HandBound
 from rolling_dynamics.arrays import Array
 from rolling_node_kit.newest_state import StampCheck
 from rolling_node_kit.parameters import ParameterTable
@@ -87,6 +88,10 @@ class Machine(Protocol):
 
     def await_acknowledgement(self, timeout: float) -> None:
         """Wait until the last command has arrived, at most this time [s]."""
+        ...
+
+    def bound(self, states: Array) -> HandBound | None:
+        """Return the bound on the deviation from planned states, None of no hand."""
         ...
 
     def safe(self, x: Array) -> Array:

@@ -72,6 +72,9 @@ class RobotMachine:
         """Wait until the last command has arrived, at most this time [s]."""
         self._commands.wait_for_all_acked(Duration(seconds=timeout))
 
+    def bound(self, states: Array) -> None:
+        """Return None: a robot has no hand."""
+
     def safe(self, x: Array) -> Array:
         """Return the control that brings the robot to rest, as the simulator's own."""
         now = self._node.get_clock().now().nanoseconds * 1e-9

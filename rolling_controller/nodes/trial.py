@@ -101,9 +101,15 @@ class Trial:
         self._once, self._turn = threading.Lock(), threading.Lock()
         self._ended, self._next_progress = False, 0.0
         self._intake, self._held = Intake(equipment), 0
-        self._answers, self._log = Answers(law, equipment.predictor), log
+        self._answers = Answers(law, equipment.predictor, equipment.watch)
+        self._log = log
         self._restarts = equipment.machine.measured.restarts
         self.loop = equipment.loop(self._tick, lambda text: self.end(CODES.INTERNAL, text))
+
+    @property
+    def fault(self) -> str:
+        """Why states are no longer believed; empty while they are."""
+        return self._answers.fault
 
     def begin(self) -> None:
         """Start the thread."""
@@ -156,6 +162,9 @@ class Trial:
         touching = self.contact_mode != RollingContact.MODE_SEPARATED
         acts = equipment.acts(self._node, stamp)
         at, u = self._answers.command(stamp, x, acts, touching=touching)
+        if self._answers.fault:
+            self.end(CODES.STALE_STATE, f'states are not plausible: {self._answers.fault}')
+            return False
         if not np.all(np.isfinite(u)):
             self.end(CODES.INTERNAL, 'the law gave no finite acceleration')
             return False

@@ -43,6 +43,7 @@ class Driving:
         self.ended = ''
         self._intake, self._stopped = Intake(equipment), False
         equipment.predictor.forget()
+        equipment.watch.begin()
         self.loop = equipment.loop(self._tick, self._fail, 'driving')
         self.loop.start()
 
@@ -73,11 +74,15 @@ class Driving:
             return False
         if now is None:
             return True
+        fault = equipment.watch.judge(*now).fault
+        if fault:
+            self._give_up(f'states are not plausible: {fault}')
+            return False
         at, x = equipment.acting_state(self._node, *now)
         wanted = self.wanted
         fresh = time.monotonic() - wanted.since <= equipment.values['command_timeout']
         forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
-        u = self._drive.command(at * 1e-9, x, forward, turn)
+        u = equipment.watch.limited(self._drive.command(at * 1e-9, x, forward, turn))
         if self._stopped:  # while this step was computed: the safe command is the last one
             return False
         equipment.predictor.note(at, u)

@@ -14,6 +14,7 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller.law import Following, OpenLoop
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
@@ -57,6 +58,9 @@ class Machine:
     def state_near(self, _stamp):
         return self._model.start
 
+    def bound(self, _states):
+        return None
+
     def safe(self, _x):
         return np.zeros(6)
 
@@ -82,7 +86,8 @@ def execute():
     equipment = Equipment(
         machine=Machine(model),
         tracker=Tracker(model.system, model.params, uncounted=('p_WH',)),
-        predictor=Predictor(model.system, model.params, delay=0.001, horizon=0.05),
+        predictor=(predictor := Predictor(model.system, model.params, delay=0.001, horizon=0.05)),
+        watch=MotionWatch(model.system, predictor),
         start=model.start,
         values=values,
         sim_time=False,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.testing import assert_equal
 import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
@@ -68,6 +69,9 @@ class PausingPlant:
     def state_near(self, _stamp):
         return self._x
 
+    def bound(self, _states):
+        return None
+
     def safe(self, _x):
         return SAFE
 
@@ -88,7 +92,10 @@ def follow(model, law, pause):
     equipment = Equipment(
         machine=plant,
         tracker=Tracker(model.system, model.params, uncounted=('p_WH',), limits=limits),
-        predictor=Predictor(model.system, model.params, delay=0.001, horizon=HORIZON),
+        predictor=(
+            predictor := Predictor(model.system, model.params, delay=0.001, horizon=HORIZON)
+        ),
+        watch=MotionWatch(model.system, predictor),
         start=model.start,
         values=parameters | {'state_timeout': TIMEOUT, 'rate': RATE},
         sim_time=False,

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rolling_controller.law import Following, OpenLoop
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes import execution as execution_module
 from rolling_controller.nodes.execution import CODES, Equipment, Execution, HELD
 from rolling_controller.nodes.robot_controller_node import Options
@@ -58,7 +59,7 @@ class Machine:
 
     def __init__(self, model, put):
         self.measured = RobotStates(model.system.state, 'robot/state')
-        self.poll = self.wait = lambda *_: None
+        self.poll = self.wait = self.bound = lambda *_: None
         self.await_acknowledgement = lambda _: None
         self.sent = np.zeros(model.system.control.size)
         self._encode = JointStateEncoder(model.system.control.names, ('effort',)).encode
@@ -99,7 +100,8 @@ class Rehearsal:
         self.equipment = Equipment(
             machine=self.machine,
             tracker=Tracker(model.system, model.params, limits=model.control_limits, patience=1e9),
-            predictor=Predictor(model.system, model.params, delay=0.0, horizon=0.1),
+            predictor=(predictor := Predictor(model.system, model.params, delay=0.0, horizon=0.1)),
+            watch=MotionWatch(model.system, predictor),
             start=model.start,
             values=self.values,
             sim_time=True,

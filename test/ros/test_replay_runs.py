@@ -21,11 +21,13 @@ from rolling_controller.laboratory.run_log import (
     Step,
     steps_in,
 )
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes import trial as trial_module
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
+from rolling_controller.supervisor import Verdict
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
@@ -110,11 +112,16 @@ class Rehearsal:
         self.machine = Machine(self.subject, model, self.values['brake_time'], self.put)
         self.equipment = LoopEquipment(
             machine=self.machine,
-            predictor=Predictor(
-                self.subject.system,
-                self.subject.params,
-                delay=self.values['command_delay'],
-                horizon=self.values['prediction_horizon'],
+            predictor=(
+                predictor := Predictor(
+                    self.subject.system,
+                    self.subject.params,
+                    delay=self.values['command_delay'],
+                    horizon=self.values['prediction_horizon'],
+                )
+            ),
+            watch=MotionWatch(
+                self.subject.system, predictor, limits=self.subject.limits(model.control_limits)
             ),
             start=self.subject.start,
             values=self.values,
@@ -336,7 +343,10 @@ def test_a_command_is_predicted_with_those_before_it():
         predict=lambda _, x, acts: (acts, x + len(noted)),
     )
     law = SimpleNamespace(command=lambda t, x, touching: (t, x, touching))
-    answers = Answers(law, predictor)
+    watch = SimpleNamespace(
+        begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
+    )
+    answers = Answers(law, predictor, watch)
     first = answers.command(1_000, 10.0, 3_000, touching=True)
     assert first == (3_000, (pytest.approx(2e-6), 10.0, True))
     assert answers.command(2_000, 20.0, 5_000, touching=True)[1][1] == 21.0

@@ -24,6 +24,7 @@ from rolling_controller.laboratory.run_log import (
     TOUCHING,
 )
 from rolling_controller.law import Law
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictive.law import PredictiveLaw
@@ -147,7 +148,13 @@ class _Laboratory:
             delay=values['command_delay'],
             horizon=values['prediction_horizon'],
         )
-        return Answers(chosen_law(self._prepared, values['law']), predictor)
+        watch = MotionWatch(
+            subject.system,
+            predictor,
+            limits=self._limits,
+            noisy=values.get('noisy_states', False),  # older recordings have none
+        )
+        return Answers(chosen_law(self._prepared, values['law']), predictor, watch)
 
     def _predicting(self, law: PredictiveLaw) -> Law:
         """Return a predictive law as the controller has it in simulated time."""
