@@ -8,16 +8,30 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
 
 
 class ClosedLoop(NamedTuple):
-    """Times (k + 1,), states (k + 1, n), controls (k + 1, m); the last control is repeated."""
+    """
+    Closed-loop motion, at every step and where it ended.
+
+    Attributes
+    ----------
+    times
+        Times [s], shape (k + 1,).
+    states, controls
+        Shapes (k + 1, n) and (k + 1, m); the last control is repeated.
+    events
+        Events of the motion, such as changes of mode; that of a guard that ended it is terminal.
+
+    """
 
     times: NDArray[np.float64]
     states: NDArray[np.float64]
     controls: NDArray[np.float64]
+    events: tuple[Event, ...] = ()
 
 
 def run_lockstep(
@@ -36,7 +50,7 @@ def run_lockstep(
     Parameters
     ----------
     system, p
-        The plant.
+        The plant; it goes through its modes.
     x_start
         State at the start.
     law
@@ -51,20 +65,24 @@ def run_lockstep(
     Returns
     -------
     ClosedLoop
-        At every step.
+        At every step. It ends before its time at a guard that ends the motion, by an event.
 
     """
     steps = round(duration * rate)
     dt = duration / steps
     plant = Stepper(system, p, max_step=dt)
     x = np.array(x_start, dtype=float)
-    seen: deque[NDArray[np.float64]] = deque([x] * (delay + 1), maxlen=delay + 1)
-    states, controls = np.empty((steps + 1, x.size)), np.empty((steps + 1, system.control.size))
-    states[0] = x
-    for k in range(steps):
-        controls[k] = law(k * dt, seen[0])
-        x = plant.step(x, controls[k], dt, k * dt)
-        states[k + 1] = x
-        seen.append(x)
-    controls[steps] = controls[steps - 1]
-    return ClosedLoop(np.array(np.arange(steps + 1) * dt, dtype=float), states, controls)
+    measured: deque[NDArray[np.float64]] = deque([x] * (delay + 1), maxlen=delay + 1)
+    controls = [np.array(law(0.0, x), dtype=float)]
+    s = plant.begin(x, controls[0])
+    times, states, events = [0.0], [x], list(s.events)
+    while s.ended is None and len(times) <= steps:
+        k = len(times)
+        s = plant.step(s, controls[-1], k * dt - s.t)
+        times.append(s.t)
+        states.append(s.x)
+        events += s.events
+        measured.append(s.x)
+        more = s.ended is None and k < steps
+        controls.append(np.array(law(k * dt, measured[0])) if more else controls[-1])
+    return ClosedLoop(np.array(times), np.array(states), np.array(controls), tuple(events))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import math
 from typing import NamedTuple
 import warnings
 
@@ -73,6 +74,8 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
         return np.array(law.command(t, x) if feedback else law.nominal(t)[1])
 
     run = run_lockstep(s.system, s.p, start, command, float(law.times[-1]))
+    if run.events and run.events[-1].terminal:
+        return math.inf
     cost, h = 0.0, float(np.diff(run.times).mean())
     for t, x in zip(run.times, run.states, strict=True):
         x_nom, u_nom = law.nominal(t)

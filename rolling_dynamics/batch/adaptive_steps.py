@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 import math
 
 import numpy as np
@@ -23,7 +24,6 @@ from rolling_dynamics.simulation.dormand_prince import (
     SAMPLES,
 )
 
-HALVINGS = 120  # at most, of a part of a step in which an event is sought
 SECTIONS = 28  # of a part of a step in which the bottom of a guard is sought
 GOLDEN = (math.sqrt(5) - 1) / 2
 CROWDED = 0.7  # share of lanes that go on below which they are moved together
@@ -192,7 +192,7 @@ class AdaptiveSteps:
         a, b = (within.margins(h).min(axis=0) for h in (low, high))
         side = np.zeros(low.size)
         high = np.where(a < 0, low, high)  # so from the start of the bracket
-        for k in range(HALVINGS):
+        for k in count():
             wide = high - low > 2 * np.spacing(within.lanes.t + high)
             if not wide.any():
                 break

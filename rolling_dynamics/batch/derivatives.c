@@ -18,7 +18,7 @@ static inline void give(casadi_real *rows, const V *v, int n, long b, long lanes
 static void whole_step(const V *x, const V *u, V t, V h, const V *p, V *y) {
   V rate[NX + 1];
   dynamics(x, u, &t, p, rate);
-  rk4_step(x, rate, u, t, h, p, y);
+  rk4_step(x, rate, u, t, h, p, y, 0);
 }
 
 void step_rows(long lanes, long steps, double h, const casadi_real *x, const casadi_real *u,

@@ -7,9 +7,8 @@ import weakref
 
 import casadi as ca
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.simulation.guards import chart_guards, guard_set, joined
-from rolling_dynamics.simulation.mode_view import in_mode
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import joined
+from rolling_dynamics.simulation.modes import mode_functions
 
 
 class Equations(NamedTuple):
@@ -24,6 +23,8 @@ class Equations(NamedTuple):
         Both of them in one, which have much in common.
     project
         ``(x, p) -> x`` on the constraints.
+    slip
+        ``(x, p) -> velocity of slip``; None where the mode has none.
     names
         Names of the guards.
     charts
@@ -35,13 +36,15 @@ class Equations(NamedTuple):
     project: ca.Function
     guards: ca.Function
     watched: ca.Function
+    slip: ca.Function | None
     names: tuple[str, ...]
     charts: int
 
     @property
     def functions(self) -> tuple[ca.Function, ...]:
         """What machine code is made of."""
-        return self.dynamics, self.project, self.guards, self.watched
+        slip = () if self.slip is None else (self.slip,)
+        return self.dynamics, self.project, self.guards, self.watched, *slip
 
 
 _known: weakref.WeakKeyDictionary[RollingSystem, dict[str, Equations]] = (
@@ -58,16 +61,20 @@ def equations(system: RollingSystem, mode: str) -> Equations:
 
 
 def _made(system: RollingSystem, mode: str) -> Equations:
-    watched = guard_set(system, system.modes[mode], {})
-    x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
-    on_constraints = ca.cse(ca.densify(projection(in_mode(system, mode))(x, p)))
-    dynamics = system.modes[mode].dynamics
-    guards = [] if watched.function is None else [watched.function]
+    these, slip = mode_functions(system, mode), system.modes[mode].slip
+    guards = [] if these.guards is None else [these.guards]
     return Equations(
-        dynamics=joined('dynamics', system, [dynamics]),
-        project=ca.Function('project', [x, p], [on_constraints]),
+        dynamics=joined('dynamics', system, [these.dynamics]),
+        project=_dense('project', these.projection),
         guards=joined('guards', system, guards),
-        watched=joined('watched', system, [dynamics, *guards]),
-        names=watched.names,
-        charts=len(chart_guards(system)),
+        watched=joined('watched', system, [these.dynamics, *guards]),
+        slip=None if slip is None else _dense('slip', slip),
+        names=these.names,
+        charts=these.charts,
     )
+
+
+def _dense(name: str, function: ca.Function) -> ca.Function:
+    """Return a function ``(x, p)`` as one of scalar expressions."""
+    x, p = (ca.SX.sym('xp'[k], function.numel_in(k)) for k in range(2))
+    return ca.Function(name, [x, p], [ca.cse(ca.densify(function(x, p)))])

@@ -38,7 +38,8 @@ class Kernel(Protocol):
         Carry lanes to their goals by classical Runge-Kutta steps of order 4, in place.
 
         A lane stops before a step after which a guard is below its level, or the state is not
-        finite; ``lanes.h`` has the length of that step then, else 0.
+        finite, and before one in which slip turns, by a cosine below the level after those of
+        the guards; ``lanes.h`` has the length of that step then, else 0.
 
         Parameters
         ----------
@@ -190,6 +191,7 @@ def kernel_source(equations: Equations, real: str, method: str) -> str:
         'NU': equations.dynamics.numel_in(1),
         'NP': equations.dynamics.numel_in(3),
         'NG': len(equations.names),
+        'NS': 0 if equations.slip is None else equations.slip.numel_out(0),
     }
     lines = [*vectors().preamble(real), *(f'#define {n} {size}' for n, size in sizes.items())]
     for function in equations.functions:

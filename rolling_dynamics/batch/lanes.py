@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
-NOT_FINITE = -1  # in the place of a guard
+NOT_FINITE, NO_EVENT = -1, -2  # in the place of a guard
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

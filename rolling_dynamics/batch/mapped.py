@@ -29,9 +29,13 @@ class MappedKernel:
         self._equations = equations
         x, u, t, p = equations.dynamics.mx_in()
         h = ca.MX.sym('h')
-        _, end = runge_kutta(equations.dynamics, x, u, t, h, p)
+        stages, end = runge_kutta(equations.dynamics, x, u, t, h, p)
         y = equations.project(end, p)
         guards = equations.guards(y, u, t + h, p)
+        if equations.slip is not None:
+            slip, before = equations.slip, equations.slip(x, p)
+            turns = [_cosine(before, slip(z, p)) for z in (*stages, y)]
+            guards = ca.vertcat(guards, ca.mmin(ca.vertcat(*turns)))
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
         self._mapped = self._step, 1
 
@@ -108,3 +112,9 @@ class MappedKernel:
         """See :class:`Kernel`."""
         found = self._watch.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p)
         return np.array(found).reshape(-1, lanes.size)
+
+
+def _cosine(a: ca.MX, b: ca.MX) -> ca.MX:
+    """Return the cosine between two velocities, -1 where one of them is zero."""
+    size = ca.sqrt(ca.sumsqr(a) * ca.sumsqr(b))
+    return ca.if_else(size > 0, ca.dot(a, b) / size, -1)

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import math
 from threading import RLock
 
-import casadi as ca
 import numpy as np
 from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, Watcher
 from rolling_dynamics.batch.equations import Equations, equations
 from rolling_dynamics.batch.fixed_steps import FixedSteps
 from rolling_dynamics.batch.kernels import Kernel, kernel_of
-from rolling_dynamics.batch.lanes import Array, Index, Lanes
+from rolling_dynamics.batch.lanes import Index, Lanes
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, NOISE, STOP
+from rolling_dynamics.simulation.stepper import STRAIGHT
 from rolling_dynamics.suggestion import check_names
 
 ADAPTIVE = 'DOP853'
 METHODS = ('RK4', ADAPTIVE)
-ACTIONS = ('stop', 'ignore')
-NOISE = {'float64': 1e-12, 'float32': 1e-5}  # a guard that is zero to rounding has not fallen
+ACTIONS = (STOP, IGNORE)
+ROUNDING = {'float64': NOISE, 'float32': 1e-5}  # a guard that is zero to this has not fallen
 CHART = 0.1  # share of a chart's quality at the reset at which a lane ends
-AT_ONCE, SAME_TIME = 40, 1e-9  # changes of mode in one instant [s], after which a lane ends
 NOT_STARTED, LOST, CHATTERS = 'not_started', 'not_finite', 'chatters'
 
 
@@ -43,8 +43,8 @@ class Options:
         """Refuse what is out of range."""
         if self.method not in METHODS:
             raise ParameterError(f'method must be one of {METHODS}, got {self.method!r}')
-        if self.dtype not in NOISE:
-            raise ParameterError(f'dtype must be one of {tuple(NOISE)}, got {self.dtype!r}')
+        if self.dtype not in ROUNDING:
+            raise ParameterError(f'dtype must be one of {tuple(ROUNDING)}, got {self.dtype!r}')
         if self.method == ADAPTIVE and self.dtype != 'float64':
             raise ParameterError(f'{ADAPTIVE} needs dtype float64, got {self.dtype!r}')
         if not self.max_step > 0:
@@ -84,9 +84,10 @@ class Modes:
         self.system, self.options, self.names = system, options, tuple(system.modes)
         self.stops = ['', NOT_STARTED]
         self._machines: dict[int, Machine] = {}
+        self._machine = ModeMachine(system, options.events)
         self._turn = RLock()  # transitions evaluate by buffers of their own
         known = [equations(system, name).names for name in self.names]
-        self.most_guards = max(len(guards) for guards in known)
+        self.most_guards = max(len(guards) for guards in known) + 1  # and how slip may turn
         check_names(
             options.events, sorted({g for guards in known for g in guards}), 'events: no guard'
         )
@@ -103,10 +104,12 @@ class Modes:
         these = equations(self.system, mode)
         real = 'double' if o.dtype == 'float64' else 'float'
         k = kernel_of(self.system, mode, real, o.method)
-        adaptive = o.method == ADAPTIVE
-        steps = (
-            AdaptiveSteps(k, o.tolerance, o.max_step) if adaptive else FixedSteps(k, o.max_step)
-        )
+        steps: FixedSteps | AdaptiveSteps
+        if o.method == ADAPTIVE:
+            steps = AdaptiveSteps(k, o.tolerance, o.max_step)
+        else:
+            slip_row = None if these.slip is None else len(these.names)
+            steps = FixedSteps(k, o.max_step, slip_row)
         return Machine(mode=self.system.modes[mode], equations=these, kernel=k, steps=steps)
 
     def enter(self, lanes: Lanes, index: Index, number: int) -> None:
@@ -114,11 +117,13 @@ class Modes:
         machine = self.machine(number)
         levels = np.full(self.most_guards, -np.inf)
         for k, name in enumerate(machine.equations.names):
-            if self.options.events.get(name) != 'ignore':
-                levels[k] = -NOISE[self.options.dtype]
+            if self.options.events.get(name) != IGNORE:
+                levels[k] = -ROUNDING[self.options.dtype]
         lanes.mode[index], lanes.h[index], lanes.rejected[index] = number, 0.0, False
         lanes.levels[:, index] = levels[:, None]
         end = len(machine.equations.names)
+        if machine.mode.slip is not None:
+            lanes.levels[end, index] = STRAIGHT
         charts = slice(end - machine.equations.charts, end)
         if charts.start < end:
             padded = np.resize(
@@ -168,23 +173,22 @@ class Modes:
         return self.stops.index(name)
 
     def _follow(self, lanes: Lanes, lane: int, guard: str) -> None:
-        """Let a lane go through the transition of a guard, and those that follow at once."""
+        """Let a lane go through what follows a guard."""
         s = MotionState(
             t=float(lanes.t[lane]),
             x=lanes.x[:, lane].astype(float),
             mode=self.names[int(lanes.mode[lane])],
             p=lanes.p[:, lane].astype(float),
+            changes=int(lanes.changes[lane]),
+            changed=float(lanes.changed[lane]),
         )
-        again = s.t - lanes.changed[lane] < SAME_TIME
-        lanes.changes[lane], lanes.changed[lane] = lanes.changes[lane] + 1 if again else 1, s.t
         u = lanes.u[:, lane].astype(float)
-        name: str | None = guard
-        count = int(lanes.changes[lane])
-        while name is not None and s.ended is None and count <= AT_ONCE:
-            s, name = self._next(s, u, name)
-            count += 1
-        if count > AT_ONCE and name is not None:
-            s = s.noted(CHATTERS, 'the modes change without limit', ends=True)
+        try:
+            s = self._machine.after(s, guard, lambda _t, _x: u)
+        except ChatterError:
+            lanes.stop[lane] = self._stop(CHATTERS)
+            return
+        lanes.changes[lane], lanes.changed[lane] = s.changes, s.changed
         self._put(lanes, lane, s)
         if not lanes.stop[lane]:
             self.enter(lanes, np.array([lane]), int(lanes.mode[lane]))
@@ -194,29 +198,5 @@ class Modes:
         lanes.t[lane], lanes.x[:, lane], lanes.p[:, lane] = s.t, s.x, s.p
         if s.ended is not None:
             lanes.stop[lane] = self._stop(s.stopped)
-        elif s.mode not in self.names:  # of a view of some modes
-            lanes.stop[lane] = self._stop(s.mode)
         else:
             lanes.mode[lane] = self.names.index(s.mode)
-            slides = self.system.modes[s.mode].slip is not None
-            if slides and self.options.method != ADAPTIVE:
-                lanes.stop[lane] = self._stop(s.mode)
-
-    def _next(self, s: MotionState, u: Array, guard: str) -> tuple[MotionState, str | None]:
-        """Return what follows a guard, and the guard that is below zero there, if one is."""
-        reset = self.system.modes[s.mode].resets.get(guard)
-        if reset is None or guard in self.options.events:
-            return s.noted(guard, 'already so at the start', ends=True), None
-        if isinstance(reset, ca.Function):
-            s = replace(s, x=np.array(reset(s.x, u, s.t, s.p)).ravel())
-            return s, None
-        s = reset(s, u)
-        if s.ended is not None or s.mode not in self.names:
-            return s, None
-        these = self.machine(self.names.index(s.mode)).equations
-        s = replace(s, x=np.array(these.project(s.x, s.p)).ravel())
-        watched = len(these.names) - these.charts
-        values = np.array(these.guards(s.x, u, s.t, s.p)).ravel()[:watched]
-        ignored = [self.options.events.get(n) == 'ignore' for n in these.names[:watched]]
-        below = np.flatnonzero((values < -NOISE['float64']) & ~np.array(ignored, bool))
-        return s, these.names[below[0]] if below.size else None

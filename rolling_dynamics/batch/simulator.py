@@ -181,8 +181,7 @@ class BatchSimulator:
         What ended each lane, shape (size,): the name of a guard, empty while it goes on.
 
         ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
-        ``chatters``: modes change without limit. With RK4 a mode of slipping stops a lane by its
-        name.
+        ``chatters``: modes change without limit.
         """
         return np.asarray(np.array(self._modes.stops)[self._lanes.stop[: self.size]])
 
@@ -235,6 +234,7 @@ class BatchSimulator:
             rows = self._rows('parameters', parameters, self.system.parameters.size)
             self._lanes.p[:, where] = rows[where].T
         self._lanes.t[where], self._lanes.stop[where] = start, 0
+        self._lanes.changes[where], self._lanes.changed[where] = 0, -math.inf
         self._modes.enter(self._lanes, where, self._first)
         starts = offers(self.system, StartMode) if self.mode is None else None
         if starts is not None:

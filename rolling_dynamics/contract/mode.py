@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+import math
 import warnings
 
 import casadi as ca
@@ -34,6 +35,8 @@ class MotionState:
         What happened in the step that led here.
     ended
         What ended the motion; None while it goes on.
+    changes, changed
+        Number of changes of mode in the instant of the last one, and its time [s].
 
     """
 
@@ -43,6 +46,8 @@ class MotionState:
     p: Array
     events: tuple[Event, ...] = ()
     ended: Event | None = None
+    changes: int = 0
+    changed: float = -math.inf
 
     @property
     def published_mode(self) -> str:

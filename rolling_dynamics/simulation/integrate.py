@@ -15,11 +15,10 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.guards import off_pole
+from rolling_dynamics.simulation.modes import ACTIONS, RECORD, STOP
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.trajectory import Trajectory
 from rolling_dynamics.suggestion import check_names
-
-ACTIONS = ('stop', 'record', 'ignore')
 
 
 def simulate(
@@ -178,24 +177,17 @@ def _output_times(given: ArrayLike | None, start: float, end: float) -> NDArray[
 def _actions(
     given: Mapping[str, str] | Sequence[str] | None, system: RollingSystem, extra: list[str]
 ) -> dict[str, str]:
-    """Return what happens at each guard."""
-    actions = {
-        name: 'reset' if name in mode.resets else 'stop'
-        for mode in system.modes.values()
-        for name in mode.guards
-    } | dict.fromkeys(extra, 'record')
-    if given is None:
-        return actions
+    """Return what happens at guards, where it is not what their mode says."""
+    guards = [name for mode in system.modes.values() for name in mode.guards] + extra
     if isinstance(given, str):
         given = (given,)
-    if not isinstance(given, Mapping):
-        chosen = dict.fromkeys(given, 'stop')
-        actions = dict.fromkeys(actions, 'record')
+    if isinstance(given, Mapping):
+        actions, chosen = dict.fromkeys(extra, RECORD), dict(given)
     else:
-        chosen = dict(given)
-    check_names(chosen, list(actions), 'events: no guard')
+        actions = dict.fromkeys(extra if given is None else guards, RECORD)
+        chosen = dict.fromkeys(given or (), STOP)
+    check_names(chosen, list(dict.fromkeys(guards)), 'events: no guard')
     for name, action in chosen.items():
         if action not in ACTIONS:
             raise ParameterError(f'event {name!r}: one of {ACTIONS} is needed, got {action!r}')
-        actions[name] = action
-    return actions
+    return actions | chosen

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
+from typing import TypeAlias
+import weakref
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.event import Event
-from rolling_dynamics.contract.mode import MotionState, Transition
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
-from rolling_dynamics.simulation.compiled_solver import CompiledSolver
+from rolling_dynamics.simulation.closed_loop import closed
+from rolling_dynamics.simulation.compiled_solver import compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear, Timed
 from rolling_dynamics.simulation.events import GuardWatch
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.formula import Formula
-from rolling_dynamics.simulation.guards import atlas_of, off_pole
-from rolling_dynamics.simulation.machine import Machine, machine_of
+from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
+from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
 from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
@@ -30,8 +32,6 @@ KEEP = 0.7  # a chart is left where it has become worse than this share of its q
 START = 2.0  # how much better a chart must be to change to it before the first step
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
 RESTARTS = 100  # of events at one and the same time
-AT_ONCE = 40  # changes of mode in one instant, after which a run is given up
-SAME_TIME = 1e-9  # s
 PROGRESS = 256  # steps in one go, and between two calls of on_progress
 
 
@@ -72,47 +72,53 @@ class Run:
     ) -> None:
         """Get ready; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
-        self._start_p, self._mode = p, ''
         self._recorder = Recorder(system, t_eval, dense=settings.dense, follower=settings.follower)
         self._events: list[Event] = []
         self._stopped = False
-        self._restarts = self._changes = 0
-        self._changed = -math.inf
+        self._restarts = 0
         self._step = 0.0
-        self._ended: MotionState | None = None  # by a transition
 
     def trajectory(self, begun: MotionState, end: float) -> Trajectory:
         """Return the motion from a state to a time."""
-        t, self._mode, self._p = begun.t, begun.mode, begun.p
-        system, x0 = self._off_pole(t, begun.x)
-        self._take(begun)
-        self._mount(system, t, x0)
-        x = np.array(self._machine.projection(x0, self._p)).ravel()
-        x = self._start_charts(t, x)
-        x = self._first_look(t, x, self._watch.begin(t, x, self._control(t, x)))
-        for piece in self._control.pieces(t, end):
-            t, x = self._through(piece, t, x)
-            if self._stopped:
-                break
-        return self._finish(t, x)
+        system, s = self._on_charts(begun)
+        self._take(s)
+        self._system, self._modes = system, self._machine(system)
+        project = self._modes.functions(s.mode).projection
+        s = replace(s, x=np.array(project(s.x, s.p)).ravel(), events=())
+        self._state = s
+        self._mount()
+        self._state = self._modes.start(s, self._control)
+        self._take(self._state)
+        if self._state is not s and not self._stopped:
+            self._mount()
+        for piece in self._control.pieces(s.t, end):
+            self._through(piece)
+        return self._finish()
 
-    def _off_pole(
-        self, t: float, x: NDArray[np.float64]
-    ) -> tuple[RollingSystem, NDArray[np.float64]]:
-        """Return the system on charts that are regular at the start, and the state on them."""
-        moved = off_pole(self._given, self._p, x) if self._settings.switch_charts else None
-        if moved is None:
-            return self._given, x
-        self._note('hand_chart', t, moved.state, terminal=False, text=moved.text)
-        return moved.system, moved.state
+    def _machine(self, system: RollingSystem) -> ModeMachine:
+        return ModeMachine(system, self._settings.actions, self._settings.extra)
 
-    def _through(
-        self, piece: Piece, t: float, x: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
+    def _on_charts(self, s: MotionState) -> tuple[RollingSystem, MotionState]:
+        """Return the system on the best charts for the start, and the state on them."""
+        system = self._given
+        if not self._settings.switch_charts:
+            return system, s
+        moved = off_pole(system, s.p, s.x)
+        if moved is not None:
+            self._note('hand_chart', s.t, moved.state, terminal=False, text=moved.text)
+            system, s = moved.system, replace(s, x=moved.state)
+        for name in chart_guards(system):
+            changed = atlas_of(system).rechart(name, s.p, s.x, worth=START)
+            if changed is not None:
+                self._note(name, s.t, changed.state, terminal=False, text=changed.text)
+                system, s = changed.system, replace(s, x=changed.state)
+        return system, s
+
+    def _through(self, piece: Piece) -> None:
         """Step to the end of a piece of the control, or to what stops the simulation."""
         if self._stopped:
-            return t, x
-        self._solver.begin(t, x, piece)
+            return
+        self._solver.begin(self._state.t, self._state.x, piece)
         report = self._settings.on_progress
         while self._solver.t < piece.end and not self._stopped:
             solver = self._solver
@@ -121,37 +127,31 @@ class Run:
             hits = self._watch.search(solver)
             if hits:
                 self._handle(hits, piece)
-            if solver is self._solver and self._ended is None:
+            if solver is self._solver and self._state.ended is None:
                 self._recorder.step(solver)
             passed = self._recorder.steps // PROGRESS > before // PROGRESS
             if report and passed and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
-        if self._ended is not None:
-            return self._ended.t, self._ended.x
-        return self._solver.t, self._solver.x
+        if self._state.ended is None:
+            self._state = replace(self._state, t=self._solver.t, x=self._solver.x)
 
     def _handle(self, hits: list[tuple[float, int]], piece: Piece) -> None:
-        solver = self._solver
+        solver, charts = self._solver, chart_guards(self._system)
         for t, k in hits:
-            name = self._machine.names[k]
-            action = self._settings.actions.get(name, 'chart')
-            if action == 'record':
+            name = self._these.names[k]
+            if self._settings.actions.get(name) == RECORD:
                 self._note(name, t, solver.state_within(t), terminal=False)
-            elif action == 'chart':
-                if self._keep_chart(k, t):
-                    continue
-                solver.truncate(t)
-                self._change_chart(k, piece)
-                return
-            elif action == 'reset' and name in self._machine.resets:
-                solver.truncate(t)
-                self._recorder.step(solver)
-                self._reset(name, piece)
-                return
-            elif action in {'stop', 'reset'}:
-                solver.truncate(t)
+                continue
+            if name in charts and self._keep_chart(k, t):
+                continue
+            solver.truncate(t)
+            if name in charts:
+                self._change_chart(name, piece)
+            elif name in self._these.resets and name not in self._settings.actions:
+                self._follow(name, piece)
+            else:
                 self._note(name, t, solver.x, terminal=True)
-                return
+            return
 
     def _note(
         self, name: str, t: float, x: NDArray[np.float64], *, terminal: bool, text: str = ''
@@ -165,43 +165,15 @@ class Run:
         if self._restarts > RESTARTS:
             raise SimulationError(f'more than {RESTARTS} events {name!r} at t = {t:.9g} s')
 
-    def _reset(self, name: str, piece: Piece) -> None:
-        """Apply the jump of a hybrid system."""
-        t, x, reset = self._solver.t, self._solver.x, self._machine.resets[name]
-        if not isinstance(reset, ca.Function):
-            self._step = 0.0
-            self._recorder.close(self._solver)
-            x = self._enter(reset, t, x)
-            if not self._stopped:
-                self._solver.begin(t, x, piece)
-            return
-        u = self._solver.control(t, x)
-        after = np.array(reset(x, u, t, self._p)).ravel()
-        self._note(name, t, after, terminal=False)
-        self._remount(self._machine.system, t, after, piece)
-
-    def _enter(
-        self, transition: Transition, t: float, x: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Go over to the mode that a transition decides on; return the state in it."""
-        self._changes = self._changes + 1 if t - self._changed < SAME_TIME else 0
-        self._changed = t
-        if self._changes > AT_ONCE:
-            raise SimulationError(
-                f'at t = {t:.9g} s the modes change without limit: the contact chatters '
-                f'({self._mode})'
-            )
-        after = transition(MotionState(t=t, x=x, mode=self._mode, p=self._p), self._control(t, x))
-        if after.mode not in self._machine.system.modes:  # of a view of some modes
-            after = after.noted(after.mode, 'a mode begins that this system leaves out', ends=True)
-        self._take(after)
-        if self._stopped:
-            self._ended = after
-            return after.x
-        self._mode, self._p = after.mode, after.p
-        self._mount(self._machine.system, t, after.x)
-        x = np.array(self._machine.projection(after.x, self._p)).ravel()
-        return self._first_look(t, x, self._watch.begin(t, x, self._control(t, x)))
+    def _follow(self, guard: str, piece: Piece) -> None:
+        """Go over to what follows a guard by its mode."""
+        solver = self._solver
+        self._recorder.step(solver)
+        s = replace(self._state, t=solver.t, x=solver.x, events=())
+        self._state = self._modes.after(s, guard, self._control)
+        self._take(self._state)
+        jumps = isinstance(self._these.resets[guard], ca.Function)
+        self._remount(piece, solver.next_step if jumps else 0.0)
 
     def _take(self, state: MotionState) -> None:
         """Take over what happened in a transition."""
@@ -209,13 +181,14 @@ class Run:
             self._note(
                 event.name, event.time, event.state, terminal=event.terminal, text=event.text
             )
+        self._stopped = self._stopped or state.ended is not None
 
     def _keep_chart(self, k: int, t: float) -> bool:
         """Lower the level of a chart that is the best there is; tell whether it stays in use."""
-        atlas, name = atlas_of(self._machine.system), self._machine.names[k]
+        atlas, name = atlas_of(self._system), self._these.names[k]
         if not self._may_switch(name):
             return False
-        if atlas.rechart(name, self._p, self._solver.state_within(t)) is not None:
+        if atlas.rechart(name, self._state.p, self._solver.state_within(t)) is not None:
             return False
         self._watch.levels[k] *= 0.5
         self._watch.inside[k] = True
@@ -224,15 +197,14 @@ class Run:
 
     def _may_switch(self, name: str) -> bool:
         """Tell whether there are other charts to change to."""
-        alternatives = atlas_of(self._machine.system).has_alternatives(name)
+        alternatives = atlas_of(self._system).has_alternatives(name)
         return bool(self._settings.switch_charts and alternatives)
 
-    def _change_chart(self, k: int, piece: Piece) -> None:
-        name, solver = self._machine.names[k], self._solver
-        t, x = solver.t, solver.x
-        changed = None
+    def _change_chart(self, name: str, piece: Piece) -> None:
+        solver = self._solver
+        t, x, changed = solver.t, solver.x, None
         if self._may_switch(name):
-            changed = atlas_of(self._machine.system).rechart(name, self._p, x)
+            changed = atlas_of(self._system).rechart(name, self._state.p, x)
         if changed is None:
             self._note(
                 name, t, x, terminal=True, text='the chart ends here, and there is no other'
@@ -240,109 +212,86 @@ class Run:
             return
         self._recorder.step(solver)
         self._note(name, t, changed.state, terminal=False, text=changed.text)
-        self._remount(changed.system, t, changed.state, piece)
+        self._system, self._modes = changed.system, self._machine(changed.system)
+        self._state = replace(self._state, t=t, x=changed.state)
+        self._remount(piece, solver.next_step)
 
-    def _remount(
-        self, system: RollingSystem, t: float, x: NDArray[np.float64], piece: Piece
-    ) -> None:
-        self._step = self._solver.next_step
+    def _remount(self, piece: Piece, step: float) -> None:
+        """Go on from the state; the first step is known, or 0."""
         self._recorder.close(self._solver)
-        self._mount(system, t, x)
-        self._watch.begin(t, x, self._control(t, x))
-        self._solver.begin(t, x, piece)
+        if self._stopped:
+            return
+        self._step = step
+        self._mount()
+        self._solver.begin(self._state.t, self._state.x, piece)
 
-    def _mount(self, system: RollingSystem, t: float, x: NDArray[np.float64]) -> None:
-        """Set up solver and guards for a system on its charts, from a state on them."""
-        s = self._settings
+    def _mount(self) -> None:
+        """Set up solver and guards for the state, in its mode, on its charts."""
+        s, now, system = self._settings, self._state, self._system
         control = None if s.method != 'DOP853' else self._control
         law = control.function if isinstance(control, Formula) and control.closes_loop else None
-        self._machine: Machine = machine_of(system, self._mode, s.extra, law)
-        levels = self._levels(x)
-        self._watch = GuardWatch(self._guard_function(), self._p, levels)
+        self._these = these = self._modes.functions(now.mode)
+        step = _compiled(these, law)
+        levels = self._levels(now.x)
+        self._watch = GuardWatch(self._modes.guards(now.mode), now.p, levels)
+        self._watch.begin(now.t, now.x, self._control(now.t, now.x))
         if isinstance(control, PiecewiseLinear | Formula | Timed):
             self._solver: CompiledSolver | ScipySolver = CompiledSolver(
-                system,
-                self._machine.step,
-                control,
-                self._p,
-                (s.rtol, s.atol),
-                levels,
-                s.max_step,
-                self._step,
+                system, step, control, now.p, (s.rtol, s.atol), levels, s.max_step, self._step
             )
         else:
             self._solver = ScipySolver(
                 system,
-                self._machine.step[1],
-                self._machine.projection,
+                step[1],
+                these.projection,
                 self._control,
-                self._p,
+                now.p,
                 (s.rtol, s.atol),
                 s.method,
                 s.max_step,
                 self._step,
             )
-        self._recorder.open(self._machine.view, t, self._p)
-
-    def _guard_function(self) -> FastFunction | None:
-        guards = self._machine.guards
-        return None if guards is None else FastFunction(guards)
+        self._recorder.open(these.view, now.t, now.p)
 
     def _levels(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the guards fall through: zero, and a share of the charts' quality now."""
-        machine = self._machine
-        levels = np.zeros(len(machine.names))
-        for k in range(len(machine.names) - machine.charts, len(machine.names)):
-            name = machine.names[k]
-            now = float(
-                atlas_of(machine.system).regularity[name](
-                    x, np.zeros(machine.system.control.size), 0.0, self._p
-                )
-            )
-            share = KEEP if self._may_switch(name) else LAST
-            levels[k] = share * now
-        for k, name in enumerate(machine.names):
-            if self._settings.actions.get(name) == 'ignore':
+        names, charts = self._these.names, chart_guards(self._system)
+        levels = np.zeros(len(names))
+        for k, name in enumerate(names):
+            if name in charts:
+                u = np.zeros(self._system.control.size)
+                now = float(charts[name](x, u, 0.0, self._state.p))
+                levels[k] = (KEEP if self._may_switch(name) else LAST) * now
+            elif self._settings.actions.get(name) == IGNORE:
                 levels[k] = -math.inf
         return levels
 
-    def _start_charts(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Go over to better charts before the first step."""
-        if not self._settings.switch_charts:
-            return x
-        for k in range(len(self._machine.names) - self._machine.charts, len(self._machine.names)):
-            name = self._machine.names[k]
-            changed = atlas_of(self._machine.system).rechart(name, self._p, x, worth=START)
-            if changed is not None:
-                self._note(name, t, changed.state, terminal=False, text=changed.text)
-                self._mount(changed.system, t, changed.state)
-                x = changed.state
-        return x
-
-    def _first_look(
-        self, t: float, x: NDArray[np.float64], below: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Take guards that are below zero at a start for events there; return the state after."""
-        for k in below:
-            name = self._machine.names[k]
-            action = self._settings.actions.get(name)
-            reset = self._machine.resets.get(name) if action == 'reset' else None
-            if self._stopped:
-                break
-            if reset is not None and not isinstance(reset, ca.Function):
-                return self._enter(reset, t, x)
-            terminal = action in {'stop', 'reset'}
-            self._note(name, t, x, terminal=terminal, text='already so at the start')
-        return x
-
-    def _finish(self, t: float, x: NDArray[np.float64]) -> Trajectory:
-        recorded = self._recorder.finish(self._solver, t, x)
+    def _finish(self) -> Trajectory:
+        recorded = self._recorder.finish(self._solver, self._state.t, self._state.x)
         controls = self._control.sample(recorded.times, recorded.states)
         return Trajectory(
             system=self._given,
-            parameters=self._start_p,
+            parameters=self._p,
             controls=controls,
             control=self._control,
             events=tuple(self._events),
             **recorded._asdict(),
         )
+
+
+Law: TypeAlias = ca.Function | None
+Step: TypeAlias = tuple[ca.Function, ca.Function]
+_steps: weakref.WeakKeyDictionary[ModeFunctions, dict[bool, tuple[Law, Step]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _compiled(these: ModeFunctions, law: Law) -> Step:
+    """Return the compiled step and dynamics of a mode under a law; the last one is kept."""
+    known = _steps.setdefault(these, {})
+    last, step = known.get(law is None, (None, None))
+    if step is None or (law is not None and hash(law) != hash(last)):
+        guards = these.guards and closed(these.guards, law)
+        step = compile_step(these.view, closed(these.dynamics, law), guards)
+        known[law is None] = law, step
+    return step

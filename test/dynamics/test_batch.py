@@ -10,6 +10,7 @@ from rolling_dynamics.compiled import cache_folder, compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.closed_loop import closed_loop
 from rolling_robotics.named_system import named_system
 
@@ -162,6 +163,44 @@ def test_lanes_go_through_the_modes_of_contact():
     assert {'slip', 'stick'} <= went_through
 
 
+@pytest.mark.parametrize(
+    'compile_', ['never', pytest.param('now', marks=[pytest.mark.slow, needs_compiler])]
+)
+def test_fixed_steps_go_through_slip_as_those_of_the_stepper(compile_, monkeypatch):
+    """Balls land on a plate, slide and begin to roll; they spin each at its own rate."""
+    monkeypatch.setenv('ROLLING_COMPILE', compile_)
+    scenario = load_scenario('ball_tossed_by_plate')
+    system, p, size = scenario.system, scenario.p, 3
+    x = np.tile(scenario.x0, (size, 1))
+    spin = system.state.slice('w_HO_H')
+    x[:, spin] *= np.linspace(0.5, 1, size)[:, None]
+    u = np.zeros(system.control.size)
+    batch = BatchSimulator(system, size, 0.05)
+    batch.reset(states=x, parameters=p)
+    stepper = Stepper(system, p)
+    truth = [stepper.begin(x[k], u) for k in range(size)]
+    names = set()
+    for _ in range(6):
+        batch.step(u)
+        truth = [stepper.step(s, u, 0.05) for s in truth]
+        names |= {e.name for s in truth for e in s.events}
+        assert batch.modes.tolist() == [s.mode for s in truth]
+        assert abs(batch.states - np.array([s.x for s in truth])).max() < 1e-6
+    assert {'landing', 'stick'} <= names
+    assert {s.mode for s in truth} == {'rolling'}
+
+
+@needs_compiler
+def test_a_reset_forgets_how_often_modes_changed():
+    """A ball leaves a wall and hits it in each of many episodes, the clock starting again."""
+    system, p, x = named_system('labyrinth')[:3]
+    batch = BatchSimulator(system, 1, 0.01)
+    batch._lanes.changes[:], batch._lanes.changed[:] = 40, 5.0  # of an episode before
+    batch.reset(states=x, parameters=p)
+    assert batch._lanes.changes[0] == 0
+    assert batch._lanes.changed[0] < 0
+
+
 @pytest.mark.parametrize('name', SYSTEMS)
 def test_events_are_those_of_simulate_within_a_nanosecond(name):
     system, x, p, u = random_lanes(name)
@@ -169,8 +208,6 @@ def test_events_are_those_of_simulate_within_a_nanosecond(name):
     batch = finished(system, x, p, 2 * u, 2.0, 0.5, max_step=2.5e-4, events=ends)
     slack = 1e-7 if name in CORNERS else 1e-9
     for k in range(LANES):
-        if batch.stopped[k] in system.modes:  # a mode of slipping, which these steps leave out
-            continue
         events = simulated(system, p[k], x[k], 2 * u[k], 2.0, events=ends).events
         assert batch.stopped[k] == (events[-1].name if events else '')
         assert batch.times[k] == pytest.approx(events[-1].time if events else 2.0, abs=slack)
