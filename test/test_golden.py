@@ -2,6 +2,8 @@
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
@@ -22,7 +24,10 @@ SLOW = [pytest.param(p, marks=pytest.mark.slow) for p in ('steps', 'plans', 'loc
 
 @pytest.mark.parametrize('part', [*QUICK, *SLOW])
 def test_part_is_as_recorded(part):
-    assert list(golden.compared(part)) == []
+    """In a process of its own: what other tests register is in no recorded schema."""
+    command = [sys.executable, ROOT / 'tools' / 'golden.py', 'compare', part]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize('name', QUICK_PLANS)

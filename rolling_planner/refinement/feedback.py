@@ -22,7 +22,7 @@ from rolling_planner.problem import PlanProblem
 from rolling_planner.refinement.rollout import Rollout, RolloutSimulator
 
 REGULATOR = 'rolling_controller.time_varying_lqr', 'TimeVaryingLqr'  # above, so by name alone
-UNSTABLE = 1e3  # growth from which on a plan is simulated under feedback
+UNSTABLE = 1e8  # growth from which on a plan is simulated under feedback: 1e-11 becomes 1e-3
 SMALL = 1e-6  # size of the error that is followed, in tangent units
 PERIOD = 1e-3  # longest time for which the regulator's control is held [s]
 
