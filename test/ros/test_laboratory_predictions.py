@@ -10,9 +10,11 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pytest
 from rolling_controller.laboratory import experiment_model, laws
+from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
 from rolling_controller.predictive import law as predictive_law
 from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.supervisor import Verdict
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import RunExperiment
@@ -62,6 +64,8 @@ def resting():
         patch.setattr(experiment_model, 'experiment_plan', lambda *_: None)
         patch.setattr(experiment_model, 'planar_plan', lambda *_: plan)
         patch.setattr(laws, 'REGION_SAMPLES', 2)
+        # the states of this module stand still, whatever is commanded
+        patch.setattr(MotionWatch, 'judge', lambda *_, **__: Verdict())
         yield
 
 
