@@ -89,9 +89,7 @@ class RobotSimulatorNode(PlantNode):
                 scenario.actuators,
                 seed=scenario.seed,
             )
-            return EmulatedPlant(
-                model.view, model.start, machine, scenario.control(0.0, model.start)
-            )
+            return EmulatedPlant(model.view, model.start, machine)
         options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
         motion = self.values['motion']
         if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.robots.view import RobotView
@@ -19,9 +18,7 @@ class EmulatedPlant(RobotPlant):
     A machine that starts at rest is held there until the first command comes.
     """
 
-    def __init__(
-        self, view: RobotView, start: Array, emulation: Emulation, rest: ArrayLike
-    ) -> None:
+    def __init__(self, view: RobotView, start: Array, emulation: Emulation) -> None:
         """
         Put the machine at its start.
 
@@ -33,19 +30,18 @@ class EmulatedPlant(RobotPlant):
             State at the start.
         emulation
             The machine.
-        rest
-            Control in force at the start, shape (control.size,).
 
         """
-        self._emulation, self._rest = emulation, np.asarray(rest, dtype=float)
+        self._emulation = emulation
         super().__init__(view, emulation.p, start, lambda x, *_: x)
 
     def restart(self, x: Array) -> None:
-        """Continue from a state at time zero, under the control of the start."""
+        """Continue from a state at time zero, under the safe control."""
         super().restart(x)
-        self._emulation.restart(x, self._rest)
+        self.u = self.brake()
+        self._emulation.restart(x, self.u)
         self._emulation.held = not self.observe().velocity.any()
-        self.u, self._measured = self._rest, list[Measurement]()
+        self._measured = list[Measurement]()
 
     def read_measurements(self) -> list[Measurement]:
         """Return what the sensors measured since the last call, with the times of this plant."""

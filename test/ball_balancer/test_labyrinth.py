@@ -286,7 +286,7 @@ def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
 def test_ball_is_held_at_the_start_until_the_first_command():
     system, p = FILE.system_and_parameters()
     rig = emulated_rig(FILE)
-    plant = EmulatedPlant(view(system, p), SCENARIO.x0, rig, rig.u)
+    plant = EmulatedPlant(view(system, p), SCENARIO.x0, rig)
     plant.reset()
     for _ in range(100):
         plant.step(plant.brake(), 0.01)

@@ -25,7 +25,7 @@ def scenario():
 @pytest.fixture
 def plant(scenario):
     view, rig = robot_view(scenario.system, scenario.p), emulated_rig(rig_of(scenario))
-    made = EmulatedPlant(view, np.zeros_like(scenario.x0), rig, rig.u)
+    made = EmulatedPlant(view, np.zeros_like(scenario.x0), rig)
     made.reset()
     return made
 
