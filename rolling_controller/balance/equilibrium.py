@@ -51,12 +51,19 @@ def linear_model(system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike
             f'no equilibrium: the rate of {system.state.names[worst]} is {rate[worst]:.3g} there; '
             'give a state at rest and the control that keeps it'
         )
+    J, n = np.array(tangent_rate(system)(x, u, p)[1]), system.tangent.size
+    return LinearModel(J[:, :n], J[:, n:])
+
+
+def tangent_rate(system: RollingSystem) -> ca.Function:
+    """Return ``(x, u, p) -> rate of d from x, and its Jacobian by (d, u)``, in tangent units."""
+    f = next(iter(system.modes.values())).dynamics
     d, e = ca.SX.sym('d', system.tangent.size), ca.SX.sym('e', system.control.size)
     y, q = ca.SX.sym('y', system.state.size), ca.SX.sym('p', system.parameters.size)
     x0, u0 = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     turned = ca.jtimes(system.difference(y, x0), y, f(y, u0 + e, 0, q))
     turned = ca.substitute(turned, y, system.retract(x0, d))
     J = ca.jacobian(turned, ca.vertcat(d, e))
-    J = ca.substitute(J, ca.vertcat(d, e), ca.DM.zeros(d.numel() + e.numel()))
-    value = np.array(ca.Function('J', [x0, u0, q], [ca.densify(J)])(x, u, p))
-    return LinearModel(value[:, : d.numel()], value[:, d.numel() :])
+    here = ca.DM.zeros(d.numel() + e.numel())
+    outputs = (ca.substitute(out, ca.vertcat(d, e), here) for out in (turned, J))
+    return ca.Function('tangent_rate', [x0, u0, q], [ca.densify(out) for out in outputs])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.balance.equilibrium import STILL
+from rolling_controller.balance.equilibrium import STILL, tangent_rate
 from rolling_controller.balance.kalman_decomposition import UNSTABLE
 from rolling_controller.lqr_weights import Limits, LqrWeights
 from rolling_dynamics.arrays import Array
@@ -52,40 +51,24 @@ def nearest_equilibrium(
     x0, v = np.array(x, dtype=float), np.zeros(system.control.size)
     if u is not None:
         v = np.array(u, dtype=float)
-    y, rate, jacobian = x0, *_rates(system)
+    y, rate = x0, tangent_rate(system)
     for _ in range(STEPS):
-        residual = np.array(rate(y, v, p)).ravel()
+        residual, J = (np.array(out) for out in rate(y, v, p))
+        residual = residual.ravel()
         if not np.isfinite(residual).all() or np.abs(residual).max() < STILL / 10:
             break
-        J = np.array(jacobian(y, v, p))
         change = np.linalg.lstsq(J, -residual, rcond=RANK)[0]
         y = np.array(system.retract(y, change[: system.tangent.size])).ravel()
         v = v + change[system.tangent.size :]
-    residual = np.array(rate(y, v, p)).ravel()
+    residual = np.array(rate(y, v, p)[0]).ravel()
     away = float(np.linalg.norm(np.array(system.difference(y, x0))))
     if not (np.abs(residual).max() < STILL and away <= FAR):
-        worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p)).ravel())))]
+        worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p)[0]))))]
         raise ParameterError(
             f'there is no equilibrium near this state: {worst} changes fastest there; give a '
             'state at rest that the controls can hold'
         )
     return y, v
-
-
-def _rates(system: RollingSystem) -> tuple[ca.Function, ca.Function]:
-    """Return the rate of the state in tangent units ``(x, u, p)``, and its Jacobian by (d, u)."""
-    f = next(iter(system.modes.values())).dynamics
-    x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
-    u, d = ca.SX.sym('u', system.control.size), ca.SX.sym('d', system.tangent.size)
-    p = ca.SX.sym('p', system.parameters.size)
-    turned = ca.jtimes(system.difference(y, x), y, f(y, u, 0, p))
-    rate = ca.substitute(turned, y, x)
-    J = ca.jacobian(ca.substitute(rate, x, system.retract(x, d)), ca.vertcat(d, u))
-    J = ca.substitute(J, d, ca.DM.zeros(d.numel()))
-    return (
-        ca.Function('rate', [x, u, p], [ca.densify(rate)]),
-        ca.Function('rate_jacobian', [x, u, p], [ca.densify(J)]),
-    )
 
 
 class Hold(BalanceLqr):

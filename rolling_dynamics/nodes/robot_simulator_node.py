@@ -19,7 +19,7 @@ from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_dynamics.nodes.sensor_messages import sensor_message, TYPES, write_measurement
-from rolling_dynamics.robots.emulated_plant import EmulatedPlant
+from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
 from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.scenario_model import load_robot, RobotModel
@@ -89,7 +89,7 @@ class RobotSimulatorNode(PlantNode):
                 scenario.actuators,
                 seed=scenario.seed,
             )
-            return EmulatedPlant(model.view, model.start, machine)
+            return EmulatedRobot(model.view, model.start, machine)
         options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
         motion = self.values['motion']
         if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):
@@ -102,7 +102,7 @@ class RobotSimulatorNode(PlantNode):
 
     def take_turns(self, seen: Any, now: int) -> None:
         """Publish what is measured; in simulated time wait for the answer to the last."""
-        if not isinstance(self._robot, EmulatedPlant):
+        if not isinstance(self._robot, EmulatedRobot):
             super().take_turns(seen, now)
             return
         with self._lock:

@@ -18,7 +18,7 @@ from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.labyrinth_view import view
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig
 from rolling_dynamics.errors import CancelledError, ParameterError, ScenarioError
-from rolling_dynamics.robots.emulated_plant import EmulatedPlant
+from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
@@ -286,7 +286,7 @@ def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
 def test_ball_is_held_at_the_start_until_the_first_command():
     system, p = FILE.system_and_parameters()
     rig = emulated_rig(FILE)
-    plant = EmulatedPlant(view(system, p), SCENARIO.x0, rig)
+    plant = EmulatedRobot(view(system, p), SCENARIO.x0, rig)
     plant.reset()
     for _ in range(100):
         plant.step(plant.brake(), 0.01)

@@ -10,7 +10,7 @@ from rolling_controller.ball_balancer.set_points import place_on
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.robots import robot_view
-from rolling_dynamics.robots.emulated_plant import EmulatedPlant
+from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.plugins.ball_balancer.demo import conclude, Course
 
@@ -25,7 +25,7 @@ def scenario():
 @pytest.fixture
 def plant(scenario):
     view, rig = robot_view(scenario.system, scenario.p), emulated_rig(rig_of(scenario))
-    made = EmulatedPlant(view, np.zeros_like(scenario.x0), rig)
+    made = EmulatedRobot(view, np.zeros_like(scenario.x0), rig)
     made.reset()
     return made
 

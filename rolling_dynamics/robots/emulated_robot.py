@@ -11,7 +11,7 @@ from rolling_dynamics.robots.view import RobotView
 from rolling_dynamics.simulation.emulation import Emulation, Measurement
 
 
-class EmulatedPlant(RobotPlant):
+class EmulatedRobot(RobotPlant):
     """
     Steps the emulation of a machine: a control is a command, which its actuators take.
 
