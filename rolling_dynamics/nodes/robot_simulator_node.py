@@ -66,7 +66,13 @@ class RobotSimulatorNode(PlantNode):
         self._robot = plant = self._plant_of(model)
         plant.reset()
         self._names, self._field = list(model.system.control.names), 'effort'
-        for actuator in model.scenario.actuators:
+        actuators = model.scenario.actuators
+        if len(actuators) > 1 or any(len(a.joints) != len(self._names) for a in actuators):
+            raise ParameterError(
+                f'{model.title}: this node takes one actuator for all of {self._names}, got '
+                f'{[a.name for a in actuators]}'
+            )
+        for actuator in actuators:
             self.command_type, self.command_topic = JointTrajectory, actuator.topic
             self._names, self._field = list(actuator.joints), actuator.message
         self._sensors = {
