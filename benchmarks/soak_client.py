@@ -51,7 +51,9 @@ class SoakClient(DemoClient):
         """Send a goal of either action; wait until it is accepted or refused."""
         begun = time.monotonic()
         client = self._planner if isinstance(goal, PlanRolling.Goal) else self._controller
-        handle = self._answered(client, goal, lambda _: None)
+        handle = self._answered(
+            'no answer to the goal', client.send_goal_async, goal, lambda _: None
+        )
         coming = self._in_turn(handle.get_result_async) if handle.accepted else None
         return Asked(handle=handle, begun=begun, coming=coming)
 

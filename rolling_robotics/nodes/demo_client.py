@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
-AGAIN = 10.0  # after which a goal without an answer is sent again [s]
+AGAIN = 10.0  # after which a request without an answer is sent again [s]
 STATE_PERIOD = 0.2  # between two looks whether a node is active [s]
 POLL = 0.005  # longest time between two looks at what is watched [s]
 
@@ -196,7 +196,7 @@ class DemoClient:
         client = self._node.create_client(kind, name)
         try:
             self._wait(f'no service {name}', client.service_is_ready, SHORT)
-            return self._result(f'no answer of {name}', client.call_async(request), SHORT)
+            return self._answered(f'no answer of {name}', client.call_async, request)
         finally:
             self._node.destroy_client(client)
 
@@ -239,21 +239,21 @@ class DemoClient:
         """
         return self._result('the client is stuck', self._executor.create_task(call, *args), SHORT)
 
-    def _answered(self, client: ActionClient, goal: Any, take: Callable[[Any], None]) -> Any:
+    def _answered(self, what: str, send: Callable[..., Future], *args: Any) -> Any:
         """
-        Return the handle of a goal that was answered.
+        Return the answer to a request, which is sent again while none comes.
 
         A server that knows the request of a client and not yet where its answers go drops the
-        answer and the goal, so a goal without an answer is sent again.
+        answer.
         """
         end = time.monotonic() + SHORT
         while True:
-            future = self._in_turn(client.send_goal_async, goal, take)
+            future = self._in_turn(send, *args)
             try:
-                return self._result('no answer to the goal', future, AGAIN)
+                return self._result(what, future, AGAIN)
             except LateAnswerError:
                 if time.monotonic() > end:
-                    raise ClientError(f'no answer to the goal within {SHORT:g} s') from None
+                    raise LateAnswerError(f'{what} within {SHORT:g} s') from None
 
     def _run(
         self,
@@ -269,7 +269,7 @@ class DemoClient:
             on_feedback(message.feedback)
             told.set()
 
-        handle = self._answered(client, goal, take)
+        handle = self._answered('no answer to the goal', client.send_goal_async, goal, take)
         if not handle.accepted:
             raise ClientError('the goal was refused; the log of the node says why')
         self._goal = handle

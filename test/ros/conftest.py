@@ -28,7 +28,7 @@ from rolling_robotics.bringup import free_domain  # noqa: E402
 InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-AGAIN = 8.0  # after which a goal without an answer is sent again [s]
+AGAIN = 8.0  # after which a request without an answer is sent again [s]
 STANDSTILL = 1.0  # [s]
 PATIENCE = 60.0  # for what comes in milliseconds, unless the machine is busy [s]
 
@@ -105,38 +105,45 @@ class Peer:
         """
         return self.wait(self.executor.create_task(call, *args), timeout)
 
-    def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
+    def answered(self, send, *args, timeout=PATIENCE):
         """
-        Return the handle of a goal that was answered.
+        Return the answer to a request, which is sent again while none comes.
 
         A server that knows the request of a client and not yet where its answers go drops the
-        answer and the goal, so a goal without an answer is sent again.
+        answer.
         """
-        assert client.wait_for_server(timeout_sec=timeout), 'no action server'
+        done, answers = threading.Event(), []
+
+        def take(future):
+            answers.append(future.result())
+            done.set()
+
         end = time.monotonic() + timeout
-        while True:
-            answer = self.in_turn(client.send_goal_async, goal, on_feedback)
-            try:
-                return self.wait(answer, min(timeout, AGAIN))
-            except AssertionError:
-                if time.monotonic() > end:
-                    raise
+        while (left := end - time.monotonic()) > 0:
+            self.in_turn(send, *args, timeout=timeout).add_done_callback(take)
+            if done.wait(min(AGAIN, left)):
+                return answers[0]
+        raise AssertionError('no answer in time')
+
+    def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
+        """Return the handle of a goal that was answered."""
+        assert client.wait_for_server(timeout_sec=timeout), 'no action server'
+        return self.answered(client.send_goal_async, goal, on_feedback, timeout=timeout)
 
     def result(self, handle, timeout=PATIENCE):
         """Return the result of an accepted goal, once it has one."""
-        return self.wait(self.in_turn(handle.get_result_async), timeout).result
+        return self.answered(handle.get_result_async, timeout=timeout).result
 
     def cancel(self, handle, timeout=PATIENCE):
         """Cancel a goal, wait for the answer, and return the result of the goal."""
-        answer = self.in_turn(handle.get_result_async)
-        self.wait(self.in_turn(handle.cancel_goal_async), timeout)
-        return self.wait(answer, timeout).result
+        self.answered(handle.cancel_goal_async, timeout=timeout)
+        return self.result(handle, timeout)
 
     def call(self, kind, name, request, timeout=PATIENCE):
         client = self.node.create_client(kind, name)
         assert client.wait_for_service(timeout_sec=timeout), f'no service {name}'
         try:
-            return self.wait(client.call_async(request), timeout)
+            return self.answered(client.call_async, request, timeout=timeout)
         finally:
             self.node.destroy_client(client)
 
