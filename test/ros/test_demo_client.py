@@ -30,10 +30,10 @@ def client(domain, monkeypatch):
 @pytest.mark.parametrize('drops', [0, 2])
 def test_goal_without_an_answer_is_sent_again(client, drops):
     server = Server(drops)
-    assert client._answered(server, 'goal', None) == ('goal', drops + 1)
+    assert client._answered('no answer', server.send_goal_async, 'goal', None) == ('goal', drops + 1)
 
 
 def test_server_that_never_answers_is_named(client, monkeypatch):
     monkeypatch.setattr(demo_client, 'SHORT', 0.3)
-    with pytest.raises(ClientError, match=r'no answer to the goal within 0\.3 s'):
-        client._answered(Server(10**6), 'goal', None)
+    with pytest.raises(ClientError, match=r'no answer within 0\.3 s'):
+        client._answered('no answer', Server(10**6).send_goal_async, 'goal', None)
