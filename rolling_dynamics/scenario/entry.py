@@ -214,6 +214,17 @@ def _array(values: Sequence[Any]) -> Array:
 
 
 @dataclass(frozen=True)
+class Tuple(Several):
+    """A list of as many numbers: a tuple."""
+
+    of: Kind = Quantity()
+
+    def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return how it is read."""
+        return core_schema.no_info_after_validator_function(tuple, super().core(handler))
+
+
+@dataclass(frozen=True)
 class Tensor(Kind):
     """A number, or nested lists of numbers: an array of any shape; or a word in its place."""
 

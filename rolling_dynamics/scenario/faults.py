@@ -83,7 +83,9 @@ def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix
     if kind == 'entry':  # by a kind of entry, or by a check of a section
         return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
     path = entry_path(steps, prefix)
-    if kind in ('missing', 'extra_forbidden'):
+    if kind == 'value_error':  # by a dataclass that is a section
+        return f'{path}: {error["ctx"]["error"]}'
+    if kind in ('missing', 'extra_forbidden', 'unexpected_keyword_argument'):
         around = document
         for step in steps[:-1]:
             around = around[step]  # type: ignore[index]

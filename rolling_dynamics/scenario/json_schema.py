@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import ModelSchema, WithDefaultSchema
+from pydantic_core.core_schema import DataclassSchema, ModelSchema, WithDefaultSchema
 
 Json = dict[str, Any]
 
@@ -20,17 +20,26 @@ class _Generator(GenerateJsonSchema):
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """Write the docstring as the sentence of an entry."""
-        out = super().model_schema(schema)
-        text = ' '.join(out.get('description', '').split()).removesuffix('.')
-        first, second = text[:1], text[1:2]
-        out['description'] = (first.lower() if not second.isupper() else first) + text[1:]
-        return out
+        return _described(super().model_schema(schema))
+
+    def dataclass_schema(self, schema: DataclassSchema) -> JsonSchemaValue:
+        """Write the first paragraph of the docstring as the sentence of an entry."""
+        out = super().dataclass_schema(schema)
+        return _described(out | {'description': out['description'].partition('\n\n')[0]})
 
     def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
         """Leave out a default that is no value, and that of a section."""
         default = schema.get('default')
         said = isinstance(default, str | int | float) and default not in ('', math.inf)
+        said |= isinstance(default, tuple) and default != () and all(map(math.isfinite, default))
         return super().default_schema(schema) if said else self.generate_inner(schema['schema'])
+
+
+def _described(out: JsonSchemaValue) -> JsonSchemaValue:
+    text = ' '.join(out.get('description', '').split()).removesuffix('.')
+    first, second = text[:1], text[1:2]
+    out['description'] = (first.lower() if not second.isupper() else first) + text[1:]
+    return out
 
 
 @cache

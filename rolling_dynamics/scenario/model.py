@@ -30,6 +30,11 @@ class Section(BaseModel):
         return self.model_fields_set
 
 
+# of a dataclass that is a section: `__pydantic_config__ = SECTION`; it has no strict mode, which
+# would take instances only
+SECTION = ConfigDict(extra='forbid')
+
+
 def usual(section: type[S]) -> S:
     """Return a section of which nothing is given."""
     return section.model_construct()

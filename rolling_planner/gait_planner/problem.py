@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 import math
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
+from rolling_dynamics.scenario.entry import Quantity, Tuple
+from rolling_dynamics.scenario.model import SECTION
 
 Point = tuple[float, float]
 AMPLITUDE = 1.2  # rad, of a planned swing; beyond, more angle gives little more speed
@@ -19,12 +23,12 @@ AMPLITUDE = 1.2  # rad, of a planned swing; beyond, more angle gives little more
 @dataclass(frozen=True, kw_only=True)
 class Waypoint:
     """
-    A point that the contact point has to pass.
+    A point to pass.
 
     Attributes
     ----------
     position
-        On the floor [m].
+        Of the contact point, on the floor [m].
     tolerance
         Greatest distance of the path from it [m].
     wait
@@ -32,17 +36,34 @@ class Waypoint:
 
     """
 
-    position: Point
-    tolerance: float = 0.02
-    wait: float | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    position: Annotated[Point, Tuple('contact point', 'm', count=2)]
+    tolerance: Annotated[float, Quantity('maximum distance of the path', 'm', positive=True)] = (
+        0.02
+    )
+    wait: Annotated[
+        float | None,
+        Quantity('time to rest there; passed without stopping if left out', 's', least=0),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Circle:
-    """An obstacle, its centre and radius on the floor [m]; the shell must not touch it."""
+    """
+    A circle that the shell must not touch.
 
-    center: Point
-    radius: float
+    Attributes
+    ----------
+    center, radius
+        On the floor [m].
+
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    center: Annotated[Point, Tuple('on the floor', 'm', count=2)]
+    radius: Annotated[float, Quantity('of the obstacle', 'm', positive=True)]
 
 
 @dataclass(frozen=True, kw_only=True)

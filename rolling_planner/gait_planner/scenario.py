@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check, located
-from rolling_dynamics.scenario.fields import note, pair, quantity, section
+from rolling_dynamics.scenario.fields import note, quantity, section
 from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
-from rolling_planner.gait_planner.problem import Circle, GaitProblem, Point, Waypoint
-
-
-class WaypointSection(Section):
-    """A point to pass."""
-
-    position: Array = pair('contact point', 'm')
-    tolerance: float = quantity(
-        'maximum distance of the path', 'm', positive=True, default=Waypoint.tolerance
-    )
-    wait: float | None = quantity(
-        'time to rest there; passed without stopping if left out', 's', least=0, default=None
-    )
-
-
-class CircleSection(Section):
-    """A circle that the shell must not touch."""
-
-    center: Array = pair('on the floor', 'm')
-    radius: float = quantity('of the obstacle', 'm', positive=True)
+from rolling_planner.gait_planner.problem import Circle, GaitProblem, Waypoint
 
 
 class LimitsSection(Section):
@@ -55,10 +35,10 @@ class LimitsSection(Section):
 class GaitPlan(Section):
     """What `rolling plan` looks for: a manoeuvre of gaits."""
 
-    waypoints: list[WaypointSection] = note(
+    waypoints: list[Waypoint] = note(
         'points to pass, in order; the sphere comes to rest at the last one', min_length=1
     )
-    obstacles: list[CircleSection] = note('circles that the shell must not touch', default=[])
+    obstacles: list[Circle] = note('circles that the shell must not touch', default=[])
     limits: LimitsSection = section(LimitsSection)
     reserve: float = quantity(
         'share of friction and torque that the plan may use',
@@ -97,22 +77,15 @@ def read_gait_problem(scenario: Scenario) -> GaitProblem:
     velocities = [scenario.x0[STATE.slice(name)] for name in ('w_WS_W', 'w_WP_W')]
     if np.any(np.concatenate(velocities)):
         raise ScenarioError('initial: a manoeuvre begins at rest; leave velocity and spin out')
+    x, y = scenario.x0[STATE.slice('contact')].tolist()
     with located('plan'):
         return GaitProblem(
             params=read_sphere(scenario.raw),
-            start=_point(scenario.x0[STATE.slice('contact')]),
-            waypoints=[
-                Waypoint(position=_point(w.position), tolerance=w.tolerance, wait=w.wait)
-                for w in plan.waypoints
-            ],
-            obstacles=[Circle(center=_point(c.center), radius=c.radius) for c in plan.obstacles],
+            start=(x, y),
+            waypoints=plan.waypoints,
+            obstacles=plan.obstacles,
             limits=GaitLimits(**dict(plan.limits)),
             reserve=plan.reserve,
             clearance=plan.clearance,
             max_speed=plan.max_speed,
         )
-
-
-def _point(values: Array) -> Point:
-    x, y = values.tolist()
-    return x, y

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario.entry import Quantity
+from rolling_dynamics.scenario.model import SECTION
 from rolling_planner.spin_rolling.motion import Motion
 
 QUARTER = math.pi / 2
@@ -17,7 +21,7 @@ QUARTER = math.pi / 2
 @dataclass(frozen=True, kw_only=True)
 class InputBounds:
     """
-    Greatest magnitudes of the inputs.
+    Greatest magnitude of the inputs.
 
     Attributes
     ----------
@@ -28,20 +32,20 @@ class InputBounds:
 
     """
 
-    delta: float = 0.1
-    alpha_s: float = math.inf
-    gamma_s: float = math.inf
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    delta: Annotated[float, Quantity('rolling rate', 'm/s')] = 0.1
+    alpha_s: Annotated[float, Quantity('geodesic curvature', '1/m')] = math.inf
+    gamma_s: Annotated[float, Quantity('normal curvature', '1/m')] = math.inf
 
     def __post_init__(self) -> None:
         """Refuse bounds that allow no motion."""
         if not (math.isfinite(self.delta) and self.delta > 0):
-            raise ParameterError(
-                f'bounds: delta must be positive and finite [m/s], got {self.delta!r}'
-            )
+            raise ParameterError(f'delta must be positive and finite [m/s], got {self.delta!r}')
         for name in ('alpha_s', 'gamma_s'):
             if not getattr(self, name) >= 0:
                 raise ParameterError(
-                    f'bounds: {name} must be zero or positive [1/m], got {getattr(self, name)!r}'
+                    f'{name} must be zero or positive [1/m], got {getattr(self, name)!r}'
                 )
 
     def allow_spin(self, radius: float) -> bool:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+from typing import Annotated, ClassVar
 
+from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario.entry import Quantity, Tuple
+from rolling_dynamics.scenario.model import SECTION
 from rolling_planner.spin_rolling.vectors import (
     angle_between,
     distance_to_arc,
@@ -24,7 +28,7 @@ EDGE = 1e-12  # slack of a point that lies on an edge [rad], [m]
 @dataclass(frozen=True, kw_only=True)
 class ContactRegion:
     """
-    A region of contact on both surfaces.
+    Where the contact may be; everywhere by default.
 
     Attributes
     ----------
@@ -40,27 +44,34 @@ class ContactRegion:
 
     """
 
-    u_bounds: tuple[float, float] = EVERYWHERE
-    v_bounds: tuple[float, float] = EVERYWHERE
-    axis: tuple[float, float, float] = (0.0, 0.0, -1.0)
-    half_angle: float = math.pi
-    pole_margin: float = 0.01
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    u_bounds: Annotated[tuple[float, float], Tuple('range of u_s', 'm', count=2)] = EVERYWHERE
+    v_bounds: Annotated[tuple[float, float], Tuple('range of v_s', 'm', count=2)] = EVERYWHERE
+    axis: Annotated[
+        tuple[float, float, float],
+        Tuple('centre of the cap of the sphere, in its frame', count=3),
+    ] = (0.0, 0.0, -1.0)
+    half_angle: Annotated[float, Quantity('from the centre of the cap to its edge', 'rad')] = (
+        math.pi
+    )
+    pole_margin: Annotated[float, Quantity('minimum angle from the poles of the chart', 'rad')] = (
+        0.01
+    )
 
     def __post_init__(self) -> None:
         """Refuse what is no region."""
         for name in ('u_bounds', 'v_bounds'):
             low, high = getattr(self, name)
             if not low < high:
-                raise ParameterError(f'region: {name} must increase [m], got {(low, high)}')
+                raise ParameterError(f'{name} must increase [m], got {(low, high)}')
         if not (len(self.axis) == 3 and math.isfinite(norm(self.axis)) and norm(self.axis) > 0):
-            raise ParameterError(f'region: axis must be 3 numbers, not all 0, got {self.axis}')
+            raise ParameterError(f'axis must be 3 numbers, not all 0, got {self.axis}')
         if not 0 < self.half_angle <= math.pi:
-            raise ParameterError(
-                f'region: half_angle must lie in (0, pi] [rad], got {self.half_angle!r}'
-            )
+            raise ParameterError(f'half_angle must lie in (0, pi] [rad], got {self.half_angle!r}')
         if not 0 <= self.pole_margin < 0.5:
             raise ParameterError(
-                f'region: pole_margin must lie in [0, 0.5) [rad], got {self.pole_margin!r}'
+                f'pole_margin must lie in [0, 0.5) [rad], got {self.pole_margin!r}'
             )
 
     @property

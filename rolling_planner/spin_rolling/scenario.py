@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.entry import refused
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.fields import note, pair, quantity, section, vector, whole
+from rolling_dynamics.scenario.fields import note, quantity, whole
 from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
@@ -24,7 +23,7 @@ from rolling_planner.spin_rolling.problem import (
 from rolling_planner.spin_rolling.region import ContactRegion
 
 ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')
-AS_GIVEN = ('mode', 'optimise', 'shots', 'seed')
+AS_GIVEN = ('mode', 'region', 'bounds', 'optimise', 'shots', 'seed')
 
 
 class Goal(Section):
@@ -43,38 +42,6 @@ class Goal(Section):
         return self
 
 
-class RegionSection(Section):
-    """Where the contact may be; everywhere by default."""
-
-    u_bounds: Array = pair('range of u_s', 'm', default=np.array(ContactRegion.u_bounds))
-    v_bounds: Array = pair('range of v_s', 'm', default=np.array(ContactRegion.v_bounds))
-    axis: Array = vector(
-        'centre of the cap of the sphere, in its frame', default=np.array(ContactRegion.axis)
-    )
-    half_angle: float = quantity(
-        'from the centre of the cap to its edge', 'rad', default=ContactRegion.half_angle
-    )
-    pole_margin: float = quantity(
-        'minimum angle from the poles of the chart', 'rad', default=ContactRegion.pole_margin
-    )
-
-    def region(self) -> ContactRegion:
-        """Return the region."""
-        return ContactRegion(**{name: _plain(value) for name, value in self})
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  arrays and numbers
-    return tuple(value.tolist()) if isinstance(value, np.ndarray) else value
-
-
-class BoundsSection(Section):
-    """Greatest magnitude of the inputs."""
-
-    delta: float = quantity('rolling rate', 'm/s', default=InputBounds.delta)
-    alpha_s: float = quantity('geodesic curvature', '1/m', default=InputBounds.alpha_s)
-    gamma_s: float = quantity('normal curvature', '1/m', default=InputBounds.gamma_s)
-
-
 class SpinRollingPlan(Section):
     """What `rolling plan` looks for."""
 
@@ -82,8 +49,8 @@ class SpinRollingPlan(Section):
     mode: Literal['spin_rolling', 'pure_rolling'] = note(
         'three inputs, or two', default='spin_rolling'
     )
-    region: RegionSection = section(RegionSection)
-    bounds: BoundsSection = section(BoundsSection)
+    region: ContactRegion = ContactRegion()
+    bounds: InputBounds = InputBounds()
     optimise: bool = note('whether the plan is shortened', default=True)
     shots: int = whole('shootings of the optimisation', 1, default=SpinRollingProblem.shots)
     seed: int = whole('seed of the shootings', 0, default=SpinRollingProblem.seed)
@@ -118,8 +85,6 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
             radius=float(scenario.p[0]),
             start=start,
             goal=goal,
-            region=plan.region.region(),
-            bounds=InputBounds(**dict(plan.bounds)),
             **{name: getattr(plan, name) for name in AS_GIVEN},
         )
     except ParameterError as e:
