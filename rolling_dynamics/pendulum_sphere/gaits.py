@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.chebyshev_roots import all_roots
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_extremes
+from rolling_dynamics.scenario.entry import Quantity
+from rolling_dynamics.scenario.model import SECTION
 
 FULL_RANGE = (-2 * math.pi, 2 * math.pi)  # beyond pi the pendulum passes over the top
 
@@ -18,7 +22,7 @@ FULL_RANGE = (-2 * math.pi, 2 * math.pi)  # beyond pi the pendulum passes over t
 @dataclass(frozen=True, kw_only=True)
 class GaitLimits:
     """
-    What contact and drive allow.
+    Limits of contact and drive.
 
     Attributes
     ----------
@@ -33,10 +37,17 @@ class GaitLimits:
 
     """
 
-    torque: float = math.inf
-    friction: float | None = None
-    normal_force: float = 0.05
-    amplitude: float = math.pi
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    torque: Annotated[float, Quantity('maximum torque (default: none)', 'N m', positive=True)] = (
+        math.inf
+    )
+    friction: Annotated[
+        float | None,
+        Quantity('maximum friction over normal force (default: mu)', positive=True),
+    ] = None
+    normal_force: Annotated[float, Quantity('minimum, as a share of the weight', least=0)] = 0.05
+    amplitude: Annotated[float, Quantity('maximum amplitude', 'rad', positive=True)] = math.pi
 
     def __post_init__(self) -> None:
         """Refuse limits that allow nothing."""

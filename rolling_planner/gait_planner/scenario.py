@@ -8,28 +8,11 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check, located
-from rolling_dynamics.scenario.fields import note, quantity, section
+from rolling_dynamics.scenario.fields import note, quantity
 from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.gait_planner.problem import Circle, GaitProblem, Waypoint
-
-
-class LimitsSection(Section):
-    """Of contact and drive."""
-
-    torque: float = quantity(
-        'maximum torque (default: none)', 'N m', positive=True, default=GaitLimits.torque
-    )
-    friction: float | None = quantity(
-        'maximum friction over normal force (default: mu)', positive=True, default=None
-    )
-    normal_force: float = quantity(
-        'minimum, as a share of the weight', least=0, default=GaitLimits.normal_force
-    )
-    amplitude: float = quantity(
-        'maximum amplitude', 'rad', positive=True, default=GaitLimits.amplitude
-    )
 
 
 class GaitPlan(Section):
@@ -39,7 +22,7 @@ class GaitPlan(Section):
         'points to pass, in order; the sphere comes to rest at the last one', min_length=1
     )
     obstacles: list[Circle] = note('circles that the shell must not touch', default=[])
-    limits: LimitsSection = section(LimitsSection)
+    limits: GaitLimits = note('of contact and drive', default=GaitLimits())
     reserve: float = quantity(
         'share of friction and torque that the plan may use',
         positive=True,
@@ -84,7 +67,7 @@ def read_gait_problem(scenario: Scenario) -> GaitProblem:
             start=(x, y),
             waypoints=plan.waypoints,
             obstacles=plan.obstacles,
-            limits=GaitLimits(**dict(plan.limits)),
+            limits=plan.limits,
             reserve=plan.reserve,
             clearance=plan.clearance,
             max_speed=plan.max_speed,

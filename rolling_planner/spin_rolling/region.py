@@ -28,7 +28,7 @@ EDGE = 1e-12  # slack of a point that lies on an edge [rad], [m]
 @dataclass(frozen=True, kw_only=True)
 class ContactRegion:
     """
-    Where the contact may be; everywhere by default.
+    Region of contact on both surfaces.
 
     Attributes
     ----------

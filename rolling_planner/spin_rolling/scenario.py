@@ -49,7 +49,9 @@ class SpinRollingPlan(Section):
     mode: Literal['spin_rolling', 'pure_rolling'] = note(
         'three inputs, or two', default='spin_rolling'
     )
-    region: ContactRegion = ContactRegion()
+    region: ContactRegion = note(
+        'where the contact may be; everywhere by default', default=ContactRegion()
+    )
     bounds: InputBounds = InputBounds()
     optimise: bool = note('whether the plan is shortened', default=True)
     shots: int = whole('shootings of the optimisation', 1, default=SpinRollingProblem.shots)
