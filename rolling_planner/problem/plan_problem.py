@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ConfigDict, Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario.entry import Either, Numbers, Quantity
+from rolling_dynamics.scenario.model import SECTION
 from rolling_dynamics.suggestion import check_names, suggestion
 from rolling_planner.plan import Plan
 from rolling_planner.problem.limits import check_within, state_limits
@@ -23,12 +27,15 @@ BY_SAMPLES = 'cross_entropy'
 GOAL_MODES = ('hard', 'terminal_weight')
 GUESSES = ('kinematic', 'stationary')
 VIEWS = ('tangent', 'chart')
+ByName = Mapping[str, Annotated[float, Quantity(least=0)]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
     """
-    Weights of the cost, Woodruff & Lynch, Eq. (48).
+    Weights of the cost.
+
+    Source: Woodruff & Lynch, Eq. (48).
 
     Attributes
     ----------
@@ -44,10 +51,24 @@ class Weights:
 
     """
 
-    control: ArrayLike = 1e-3
-    view: str = 'tangent'
-    tracking: Mapping[str, float] = field(default_factory=dict)
-    terminal: Mapping[str, float] = field(default_factory=dict)
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    control: Annotated[
+        ArrayLike,
+        Either(
+            'R: one number, or one for each active control',
+            scalar=Quantity(least=0),
+            several=Numbers(of=Quantity(least=0), count=(1, None)),
+        ),
+    ] = 1e-3
+    view: Annotated[
+        Literal['tangent', 'chart'],
+        Field(description='what the others act on: tangent space, or the state of the paper'),
+    ] = 'tangent'
+    tracking: Annotated[ByName, Field(description='Q by name')] = field(default_factory=dict)
+    terminal: Annotated[
+        ByName, Field(description='P1 by name, for the goal mode `terminal_weight`')
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -208,6 +229,11 @@ class PlanProblem:
         check_names(self.state_limits, self.system.state.names, 'state_limits: no state')
         if isinstance(self.control_limits, Mapping):
             check_names(self.control_limits, controls, 'control_limits: no control')
+        count = np.size(self.weights.control)
+        if count not in (1, len(self.active_controls)):
+            raise ParameterError(
+                f'weights.control takes 1 or {len(self.active_controls)} numbers, got {count}'
+            )
         if self.weights.view == 'tangent':  # those of the chart view are checked with the cost
             groups = {'tracking': self.weights.tracking, 'terminal': self.weights.terminal}
             for what, given in groups.items():

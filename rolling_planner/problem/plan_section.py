@@ -8,11 +8,9 @@ from typing import Annotated, Any, Literal
 
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario.entry import Either, Numbers, Quantity, Tensor
-from rolling_dynamics.scenario.fields import entry, note, quantity, section, whole
+from rolling_dynamics.scenario.fields import note, quantity, whole
 from rolling_dynamics.scenario.model import Section
-from rolling_planner.problem.plan_problem import PlanProblem
-
-ByName = Mapping[str, Annotated[float, Quantity(least=0)]]
+from rolling_planner.problem.plan_problem import PlanProblem, Weights
 
 
 class Wanted(Tensor):
@@ -23,24 +21,6 @@ class Wanted(Tensor):
     def read(self, given: Any) -> Any:  # noqa: ANN401
         """Return an array, the mapping, or None."""
         return given if given is None or isinstance(given, dict) else super().read(given)
-
-
-class WeightsSection(Section):
-    """Weights of the cost."""
-
-    control: Array | float = entry(
-        Either(
-            'R: one number, or one for each active control',
-            scalar=Quantity(least=0),
-            several=Numbers(of=Quantity(least=0), count=(1, None)),
-        ),
-        default=1e-3,
-    )
-    view: Literal['tangent', 'chart'] = note(
-        'what the others act on: tangent space, or the state of the paper', default='tangent'
-    )
-    tracking: ByName = note('Q by name', default={})
-    terminal: ByName = note('P1 by name, for the goal mode `terminal_weight`', default={})
 
 
 class PlanSection(Section):
@@ -116,4 +96,4 @@ class PlanSection(Section):
         '`stationary` is that of the paper', default='kinematic'
     )
     seed: int = whole('seed of the random starts', 0, default=PlanProblem.seed)
-    weights: WeightsSection = section(WeightsSection)
+    weights: Weights = Weights()

@@ -19,8 +19,8 @@ from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.suggestion import suggestion
 from rolling_planner.plan import Plan
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
-from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem, Weights
-from rolling_planner.problem.plan_section import PlanSection, WeightsSection
+from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem
+from rolling_planner.problem.plan_section import PlanSection
 
 OPTIONS = (  # that have the same name in the file
     'goal_tolerance',
@@ -38,6 +38,7 @@ OPTIONS = (  # that have the same name in the file
     'samples',
     'guess',
     'seed',
+    'weights',
 )
 
 
@@ -85,7 +86,6 @@ def read_problem(scenario: Scenario) -> PlanProblem:
             active_controls=active,
             control_limits=_control_limits(scenario, active),
             state_limits=_state_limits(plan.state_limits, state),
-            weights=_weights(plan.weights, len(active)),
             warm_start=_first(scenario) if plan.method == BY_SAMPLES else None,
             **{name: getattr(plan, name) for name in OPTIONS},
         )
@@ -178,10 +178,3 @@ def _state_limits(
             raise ScenarioError(f'{path}: must increase, got [{low:g}, {high:g}]')
         limits[name] = (low, high)
     return limits
-
-
-def _weights(given: WeightsSection, controls: int) -> Weights:
-    size = np.size(given.control)
-    if size not in (1, controls):
-        raise ScenarioError(f'plan.weights.control: takes 1 or {controls} numbers, got {size}')
-    return Weights(**dict(given))
