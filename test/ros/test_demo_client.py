@@ -30,7 +30,8 @@ def client(domain, monkeypatch):
 @pytest.mark.parametrize('drops', [0, 2])
 def test_goal_without_an_answer_is_sent_again(client, drops):
     server = Server(drops)
-    assert client._answered('no answer', server.send_goal_async, 'goal', None) == ('goal', drops + 1)
+    answer = client._answered('no answer', server.send_goal_async, 'goal', None)
+    assert answer == ('goal', drops + 1)
 
 
 def test_server_that_never_answers_is_named(client, monkeypatch):
