@@ -34,22 +34,6 @@ def test_import_is_free(package):
     assert done.returncode == 0
 
 
-MOVED = ['layout', 'rolling_system', 'tangent_space']
-
-
-@pytest.mark.parametrize('module', MOVED)
-def test_names_that_moved_still_work_and_warn(module):
-    old, new = (
-        import_module(f'rolling_dynamics.{module}'),
-        import_module('rolling_dynamics.contract'),
-    )
-    for name in set(old.__all__) & set(new.__all__):
-        with pytest.warns(DeprecationWarning, match=rf'contract\.\w+\.{name} now'):
-            assert getattr(old, name) is getattr(new, name)
-    with pytest.raises(AttributeError, match='has no attribute'):
-        _ = old.no_such_name
-
-
 def test_names_of_the_contract_are_those_that_type_checkers_see():
     contract = import_module('rolling_dynamics.contract')
     for name in contract.__all__:

@@ -23,7 +23,7 @@ OF_ROS = re.compile('rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$
 ALWAYS = {'yaml': 'PyYAML', 'PIL': 'matplotlib', 'mpl_toolkits': 'matplotlib'}  # are part of it
 ALWAYS |= {'pydantic_core': 'pydantic', 'typing_extensions': 'pydantic'}
 # engines that are compared, and decompression where rosbags brings it
-OTHERS = {'backports', 'benchmarks', 'compression', 'lz4', 'mujoco', 'pybullet'}
+OTHERS = {'backports', 'compression', 'lz4', 'mujoco', 'pybullet'}
 LOCKS = ['jazzy', 'kilted', 'develop', 'bench', 'docs']
 
 needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
