@@ -9,13 +9,12 @@ Entry points are scanned only for a name that the suite does not have, and to li
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 import logging
 from pkgutil import iter_modules
 from typing import Any, TYPE_CHECKING
-import warnings
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import suggestion
@@ -184,21 +183,6 @@ def others(name: str, role: str = 'name') -> str:
 def register_plugin(plugin: SystemPlugin) -> None:
     """Add a plug-in for this process: of a notebook or a test, where nothing is installed."""
     _KNOWN[plugin.name] = plugin
-
-
-def register_role(system: str, **role: object) -> None:
-    """Fill a role of a system for this process; warns that its caller is deprecated."""
-    warnings.warn(
-        'a system is registered by its plug-in: rolling_dynamics.plugin.register_plugin, or an '
-        f'entry point of the group {GROUP}',
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    try:
-        plugin = plugin_of(system)
-    except ParameterError:
-        plugin = SystemPlugin(name=system, protocol=PROTOCOL)
-    register_plugin(replace(plugin, **role))  # type: ignore[arg-type]
 
 
 def _entries() -> Iterable[EntryPoint]:

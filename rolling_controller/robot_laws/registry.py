@@ -8,7 +8,7 @@ from importlib import import_module
 
 from rolling_controller.option import Option
 from rolling_controller.robot_laws.robot import Robot
-from rolling_dynamics.plugin import needed_role, register_role, roles
+from rolling_dynamics.plugin import needed_role, roles
 from rolling_dynamics.scenario import Scenario
 
 
@@ -52,11 +52,6 @@ class RobotKind:
         module, _, name = self.laws.partition(':')
         robot: Robot = getattr(import_module(module), name)(scenario, values)
         return robot
-
-
-def register_robot(system: str, kind: RobotKind) -> None:
-    """Let another kind of robot be controlled; deprecated, see plug-ins."""
-    register_role(system, law=kind)
 
 
 def robot_kind(system: str) -> RobotKind:

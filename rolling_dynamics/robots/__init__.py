@@ -3,7 +3,7 @@
 from rolling_dynamics.robots.general_view import general_view
 from rolling_dynamics.robots.heading import Heading
 from rolling_dynamics.robots.observation import Observation, Observer
-from rolling_dynamics.robots.registry import register_view, robot_view
+from rolling_dynamics.robots.registry import robot_view
 from rolling_dynamics.robots.shapes import Ball, Block, Curve, Disk, Floor, Rod, Shape
 from rolling_dynamics.robots.view import Link, RobotView, view_symbols, ViewSymbols
 
@@ -22,7 +22,6 @@ __all__ = [
     'Shape',
     'ViewSymbols',
     'general_view',
-    'register_view',
     'robot_view',
     'view_symbols',
 ]

@@ -5,14 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.plugin import register_role, role_of
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.robots.general_view import general_view
 from rolling_dynamics.robots.view import RobotView
-
-
-def register_view(system: str, module: str) -> None:
-    """Let a module with ``view(system, p)`` show another robot; deprecated, see plug-ins."""
-    register_role(system, robot_view=f'{module}:view')
 
 
 def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:

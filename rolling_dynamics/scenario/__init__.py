@@ -2,15 +2,13 @@
 
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.registry import load_scenario, register_reader, ScenarioReader
+from rolling_dynamics.scenario.registry import load_scenario
 from rolling_dynamics.scenario.scenario import Scenario, Tolerances
 
 __all__ = [
     'Control',
     'Scenario',
     'ScenarioFile',
-    'ScenarioReader',
     'Tolerances',
     'load_scenario',
-    'register_reader',
 ]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.plugin import others, plugins, register_role, role_of
+from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.document import plain, read_document
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.lines import lines_told
-from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.suggestion import suggestion
 
@@ -71,36 +68,3 @@ def model_of(document: Mapping[str, Any]) -> type[ScenarioFile]:
     if model is None:
         raise ScenarioError(f'system: got {system!r}{others(str(system), "scenario")}')
     return model
-
-
-@dataclass(frozen=True)
-class ScenarioReader:
-    """
-    Reader of the scenarios of one system; deprecated, see :class:`.ScenarioFile`.
-
-    Attributes
-    ----------
-    schema
-        Not used any more.
-    read
-        ``(document, default name) -> Scenario``; raises ScenarioError.
-
-    """
-
-    schema: Callable[[], dict[str, Any]]
-    read: Callable[[dict[str, Any], str], Scenario]
-
-
-def register_reader(system: str, reader: ScenarioReader) -> None:
-    """Let ``load_scenario`` read the scenarios of another system; deprecated, see plug-ins."""
-
-    class Read(Section):
-        """Whatever the reader takes."""
-
-        model_config = ConfigDict(extra='allow')
-
-        def build(self, name: str, raw: dict[str, Any]) -> Scenario:
-            """Return what the reader makes of it."""
-            return reader.read(raw, name)
-
-    register_role(system, scenario=Read)

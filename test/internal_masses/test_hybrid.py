@@ -283,14 +283,11 @@ def test_a_body_that_only_rolls_has_no_flight():
 
 
 def test_names_from_before_still_work_and_warn():
-    from rolling_dynamics.internal_masses.hybrid import simulate_hybrid
-
     ball, p = sphere(mu=0.5, mu_kinetic=0.2)
     x0 = state(ball, v=(3.0, 0, 0))
     with pytest.warns(DeprecationWarning, match="'sliding' is 'slipping' now"):
         assert ball.modes['sliding'] is ball.modes['slipping']
-    with pytest.warns(DeprecationWarning, match='is rolling_dynamics.simulation.simulate now'):
-        old = simulate_hybrid(ball, p, x0, None, 0.1, mode='slipping', sliding=True)
+    old = run_of(ball, p, x0, None, 0.1, mode='slipping')
     with pytest.warns(DeprecationWarning, match="'sliding' is 'slipping' now"):
         new = run_of(ball, p, x0, None, 0.1, mode='sliding')
     assert old.states[-1].tolist() == new.states[-1].tolist()

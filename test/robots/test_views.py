@@ -9,7 +9,7 @@ import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics import plugin
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots import Curve, register_view, robot_view
+from rolling_dynamics.robots import Curve, robot_view
 from rolling_dynamics.scenario import load_scenario
 from transforms3d.axangles import axangle2mat
 
@@ -179,7 +179,10 @@ class TestRegistry:
         module = types.ModuleType('of_a_test')
         module.view = lambda system, p: (system.name, p)
         monkeypatch.setitem(sys.modules, 'of_a_test', module)
-        with pytest.warns(DeprecationWarning, match='by its plug-in'):
-            register_view('rolling_cube', 'of_a_test')
+        plugin.register_plugin(
+            plugin.SystemPlugin(
+                name='rolling_cube', protocol=plugin.PROTOCOL, robot_view='of_a_test:view'
+            )
+        )
         cube = types.SimpleNamespace(name='rolling_cube', independent_variable='time')
         assert robot_view(cube, [1.0]) == ('rolling_cube', [1.0])

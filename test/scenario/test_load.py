@@ -13,9 +13,7 @@ from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.plugin import register_plugin, SystemPlugin
 from rolling_dynamics.scenario import (
     load_scenario,
-    register_reader,
     ScenarioFile,
-    ScenarioReader,
     surface_section,
 )
 from rolling_dynamics.scenario.contact import ContactFile
@@ -282,13 +280,6 @@ def test_a_new_system_needs_no_change_here(no_plugins):
         load_scenario(document | {'size': '-1'})
     with pytest.raises(ScenarioError, match=r"'toi'.*did you mean 'toy'.*with a plug-in"):
         load_scenario({'system': 'toi'})
-
-
-def test_a_reader_is_deprecated_and_read(no_plugins):
-    reader = ScenarioReader(dict, lambda document, name: (document['system'], name))
-    with pytest.warns(DeprecationWarning, match='by its plug-in'):
-        register_reader('toy', reader)
-    assert load_scenario({'system': 'toy', 'whatever': 1}, 'mine') == ('toy', 'mine')
 
 
 def test_a_new_kind_of_surface_is_read_and_told_of(monkeypatch):
