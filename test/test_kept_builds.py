@@ -76,7 +76,9 @@ def test_another_content_is_another_build(source, monkeypatch):
     (source / 'msg' / 'A.msg').rename(source / 'msg' / 'B.msg')
     third = archive_of(source, tool)
     monkeypatch.setattr(kept_builds.platform, 'platform', lambda: 'another')
-    assert len({first, second, third, archive_of(source, tool)}) == 4
+    fourth = archive_of(source, tool)
+    monkeypatch.setenv('CXXFLAGS', '-O0')
+    assert len({first, second, third, fourth, archive_of(source, tool)}) == 5
 
 
 def test_a_cache_that_cannot_be_written_keeps_nothing(source, tmp_path):

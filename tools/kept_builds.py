@@ -25,6 +25,7 @@ ROOT_NAME = 'prefix'  # of the member that holds the folder which the build was 
 MANIFEST = 'install_manifest.txt'
 # Refuses what leaves the folder; Python 3.11.4 has it first, and the archive is sealed.
 FILTER = getattr(tarfile, 'data_filter', None)
+FLAGS = ('CFLAGS', 'CXXFLAGS', 'LDFLAGS')  # of the environment, which CMake takes over
 SEAL = hashlib.sha256().digest_size  # bytes of the digest that stands before the archive
 
 
@@ -60,6 +61,7 @@ def archive_of(source: Path, tool: Path) -> Path:
 def _circumstances() -> Iterator[str]:
     """Yield what a build depends on besides its sources."""
     yield from (sys.version, platform.platform())
+    yield from (f'{name}={os.environ.get(name, "")}' for name in FLAGS)
     compiler = shutil.which(os.environ.get('CXX') or 'c++')
     if compiler:
         done = subprocess.run([compiler, '--version'], capture_output=True, text=True, check=False)

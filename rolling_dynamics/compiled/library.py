@@ -14,6 +14,7 @@ import json
 import logging
 import os
 from pathlib import Path
+import platform
 import shutil
 import signal
 import stat
@@ -58,7 +59,8 @@ class Library:
     @classmethod
     def of(cls, name: str, content: str, compiler: str, target: Target) -> Library:
         """Return the library of a content, which determines the functions; name is its first."""
-        made_by = f'{FORMAT} {ca.__version__} {target.flags} {os.path.realpath(compiler)}'
+        machine = f'{platform.machine()} {os.path.realpath(compiler)}'
+        made_by = f'{FORMAT} {ca.__version__} {target.flags} {machine}'
         digest = hashlib.sha256(f'{made_by} {content}'.encode()).hexdigest()[:24]
         return cls(f'{name}_{digest}', compiler, target)
 

@@ -147,6 +147,13 @@ def test_the_cache_goes_by_content(cache, monkeypatch):
     compiled(function(1.0))
 
 
+def test_the_cache_goes_by_the_kind_of_processor(cache, monkeypatch):
+    compiled(function(1.0))
+    monkeypatch.setattr(library.platform, 'machine', lambda: 'another')
+    compiled(function(1.0))
+    assert len(list(cache.glob('*.so'))) == 2
+
+
 DAMAGES = {
     'half of it': lambda path: os.truncate(path, path.stat().st_size // 2),
     'zeros': lambda path: path.write_bytes(b'\0' * path.stat().st_size),
