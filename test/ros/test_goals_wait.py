@@ -4,6 +4,7 @@ from pathlib import Path
 import sys
 import threading
 
+from action_msgs.msg import GoalStatus
 import pytest
 from rclpy.action import ActionClient
 from rolling_dynamics.errors import SimulationError
@@ -59,17 +60,18 @@ def client(peer, node):
 
 
 def begin(peer, client):
-    """Return the handle of a goal that was accepted, and its coming result."""
+    """Return the handle of a goal that was accepted."""
     handle = peer.send_goal(client, RunExperiment.Goal())
     assert handle.accepted
-    return handle, peer.in_turn(handle.get_result_async)
+    return handle
 
 
 def test_a_goal_is_worked_on_once_the_node_is_ready(peer, node, client, capfd):
-    _, coming = begin(peer, client)
-    assert (coming.done(), node.worked) == (False, 0)
+    handle = begin(peer, client)
+    assert handle.status <= GoalStatus.STATUS_EXECUTING
+    assert node.worked == 0
     node.ready.set()
-    assert peer.wait(coming).result.error_code == CODES.NONE
+    assert peer.result(handle).error_code == CODES.NONE
     assert node.worked == 1
     logged = capfd.readouterr().err
     assert 'the goal waits until the node is ready: preparing the laws' in logged
@@ -77,22 +79,19 @@ def test_a_goal_is_worked_on_once_the_node_is_ready(peer, node, client, capfd):
 
 
 def test_a_goal_that_waits_can_be_cancelled_and_superseded(peer, node, client):
-    handle, coming = begin(peer, client)
-    peer.wait(peer.in_turn(handle.cancel_goal_async))
-    assert peer.wait(coming).result.error_code == CODES.CANCELLED
-    _, older = begin(peer, client)
-    _, newer = begin(peer, client)
-    assert peer.wait(older).result.error_code == CODES.PREEMPTED
+    assert peer.cancel(begin(peer, client)).error_code == CODES.CANCELLED
+    older, newer = begin(peer, client), begin(peer, client)
+    assert peer.result(older).error_code == CODES.PREEMPTED
     node.ready.set()
-    assert peer.wait(newer).result.error_code == CODES.NONE
+    assert peer.result(newer).error_code == CODES.NONE
     assert node.worked == 1
 
 
 def test_a_goal_ends_where_the_node_does_not_become_active(peer, node, client):
-    _, coming = begin(peer, client)
+    handle = begin(peer, client)
     node.fails = True
     node.ready.set()
-    result = peer.wait(coming).result
+    result = peer.result(handle)
     assert (result.error_code, result.error_string) == (CODES.INACTIVE, 'the node is inactive')
     assert not peer.send_goal(client, RunExperiment.Goal()).accepted
     assert node.worked == 0

@@ -99,7 +99,7 @@ def test_one_goal_is_not_held_up_by_a_thousand_of_another_client(peer, node, fau
     told = fault_row(f'{CROWD} goals at once, then one of another client')
     peer.in_turn(send)
     begin = time.monotonic()
-    handle = peer.wait(peer.in_turn(honest.send_goal_async, goal()))
+    handle = peer.send_goal(honest, goal())
     waited, before = time.monotonic() - begin, answers.qsize()
     assert handle.accepted
     assert peer.result(handle).error_code == CODES.NONE

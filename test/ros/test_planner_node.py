@@ -123,11 +123,10 @@ def test_cancel_is_answered_at_once(peer, client, horizon, fault_row):
 
 def test_newer_goal_supersedes_every_older_one(peer, client):
     handles = [peer.send_goal(client, goal(LONG)) for _ in range(3)]
-    answers = [peer.in_turn(h.get_result_async) for h in handles]
     last = run(peer, client, goal())
     assert last.error_code == CODES.NONE
-    for answer in answers:
-        assert peer.wait(answer).result.error_code == CODES.PREEMPTED
+    for handle in handles:
+        assert peer.result(handle).error_code == CODES.PREEMPTED
 
 
 def state_and_parent(pid):
