@@ -77,7 +77,7 @@ def rest_plan(model, duration=0.3, **changes):
 def execute(peer, client, plan, on_feedback=None):
     handle = peer.send_goal(client, ExecutePlan.Goal(plan=plan), on_feedback)
     assert handle.accepted
-    return peer.wait(handle.get_result_async(), 120.0).result
+    return peer.result(handle, 120.0)
 
 
 def test_without_a_state_nothing_starts(peer, client, model):
@@ -245,9 +245,8 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator, f
 
 def test_newer_plan_supersedes(peer, client, model, simulator):
     first = peer.send_goal(client, ExecutePlan.Goal(plan=rest_plan(model, LONG)))
-    answer = first.get_result_async()
     assert execute(peer, client, rest_plan(model)).error_code == CODES.NONE
-    assert peer.wait(answer).result.error_code == CODES.PREEMPTED
+    assert peer.result(first).error_code == CODES.PREEMPTED
 
 
 def test_lost_state_aborts(peer, client, model, simulator, fault_row):
@@ -258,7 +257,7 @@ def test_lost_state_aborts(peer, client, model, simulator, fault_row):
     assert running.wait(60)
     told = fault_row('the process that gives the states ends in the midst of a plan')
     simulator.stop()
-    result = peer.wait(handle.get_result_async()).result
+    result = peer.result(handle)
     told(f'the execution ended: {result.error_string}')
     assert result.error_code == CODES.STALE_STATE
     assert 'state_timeout' in result.error_string

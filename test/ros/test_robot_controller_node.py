@@ -79,7 +79,7 @@ class Robot:
     def execute(self, plan, on_feedback=None):
         handle = self.send(plan, on_feedback)
         assert handle.accepted
-        return self.peer.wait(handle.get_result_async(), 180.0).result
+        return self.peer.result(handle, 180.0)
 
     def follow(self, on_feedback=None):
         """Execute the plan of the case, faster than time goes."""
@@ -96,7 +96,7 @@ class Robot:
         return handle
 
     def outcome(self, handle):
-        return self.peer.wait(handle.get_result_async()).result
+        return self.peer.result(handle)
 
     def reset(self):
         assert self.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
@@ -201,8 +201,7 @@ def test_plan_that_does_not_fit_is_answered(robot, changes, text):
 def test_cancel_leaves_a_safe_command(robot):
     robot.reset()
     handle = robot.begin(robot.still(LONG))
-    robot.peer.wait(handle.cancel_goal_async())
-    assert robot.outcome(handle).error_code == CODES.CANCELLED
+    assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
     result = robot.execute(robot.still(0.1))  # the node lives on
     assert result.error_code in (CODES.NONE, CODES.NOT_CONVERGED)
 
@@ -249,8 +248,7 @@ def test_plan_has_precedence_over_cmd_vel(robot):
     handle = robot.begin(robot.still(LONG))
     robot.want(0.04)
     assert not any(rolls(m) for m in robot.controls(50))
-    robot.peer.wait(handle.cancel_goal_async())
-    assert robot.outcome(handle).error_code == CODES.CANCELLED
+    assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
 
 
 @only

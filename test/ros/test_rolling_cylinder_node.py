@@ -134,7 +134,7 @@ def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
     goal = ExecutePlan.Goal(plan=plan_to_message(still, Time(), 'odom'))
     handle = peer.send_goal(client, goal)
     assert handle.accepted
-    ended = peer.wait(handle.get_result_async(), 60.0).result
+    ended = peer.result(handle)
     assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
     wish = TwistStamped()
     wish.header.frame_id, wish.twist.linear.x = 'base_link', 0.05
