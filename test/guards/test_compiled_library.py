@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+import platform
 import stat
 import time
 
@@ -53,7 +54,8 @@ def made(cache, machine_code, tmp_path):
 def test_its_name_follows_from_content_compiler_and_target(tmp_path):
     cc, other = script(tmp_path / 'cc', ''), script(tmp_path / 'other', '')
     found = Library.of(NAME, 'content', cc, USUAL)
-    made_by = f'{FORMAT} {ca.__version__} {USUAL.flags} {os.path.realpath(cc)} content'
+    machine = f'{platform.machine()} {os.path.realpath(cc)}'
+    made_by = f'{FORMAT} {ca.__version__} {USUAL.flags} {machine} content'
     assert found.name == f'{NAME}_{hashlib.sha256(made_by.encode()).hexdigest()[:24]}'
     assert (found.compiler, found.target) == (cc, USUAL)
     (tmp_path / 'link').symlink_to(cc)
