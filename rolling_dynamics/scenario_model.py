@@ -89,6 +89,30 @@ class RobotModel(ScenarioModel):
         return bool(self.scenario.raw.get('hybrid', {'sliding': True}).get('sliding', False))
 
 
+def check_limits(model: ScenarioModel) -> None:
+    """
+    Check that every control of a scenario has a finite limit, as hardware needs it.
+
+    Raises
+    ------
+    ParameterError
+        A control has no limit; the error names it and the entry that is missing.
+
+    """
+    limits, control = model.control_limits, model.system.control
+    names = [
+        entry.name
+        for entry in control.entries
+        if limits is None or not np.isfinite(limits[control.slice(entry.name)]).all()
+    ]
+    if names:
+        raise ParameterError(
+            f'{model.title}: hardware is driven within finite limits only, and '
+            f'{", ".join(names)} {"has" if len(names) == 1 else "have"} none: give the greatest '
+            f'magnitude of each, as `limits: {{{names[0]}: ...}}` in the scenario'
+        )
+
+
 def load_model(scenario_file: str) -> Model:
     """
     Return the object and hand of a scenario file.

@@ -171,7 +171,7 @@ def node_command(
         command += ['--enclave', enclave]
     for old, new in {**OWN_CLOCK, **entry.remaps}.items():
         command += ['-r', f'{old}:={new}']
-    values = {'use_sim_time': use_sim_time, **(overrides or {})}
+    values = {'use_sim_time': use_sim_time, **(overrides or {}), **entry.parameters}
     for name, value in values.items():
         command += ['-p', f'{name}:={_as_yaml(value)}']
     return command

@@ -29,6 +29,8 @@ class NodeEntry:
         Name of its executable in an installed package; by default that of the module.
     remaps
         From name to name.
+    parameters
+        That go over those of the parameter file, whatever launches the node.
 
     """
 
@@ -36,6 +38,7 @@ class NodeEntry:
     module: str
     executable: str = ''
     remaps: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Name the executable."""

@@ -27,6 +27,7 @@ from rolling_planner.laboratory.planar_plan import planar_plan
 
 IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand
 ALL = (0, 1, 2, 3, 4, 5)
+MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that any hand gets
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +57,9 @@ class Subject:
     used: tuple[int, ...]
     prepare: Callable[[], Prepared]
 
-    def limits(self, limits: Array | None) -> Array | None:
+    def limits(self, limits: Array | None) -> Array:
         """Return the greatest magnitudes of its controls, of those of the six accelerations."""
-        return None if limits is None else limits[list(self.used)]
+        return np.asarray((MOST if limits is None else np.minimum(limits, MOST))[list(self.used)])
 
     def widened(self, u: Array) -> Array:
         """Return the six accelerations of the hand of a control of the model."""

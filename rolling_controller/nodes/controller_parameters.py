@@ -37,6 +37,13 @@ EXECUTION = (
         text='play the planned controls back without feedback, for comparison',
     ),
     Parameter(
+        name='finite_limits',
+        default=False,
+        read_only=True,
+        text='whether to reject a scenario with a control that has no finite limit; the launch '
+        'files ask for it on real hardware',
+    ),
+    Parameter(
         name='state_timeout',
         default=0.05,
         low=0.002,

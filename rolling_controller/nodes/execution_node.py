@@ -26,7 +26,7 @@ from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
-from rolling_dynamics.scenario_model import ScenarioModel
+from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time
@@ -126,6 +126,8 @@ class ExecutionNode(CompilingNode):
         self, model: ScenarioModel, machine: Machine, uncounted: tuple[str, ...]
     ) -> Equipment:
         self.system, v = model.system, self.values
+        if v['finite_limits']:
+            check_limits(model)
         predictor = Predictor(
             model.system,
             model.params,

@@ -42,7 +42,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
-from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_dynamics.text import quoted
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
@@ -65,6 +65,7 @@ SHARED = (
     'scenario_file',
     'rate',
     'feedback_rate',
+    'finite_limits',
     'state_timeout',
     'stamp_tolerance',
     'brake_time',
@@ -143,6 +144,8 @@ class LaboratoryControllerNode(CompilingNode):
         if not v['experiment']:
             raise ParameterError(f'experiment must be one of {", ".join(EXPERIMENTS)}, got none')
         model = load_model(v['scenario_file'])
+        if v['finite_limits']:
+            check_limits(model)
         subject = subject_of(v['experiment'], model, v['plan_file'], self._predicting)
         self._limits = subject.limits(model.control_limits)
         self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
@@ -331,9 +334,8 @@ class LaboratoryControllerNode(CompilingNode):
             state_names=list(self._hand.subject.system.state.names),
             state_values=x.tolist(),
         )
-        if self._limits is not None:
-            out.margin_names = list(self._hand.subject.system.control.names)
-            out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
+        out.margin_names = list(self._hand.subject.system.control.names)
+        out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
         return out
 
     def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

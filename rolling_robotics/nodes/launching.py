@@ -100,6 +100,7 @@ def _node(
             LaunchConfiguration('params_file'),
             {'use_sim_time': LaunchConfiguration('use_sim_time')},
             *extra,
+            *([dict(entry.parameters)] if entry.parameters else ()),
         ],
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rolling_robotics.experiment import (
     EXECUTED,
     Experiment,
@@ -50,7 +52,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
         hardware={
             SIMULATED: simulated,
             EMULATED: (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER),
-            REAL: (*INTERFACE, LABORATORY_CONTROLLER),
+            REAL: (*INTERFACE, replace(LABORATORY_CONTROLLER, parameters={'finite_limits': True})),
         },
         params_file=f'{name}.yaml',
         scenario_file=scenario_file,
