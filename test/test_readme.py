@@ -4,7 +4,8 @@ What README and docs show works as it stands: commands, code, scenarios and link
 Each line of a block of commands is of a kind that is known here; a line of another kind fails.
 `rolling` commands of a page are run one after the other in a folder of their own, in this process;
 those that start nodes are slow tests of their own, and those that go on until Ctrl-C are tested
-where their nodes and browsers are. A page whose YAML begins with the name of a file is walked from
+where their nodes and browsers are. A command ends with status 0, or with the one that a comment on
+its line states (`# exit status 1`). A page whose YAML begins with the name of a file is walked from
 top to bottom: files, code and commands in their order. There Python names its file too; a second
 block of a file is appended to it, and each file runs as a program of its own.
 """
@@ -176,8 +177,15 @@ def test_rolling_commands_are_spelt_right(path):
         parser.parse_args(shlex.split(line.partition(' > ')[0])[1:])
 
 
-def run_lines(found):
+def stated_statuses(path):
+    """Return the exit statuses other than 0 that a page states, by command."""
+    found = re.findall(r'^(rolling .*?) +# exit status (\d)\b', path.read_text(), re.MULTILINE)
+    return {line: int(status) for line, status in found}
+
+
+def run_lines(path, found):
     """Run those commands that need no nodes and end by themselves."""
+    stated = stated_statuses(path)
     for line in found:
         if needs_nodes(line) or subcommand(line) in UNTIL_CTRL_C:
             continue
@@ -185,7 +193,7 @@ def run_lines(found):
             status = main(shlex.split(line.partition(' > ')[0])[1:])
         except SystemExit as end:
             status = end.code
-        assert status in (0, None), line
+        assert (status or 0) == stated.get(line, 0), line
 
 
 def paced(path):
@@ -203,14 +211,14 @@ def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, 
         pytest.skip('the slow test walks it')
     if any(map(is_long, rolling_lines(path))):
         pytest.skip('holds a plan of more than ten seconds; the slow test runs this page')
-    run_lines(rolling_lines(path))
+    run_lines(path, rolling_lines(path))
     assert 'Traceback' not in capsys.readouterr().err
 
 
 @pytest.mark.slow  # plans and an identification of half a minute
 @pytest.mark.parametrize('path', WITH_LONG, ids=name)
 def test_rolling_commands_that_take_long_run(path, folder):
-    run_lines(rolling_lines(path))
+    run_lines(path, rolling_lines(path))
 
 
 @pytest.mark.slow  # equations of new bodies, and plans
@@ -226,7 +234,7 @@ def test_walked_pages_do_what_they_say(path, folder):
                 file.write(text)
             runpy.run_path(file.name, run_name='__main__')
         elif kind == 'sh':
-            run_lines(line for line in text.splitlines() if line.startswith('rolling '))
+            run_lines(path, (line for line in text.splitlines() if line.startswith('rolling ')))
 
 
 @pytest.mark.slow  # starts simulator, planner, controller and recorder as processes

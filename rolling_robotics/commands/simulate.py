@@ -11,8 +11,8 @@ DESCRIPTION = """\
 Simulate a scenario and write states in both representations, poses, contact wrench, margins,
 energy and events as named arrays with units.
 
-Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand) or that
-the hand's motion exceeds its limits; the file is written all the same."""
+Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand, a
+hole in the board) or that the hand's motion exceeds its limits; the file is written all the same."""
 EXAMPLE = """\
   rolling simulate spinning_plate --out plate.json
   rolling plot plate.json"""
