@@ -4,10 +4,10 @@ What README and docs show works as it stands: commands, code, scenarios and link
 Each line of a block of commands is of a kind that is known here; a line of another kind fails.
 `rolling` commands of a page are run one after the other in a folder of their own, in this process;
 those that start nodes are slow tests of their own, and those that go on until Ctrl-C are tested
-where their nodes and browsers are. A command ends with status 0, or with the one that a comment on
-its line states (`# exit status 1`). A page whose YAML begins with the name of a file is walked from
-top to bottom: files, code and commands in their order. There Python names its file too; a second
-block of a file is appended to it, and each file runs as a program of its own.
+where their nodes and browsers are. A command ends with status 0, or with the one that a comment
+on its line states (`# exit status 1`). A page whose YAML begins with the name of a file is walked
+from top to bottom: files, code and commands in their order. There Python names its file too; a
+second block of a file is appended to it, and each file runs as a program of its own.
 """
 
 from importlib.util import find_spec

@@ -12,7 +12,8 @@ Simulate a scenario and write states in both representations, poses, contact wre
 energy and events as named arrays with units.
 
 Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand, a
-hole in the board) or that the hand's motion exceeds its limits; the file is written all the same."""
+hole in the board) or that the hand's motion exceeds its limits; the file is written all the
+same."""
 EXAMPLE = """\
   rolling simulate spinning_plate --out plate.json
   rolling plot plate.json"""
