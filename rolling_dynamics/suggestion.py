@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, get_args
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import quoted
@@ -44,3 +45,10 @@ def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
             raise ParameterError(f'{what} {quoted(name)}{suggestion(name, known)}')
+
+
+def check_choice(name: str, given: object, choices: Any) -> None:  # noqa: ANN401  a Literal
+    """Raise ParameterError unless a value is one of those of a ``Literal``."""
+    known = get_args(choices)
+    if given not in known:
+        raise ParameterError(f'{name} must be one of {known}, got {given!r}')

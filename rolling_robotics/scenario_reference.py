@@ -15,7 +15,7 @@ from typing import Any
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.json_schema import Json as Schema
 from rolling_dynamics.scenario.json_schema import schema_of
-from rolling_planner.problem.plan_section import PlanSection
+from rolling_planner.problem import PlanProblem
 from rolling_robotics.sweep.points import SweepSection
 
 HEAD = '| entry | takes | unit | meaning |\n|---|---|---|---|'
@@ -30,7 +30,7 @@ def tables() -> dict[str, str]:
     mass = schemas['point_mass_ball']['properties']['masses']['items']
     out['surface'] = _kinds_table(hand['properties']['surface'])
     out['rail'] = _kinds_table(mass['properties']['rail'])
-    out['plan'] = _table(schema_of(PlanSection), 'plan')
+    out['plan'] = _table(schema_of(PlanProblem), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out
 

@@ -15,8 +15,14 @@ from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import core_schema, CoreSchema, PydanticCustomError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import (
+    core_schema,
+    CoreSchema,
+    PydanticCustomError,
+    PydanticKnownError,
+    PydanticOmit,
+)
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ExpressionError
 from rolling_dynamics.scenario.document import shorten
@@ -168,6 +174,24 @@ class Anything(Kind):
     def checked(self, given: Any) -> Any:
         """Return it."""
         return given
+
+
+class Brought(Kind):
+    """What the scenario brings to a problem; an entry of this name is unknown to its section."""
+
+    def core(self, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return what takes only the object of the context."""
+        return core_schema.with_info_plain_validator_function(_brought)
+
+    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Leave it out."""
+        raise PydanticOmit
+
+
+def _brought(given: Any, info: ValidationInfo) -> Any:
+    if (info.context or {}).get(info.field_name, info) is not given:
+        raise PydanticKnownError('extra_forbidden')
+    return given
 
 
 @dataclass(frozen=True)

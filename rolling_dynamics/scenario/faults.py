@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import cache
+import re
+from typing import Any, cast, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from rolling_dynamics.errors import RollingError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
@@ -15,7 +17,8 @@ from rolling_dynamics.scenario.json_schema import entries_of, Json, part_at, sch
 from rolling_dynamics.suggestion import nearest, suggestion
 
 MAX_ERRORS = 8
-Model = TypeVar('Model', bound=BaseModel)
+Model = TypeVar('Model')
+ENTRY = re.compile(r'([\w.\[\]]+)(?:: |(?: (?=must|takes)))')
 Path = tuple[str | int, ...]
 _WORDS = {
     'number': 'a number',
@@ -39,18 +42,30 @@ def located(path: str) -> Iterator[None]:
         raise ScenarioError(f'{path}: {e}') from None
 
 
-def check(model: type[Model], document: Mapping[str, Any], path: str = '') -> Model:
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def check(
+    model: type[Model],
+    document: Mapping[str, Any],
+    path: str = '',
+    brought: Mapping[str, Any] | None = None,
+) -> Model:
     """
     Return the section that a mapping of plain data holds.
 
     Parameters
     ----------
     model
-        What it may hold.
+        What it may hold: a section, or a dataclass whose fields are annotated with kinds.
     document
         The mapping.
     path
         Path of the mapping, put before the paths in messages.
+    brought
+        Values that the scenario brings where the mapping has none, see :class:`.Brought`.
 
     Raises
     ------
@@ -58,12 +73,19 @@ def check(model: type[Model], document: Mapping[str, Any], path: str = '') -> Mo
         One line for each fault, each beginning with the path of its entry.
 
     """
+    brought, kept = brought or {}, cast('Any', model)
     try:
-        return model.model_validate(document)
+        section: Model = _adapter(kept).validate_python({**brought, **document}, context=brought)
     except ValidationError as e:
         errors = e.errors(include_url=False)
-    schema = schema_of(model)
-    lines = list(dict.fromkeys(_line(error, schema, document, path) for error in errors))
+    else:
+        return section
+    schema = schema_of(kept)
+    lines = list(
+        dict.fromkeys(
+            line for error in errors for line in _line(error, schema, document, path).splitlines()
+        )
+    )
     more = [f'and {len(lines) - MAX_ERRORS} more'] if len(lines) > MAX_ERRORS else []
     raise ScenarioError('\n'.join(lines[:MAX_ERRORS] + more))
 
@@ -84,7 +106,7 @@ def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix
         return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
     path = entry_path(steps, prefix)
     if kind == 'value_error':  # by a dataclass that is a section
-        return f'{path}: {error["ctx"]["error"]}'
+        return '\n'.join(_placed(text, path) for text in str(error['ctx']['error']).splitlines())
     if kind in ('missing', 'extra_forbidden', 'unexpected_keyword_argument'):
         around = document
         for step in steps[:-1]:
@@ -93,6 +115,12 @@ def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix
         text = _missing if kind == 'missing' else _unknown
         return f'{path}: {text(str(steps[-1]), known, around)}'
     return f'{path}: {_TEXTS.get(kind, _type)(part_at(schema, steps, document), given)}'
+
+
+def _placed(text: str, path: str) -> str:
+    """Return a text with the path of its section, if it does not begin with one of its entries."""
+    named = ENTRY.match(text)
+    return f'{path}.{named[1]}: {text[named.end() :]}' if named else f'{path}: {text}'
 
 
 def _unit(schema: Json) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 import math
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import DataclassSchema, ModelSchema, WithDefaultSchema
 
@@ -43,9 +43,9 @@ def _described(out: JsonSchemaValue) -> JsonSchemaValue:
 
 
 @cache
-def schema_of(model: type[BaseModel]) -> Json:
+def schema_of(model: type) -> Json:
     """Return the JSON Schema of a section, without references; not to change."""
-    schema = model.model_json_schema(schema_generator=_Generator)
+    schema = TypeAdapter(model).json_schema(schema_generator=_Generator)
     resolved: Json = _resolved(schema, schema.get('$defs', {}))
     return resolved
 

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.scenario.entry import Quantity, Tuple
+from rolling_dynamics.scenario.entry import Brought, Quantity, Tuple
 from rolling_dynamics.scenario.model import SECTION
 
 Point = tuple[float, float]
@@ -92,14 +92,29 @@ class GaitProblem:
 
     """
 
-    params: SphereParameters
-    start: Point
-    waypoints: Sequence[Waypoint]
-    obstacles: Sequence[Circle] = ()
-    limits: GaitLimits = field(default_factory=GaitLimits)
-    reserve: float = 0.7
-    clearance: float = 0.04
-    max_speed: float = math.inf
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    params: Annotated[SphereParameters, Brought()]
+    start: Annotated[Point, Brought()]
+    waypoints: Annotated[
+        Sequence[Waypoint],
+        Field(
+            description='points to pass, in order; the sphere comes to rest at the last one',
+            min_length=1,
+        ),
+    ]
+    obstacles: Annotated[
+        Sequence[Circle], Field(description='circles that the shell must not touch')
+    ] = ()
+    limits: Annotated[GaitLimits, Field(description='of contact and drive')] = field(
+        default_factory=GaitLimits
+    )
+    reserve: Annotated[
+        float,
+        Quantity('share of friction and torque that the plan may use', positive=True, most=1),
+    ] = 0.7
+    clearance: Annotated[float, Quantity('between shell and obstacle', 'm', least=0)] = 0.04
+    max_speed: Annotated[float, Quantity('(default: none)', 'm/s', positive=True)] = math.inf
 
     def __post_init__(self) -> None:
         """Refuse what no plan can meet."""

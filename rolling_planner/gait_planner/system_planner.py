@@ -21,7 +21,7 @@ from rolling_dynamics.scenario.scenario import Tolerances
 from rolling_planner.errors import InfeasibleError
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
 from rolling_planner.gait_planner.gait_sequence import GaitSequence
-from rolling_planner.gait_planner.scenario import GaitPlan, read_gait_problem
+from rolling_planner.gait_planner.scenario import read_gait_problem
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import Report
@@ -38,7 +38,7 @@ CONTACT = STATE.entry('contact')
 class GaitPlanner(SystemPlanner):
     """See :class:`SystemPlanner`; a goal names the contact point."""
 
-    section = GaitPlan
+    section = GaitProblem
     methods = ('gaits',)
     finds_duration = True
     has_own_goal = True

@@ -18,8 +18,7 @@ from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 from rolling_planner.problem.plan_problem import BY_SAMPLES
-from rolling_planner.problem.plan_section import PlanSection
-from rolling_planner.problem.scenario import read_problem
+from rolling_planner.problem.scenario import control_limits, known_of, read_problem
 from rolling_planner.progress import Report
 from rolling_planner.refinement.planner import plan_rolling, Planner
 from rolling_planner.refinement.rollout import RolloutSimulator
@@ -51,7 +50,7 @@ OBJECT_MOTION = tuple(
 class CollocationPlanner(SystemPlanner):
     """See :class:`SystemPlanner`; an object's motion in the world may be a goal too."""
 
-    section = PlanSection
+    section = PlanProblem
     methods = tuple(METHODS)
     takes_start_controls = True
     lines = {  # noqa: RUF012
@@ -147,17 +146,8 @@ def _carries(scenario: Scenario) -> bool:
 
 def _unlimited(scenario: Scenario) -> PlanProblem:
     """Return a problem without a section ``plan``: every control is used, within its limit."""
-    names = scenario.system.control.names
-    limits = zip(names, scenario.control_limits.tolist(), strict=True)
-    return PlanProblem(
-        system=scenario.system,
-        p=scenario.p,
-        x_start=scenario.x0,
-        goal={},
-        horizon=scenario.duration,
-        active_controls=list(names),
-        control_limits={name: (-high, high) for name, high in limits if np.isfinite(high)},
-    )
+    limits = control_limits(scenario, scenario.system.control.names)
+    return PlanProblem(goal={}, control_limits=limits, **known_of(scenario))
 
 
 def _sampled(problem: PlanProblem, plan: Plan, rate: float) -> Plan:

@@ -14,7 +14,6 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.model import Section
 from rolling_planner.plan import Plan
 from rolling_planner.progress import Report
 
@@ -108,7 +107,7 @@ class SystemPlanner(ABC):
 
     """
 
-    section: type[Section]
+    section: type
     methods: tuple[str, ...]
     lines: ClassVar[Mapping[str, tuple[str, str]]]
     finds_duration = False

@@ -6,28 +6,49 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
-from typing import Annotated, ClassVar, Literal
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario.entry import Either, Numbers, Quantity
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
+from rolling_dynamics.scenario.entry import Brought, Either, Numbers, Quantity, Tensor
+from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.model import SECTION
-from rolling_dynamics.suggestion import check_names, suggestion
+from rolling_dynamics.suggestion import check_choice, check_names, suggestion
 from rolling_planner.plan import Plan
 from rolling_planner.problem.limits import check_within, state_limits
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
-from rolling_planner.transcription.collocation import METHODS
 
 BY_SAMPLES = 'cross_entropy'
-GOAL_MODES = ('hard', 'terminal_weight')
-GUESSES = ('kinematic', 'stationary')
-VIEWS = ('tangent', 'chart')
+GoalMode = Literal['hard', 'terminal_weight']
+Guess = Literal['kinematic', 'stationary']
+Method = Literal['hermite_simpson', 'trapezoidal', 'cross_entropy']
+View = Literal['tangent', 'chart']
 ByName = Mapping[str, Annotated[float, Quantity(least=0)]]
+
+
+class Wanted(Tensor):
+    """What is wanted of a name: numbers, an attitude as a mapping, or null for nothing."""
+
+    types = (*Tensor.types, dict, NoneType)
+
+    def read(self, given: Any) -> Any:  # noqa: ANN401
+        """Return an array, the mapping, or None."""
+        if given is None or isinstance(given, dict):
+            return given
+        return np.reshape(super().read(given), -1)
+
+
+def _both_signs(limits: Array | float) -> tuple[float, float]:
+    """Return least and greatest value."""
+    low, high = (-limits, limits) if isinstance(limits, float) else limits.tolist()
+    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +83,23 @@ class Weights:
         ),
     ] = 1e-3
     view: Annotated[
-        Literal['tangent', 'chart'],
+        View,
         Field(description='what the others act on: tangent space, or the state of the paper'),
     ] = 'tangent'
     tracking: Annotated[ByName, Field(description='Q by name')] = field(default_factory=dict)
     terminal: Annotated[
         ByName, Field(description='P1 by name, for the goal mode `terminal_weight`')
     ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a view that does not exist, and negative weights."""
+        check_choice('view', self.view, View)
+        given: dict[str, ArrayLike] = {'control': self.control}
+        for group in ('tracking', 'terminal'):
+            given |= {f'{group}.{name}': v for name, v in getattr(self, group).items()}
+        for name, value in given.items():
+            if not (np.all(np.isfinite(value)) and np.all(np.asarray(value) >= 0)):
+                raise ParameterError(f'{name} must be zero or positive, got {value!r}')
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,10 +119,12 @@ class PlanProblem:
         :mod:`rolling_planner.problem.object_motion`). What is not named is free, but for the rest
         goal of the system (velocities zero, hand turned as at the start); None frees an entry of
         that. There is no rest goal with ``release``, or where a velocity of the object is wanted.
+        An attitude is a quaternion wxyz, or a mapping as in a scenario: ``{'rpy': [0, 0, 1]}``.
     horizon
-        Duration [s].
+        Duration [s]; a scenario's own where its section gives none.
     active_controls
-        Scalar names of the controls that may be used.
+        Names of the controls that may be used, entries or scalars; all if empty. They become
+        scalar names.
     control_limits
         Least and greatest value by scalar name, or one number for all: +- that number.
     state_limits
@@ -140,46 +173,115 @@ class PlanProblem:
 
     """
 
-    system: RollingSystem
-    p: Array
-    x_start: Array
-    goal: Mapping[str, ArrayLike | None]
-    horizon: float
-    active_controls: Sequence[str]
-    control_limits: Mapping[str, tuple[float, float]] | float = math.inf
-    state_limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    goal_tolerance: float = 1e-3
-    goal_mode: str = 'hard'
-    method: str = 'hermite_simpson'
-    segments: int = 25
-    refinements: int = 4
-    normal_force_min: float = 0.05
-    friction_cone: bool = True
-    spin_friction: bool = True
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    system: Annotated[RollingSystem, Brought()]
+    p: Annotated[Array, Brought()]
+    x_start: Annotated[Array, Brought()]
+    goal: Annotated[
+        Mapping[str, Annotated[ArrayLike | None, Wanted()]],
+        Field(
+            description='wanted values by name: an entry of the state (`contact_h: [0, -0.033]`), '
+            'one of its numbers (`u_h: 0`), or the motion of the object in the world (`p_WO`, '
+            '`q_WO`, `v_WO_W`, `w_WO_W`, also `_H`, `_O`, and `v_HO_H`); an attitude as in '
+            '`initial`, or as quaternion w, x, y, z. What is not named is free, except that hand '
+            'and object end at rest and the hand in its first attitude; null frees one of these, '
+            'and none of them holds with `release` or where a velocity of the object is wanted',
+            min_length=1,
+        ),
+    ]
+    goal_tolerance: Annotated[
+        float,
+        Quantity(
+            'maximum error of the simulated plan, Euclidean norm in m, rad, m/s, rad/s',
+            positive=True,
+        ),
+    ] = 1e-3
+    goal_mode: GoalMode = 'hard'
+    quiet_ends: Annotated[
+        StrictBool, Field(description='the controls are zero at start and end')
+    ] = False
+    release: Annotated[
+        StrictBool, Field(description='the object is let go into free flight at the end')
+    ] = False
+    horizon: Annotated[
+        float,
+        Quantity('duration of the plan (default: that of the scenario)', 's', positive=True),
+    ] = math.inf
+    active_controls: Annotated[
+        Sequence[str],
+        Field(
+            description='controls that may be used, as entries (`alpha_WH_H`) or numbers '
+            '(`alpha_WH_H_x`); all by default',
+            min_length=1,
+        ),
+    ] = ()
+    state_limits: Annotated[
+        Mapping[
+            str,
+            Annotated[
+                tuple[float, float],
+                Either(scalar=Quantity(), several=Numbers(count=2)),
+                AfterValidator(_both_signs),
+            ],
+        ],
+        Field(
+            description='minimum and maximum by scalar name of the state, or one number for both '
+            'signs'
+        ),
+    ] = field(default_factory=dict)
+    normal_force_min: Annotated[
+        float, Quantity('minimum normal force as a share of the weight', least=0)
+    ] = 0.05
+    friction_cone: Annotated[
+        StrictBool,
+        Field(description='keep the force inside the friction cone of `friction.mu`'),
+    ] = True
+    spin_friction: Annotated[
+        StrictBool, Field(description='keep the spin torque inside `friction.mu_spin`')
+    ] = True
+    method: Annotated[
+        Method,
+        Field(
+            description='of collocation, or `cross_entropy`: by samples about `hand_motion`, for '
+            'motions that slide, fly and land'
+        ),
+    ] = 'hermite_simpson'
+    segments: Annotated[
+        StrictInt, Field(description='segments of the first plan', ge=2, le=1600)
+    ] = 25
+    refinements: Annotated[
+        StrictInt, Field(description='how often their number may be doubled', ge=0, le=10)
+    ] = 4
+    iterations: Annotated[
+        StrictInt,
+        Field(description='maximum number of iterations of one optimisation', ge=1, le=100_000),
+    ] = 300
+    samples: Annotated[
+        StrictInt,
+        Field(description='points of a segment at which the limits are judged', ge=2, le=1000),
+    ] = 50
+    time_budget: Annotated[
+        float, Quantity('maximum wall-clock time (default: none)', 's', positive=True)
+    ] = math.inf
+    guess: Annotated[Guess, Field(description='`stationary` is that of the paper')] = 'kinematic'
+    seed: Annotated[StrictInt, Field(description='seed of the random starts', ge=0)] = 0
     weights: Weights = field(default_factory=Weights)
-    guess: str = 'kinematic'
-    time_budget: float = math.inf
-    iterations: int = 300
-    effort: float = math.inf
-    samples: int = 50
-    seed: int = 0
-    release: bool = False
-    quiet_ends: bool = False
-    start_controls: Mapping[str, float] = field(default_factory=dict)
-    warm_start: Plan | None = None
+    control_limits: Annotated[Mapping[str, tuple[float, float]] | float, Brought()] = math.inf
+    effort: Annotated[float, Brought()] = math.inf
+    start_controls: Annotated[Mapping[str, float], Brought()] = field(default_factory=dict)
+    warm_start: Annotated[Plan | None, Brought()] = None
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
         _check_number('horizon', self.horizon, 's')
         _check_number('goal_tolerance', self.goal_tolerance, '')
         for name, value, known in (
-            ('method', self.method, (*METHODS, BY_SAMPLES)),
-            ('goal_mode', self.goal_mode, GOAL_MODES),
-            ('guess', self.guess, GUESSES),
-            ('weights.view', self.weights.view, VIEWS),
+            ('method', self.method, Method),
+            ('goal_mode', self.goal_mode, GoalMode),
+            ('guess', self.guess, Guess),
         ):
-            if value not in known:
-                raise ParameterError(f'{name} must be one of {known}, got {value!r}')
+            check_choice(name, value, known)
         for name, count, least in (
             ('segments', self.segments, 2),
             ('iterations', self.iterations, 1),
@@ -194,6 +296,10 @@ class PlanProblem:
             raise ParameterError(f'effort must be positive, got {self.effort!r}')
         _check_vector('p', self.p, self.system.parameters.size)
         _check_vector('x_start', self.x_start, self.system.state.size)
+        object.__setattr__(self, 'active_controls', self._active())
+        if any(isinstance(value, Mapping) for value in self.goal.values()):
+            goal = {name: self._quaternion(name, value) for name, value in self.goal.items()}
+            object.__setattr__(self, 'goal', goal)
         self._check_names()
         self._check_limits()
         self._check_time()
@@ -221,12 +327,44 @@ class PlanProblem:
                 'the force'
             )
 
+    def _active(self) -> list[str]:
+        """Return the scalar names of the active controls, those of an entry in its place."""
+        control = self.system.control
+        known = {e.name: list(e.components) for e in control.entries}
+        known |= {name: [name] for name in control.names}
+        names: list[str] = []
+        for k, name in enumerate(self.active_controls or control.names):
+            if name not in known:
+                raise ParameterError(
+                    f'active_controls[{k}]: no such control: {name!r}'
+                    f'{suggestion(name, list(known))}'
+                )
+            names += known[name]
+        return list(dict.fromkeys(names))
+
+    def _quaternion(
+        self, name: str, value: ArrayLike | Mapping[str, Any] | None
+    ) -> ArrayLike | None:
+        """Return the quaternion of an attitude in one of its forms, and other values as given."""
+        if not isinstance(value, Mapping):
+            return value
+        components, turns = self._components(name)
+        if not turns:
+            raise ParameterError(f'goal.{name}: takes {len(components)} numbers, got {value!r}')
+        try:
+            return quaternion_of(check(Attitude, value, f'goal.{name}'))
+        except ScenarioError as e:
+            raise ParameterError(str(e)) from None
+
     def _check_names(self) -> None:
         """Refuse names that the system does not have."""
         controls = self.system.control.names
-        check_names(self.active_controls, controls, 'active_controls: no control')
         check_names(self.start_controls, self.active_controls, 'start_controls: no active control')
-        check_names(self.state_limits, self.system.state.names, 'state_limits: no state')
+        for name in self.state_limits:
+            if name not in (names := self.system.state.names):
+                raise ParameterError(
+                    f'state_limits.{name}: no such number of the state{suggestion(name, names)}'
+                )
         if isinstance(self.control_limits, Mapping):
             check_names(self.control_limits, controls, 'control_limits: no control')
         count = np.size(self.weights.control)
@@ -248,7 +386,8 @@ class PlanProblem:
             raise ParameterError(f'control_limits must be positive, got {self.control_limits!r}')
         for name, pair in limits.items():
             if len(pair) != 2 or not pair[0] < pair[1]:
-                raise ParameterError(f'limits of {name} must be increasing, got {pair!r}')
+                what = 'state_limits' if name in self.state_limits else 'control_limits'
+                raise ParameterError(f'{what}.{name} must increase, got {[*pair]!r}')
 
     @cached_property
     def limits(self) -> dict[str, tuple[float, float]]:
@@ -270,12 +409,11 @@ class PlanProblem:
             **{n: v for n, v in self.goal.items() if not self._is_object(n)},
         }
         for name, value in wanted.items():
-            where = self._where(name)
-            if value is None:
-                matters[where] = False
-                continue
-            turns = name in layout and layout.entry(name).kind == 'quaternion'
-            x[where], matters[where] = _numbers(name, value, where.stop - where.start, turns), True
+            components, turns = self._components(name)
+            where = layout.index(name)
+            matters[where] = value is not None
+            if value is not None:
+                x[where] = _numbers(name, value, components, turns)
         return x, matters
 
     def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
@@ -295,43 +433,44 @@ class PlanProblem:
             if not self._is_object(name) or value is None:
                 continue
             entry, where = object_entry(name)
-            size = where.stop - where.start
-            values, matters = out.setdefault(
-                entry,
-                (np.zeros(OBJECT_ENTRIES[entry]), np.zeros(OBJECT_ENTRIES[entry], dtype=bool)),
-            )
-            values[where] = _numbers(name, value, size, entry == 'q_WO')
+            size = OBJECT_ENTRIES[entry]
+            values, matters = out.setdefault(entry, (np.zeros(size), np.zeros(size, dtype=bool)))
+            values[where] = _numbers(name, value, *self._components(name))
             matters[where] = True
         return out
 
     def _is_object(self, name: str) -> bool:
-        return is_object(name) and object_entry(name)[0] not in self.system.state
+        """Return whether a name of the goal is the object's motion, which is no state."""
+        entry, _ = object_entry(name)
+        return entry in OBJECT_ENTRIES and entry not in self.system.state
 
-    def _where(self, name: str) -> slice:
+    def _components(self, name: str) -> tuple[Sequence[str], bool]:
+        """Return the scalar names that a name of the goal has, and whether it is an attitude."""
         layout = self.system.state
+        if self._is_object(name):
+            entry, where = object_entry(name)
+            suffixes = 'wxyz' if entry == 'q_WO' else 'xyz'
+            return [f'{entry}_{s}' for s in suffixes[where]], entry == 'q_WO'
         if name in layout:
-            return layout.slice(name)
-        if name in layout.names:
-            entry = next(e for e in layout.entries if name in e.components)
-            if entry.kind == 'quaternion':
-                raise ParameterError(f'goal.{name}: give the whole attitude {entry.name}')
-            k = layout.names.index(name)
-            return slice(k, k + 1)
-        scalars = (c for e in layout.entries if e.kind != 'quaternion' for c in e.components)
-        known = dict.fromkeys([*(e.name for e in layout.entries), *scalars, *OBJECT_ENTRIES])
+            return layout.entry(name).components, layout.entry(name).kind == 'quaternion'
+        scalars = [c for e in layout.entries if e.kind != 'quaternion' for c in e.components]
+        if name in scalars:
+            return [name], False
+        known = dict.fromkeys(
+            [*(e.name for e in layout.entries), *sorted(scalars), *OBJECT_ENTRIES]
+        )
         raise ParameterError(f'goal.{name}: no such state{suggestion(name, list(known))}')
 
 
-def is_object(name: str) -> bool:
-    """Tell whether a name of a goal stands for the object's motion in the world."""
-    return object_entry(name)[0] in OBJECT_ENTRIES
-
-
-def _numbers(name: str, value: ArrayLike, size: int, turns: bool) -> Array:
+def _numbers(name: str, value: ArrayLike, components: Sequence[str], turns: bool) -> Array:
     """Return the numbers of a goal, checked; of a quaternion, with norm 1."""
     given = np.asarray(value, dtype=float).reshape(-1)
-    if given.size != size:
-        raise ParameterError(f'goal.{name} takes {size} numbers, got {given.size}')
+    if given.size != len(components):
+        names = f' {" ".join(components)}' if len(components) > 1 else ''
+        raise ParameterError(
+            f'goal.{name}: takes {len(components)} numbers{names}, got {given.size}: '
+            f'{given.tolist()}'
+        )
     if not np.all(np.isfinite(given)):
         raise ParameterError(f'goal.{name} must be finite, got {given.tolist()}')
     if not turns:

@@ -5,17 +5,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 import math
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+    StrictBool,
+    StrictInt,
+)
+from pydantic_core import core_schema, CoreSchema
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.spin_rolling_sphere.coordinates import checked_radius
+from rolling_dynamics.scenario.entry import Brought, Kind, refused
+from rolling_dynamics.scenario.fields import quantity
+from rolling_dynamics.scenario.json_schema import Json, schema_of
+from rolling_dynamics.scenario.model import SECTION, Section
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
+    checked_radius,
+    coordinates_from_attitude,
+)
+from rolling_dynamics.suggestion import check_choice
 from rolling_planner.spin_rolling.bounds import InputBounds
 from rolling_planner.spin_rolling.motion import Contact
 from rolling_planner.spin_rolling.region import ContactRegion
 
-MODES = ('spin_rolling', 'pure_rolling')
-SHOTS = 160
+Mode = Literal['spin_rolling', 'pure_rolling']
+ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')
+
+
+class ContactGoal(Section):
+    """Contact at the end; what is not named is as at the start."""
+
+    u_s: float | None = quantity('contact on the plane', 'm', default=None)
+    v_s: float | None = quantity('contact on the plane', 'm', default=None)
+    u_o: float | None = quantity('contact on the sphere', 'rad', default=None)
+    v_o: float | None = quantity('contact on the sphere', 'rad', default=None)
+    psi: float | None = quantity('angle of spin', 'rad', default=None)
+
+    @model_validator(mode='after')
+    def _some(self) -> ContactGoal:
+        if not self.given:
+            raise refused('at least one entry is needed, got none')
+        return self
+
+    def after(self, start: Contact) -> Contact:
+        """Return the contact."""
+        polar = self.given >= set(ENTRIES[2:])  # not needed, and not defined at a pole
+        here = np.zeros(3) if polar else coordinates_from_attitude(start.R_SO)
+        known = dict(zip(ENTRIES, [start.u_s, start.v_s, *here], strict=True))
+        wanted = known | self.model_dump(exclude_unset=True)
+        return contact_at([wanted[name] for name in ENTRIES])
+
+
+class AtEnd(Kind):
+    """The contact at the end, by what of it differs from the one at the start."""
+
+    def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return how it is read, with the start that the scenario brings."""
+        return core_schema.with_info_after_validator_function(
+            lambda goal, info: goal.after(info.context['start']),
+            handler.generate_schema(ContactGoal),
+        )
+
+    def json(self, _handler: GetJsonSchemaHandler) -> Json:
+        """Return how it stands in a JSON Schema."""
+        return schema_of(ContactGoal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,21 +102,24 @@ class SpinRollingProblem:
 
     """
 
-    radius: float
-    start: Contact
-    goal: Contact
-    mode: str = 'spin_rolling'
-    region: ContactRegion = field(default_factory=ContactRegion)
+    __pydantic_config__: ClassVar[ConfigDict] = SECTION
+
+    radius: Annotated[float, Brought()]
+    start: Annotated[Contact, Brought()]
+    goal: Annotated[Contact, AtEnd()]
+    mode: Annotated[Mode, Field(description='three inputs, or two')] = 'spin_rolling'
+    region: Annotated[
+        ContactRegion, Field(description='where the contact may be; everywhere by default')
+    ] = field(default_factory=ContactRegion)
     bounds: InputBounds = field(default_factory=InputBounds)
-    optimise: bool = True
-    shots: int = SHOTS
-    seed: int = 0
+    optimise: Annotated[StrictBool, Field(description='whether the plan is shortened')] = True
+    shots: Annotated[StrictInt, Field(description='shootings of the optimisation', ge=1)] = 160
+    seed: Annotated[StrictInt, Field(description='seed of the shootings', ge=0)] = 0
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
         checked_radius(self.radius)
-        if self.mode not in MODES:
-            raise ParameterError(f'mode must be one of {MODES}, got {self.mode!r}')
+        check_choice('mode', self.mode, Mode)
         if self.shots < 1:
             raise ParameterError(f'shots must be at least 1, got {self.shots!r}')
         for name in ('start', 'goal'):

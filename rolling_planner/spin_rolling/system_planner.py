@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -25,8 +25,8 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.problem import MODES
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
+from rolling_planner.spin_rolling.problem import Mode
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
 from rolling_planner.spin_rolling.timing import propagated
 from transforms3d.quaternions import quat2mat
 
@@ -38,8 +38,8 @@ TOLERANCE = 1e-9  # of the goal of a scenario
 class SpinRollingPlanner(SystemPlanner):
     """See :class:`SystemPlanner`; a goal names u_s v_s u_o v_o psi, or the attitude q_SO."""
 
-    section = SpinRollingPlan
-    methods = MODES
+    section = SpinRollingProblem
+    methods = get_args(Mode)
     finds_duration = True
     lines = {  # noqa: RUF012
         'method': ('method', ''),

@@ -1,5 +1,7 @@
 """Goals as rows and errors; kinematic seeds and the hand motion that follows them."""
 
+from dataclasses import replace
+
 import numpy as np
 from planning_problems import (
     at_rest,
@@ -104,12 +106,12 @@ def test_what_the_hand_cannot_move_is_refused_at_once():
         ({'horizon': float('nan')}, 'horizon must be positive'),
         ({'goal': {'contact': [0, 0]}}, r"no such state; did you mean 'contact_h'\? .*p_WO"),
         ({'control_limits': {'alpha_WH_x': (-1, 1)}}, "did you mean 'alpha_WH_H_x'"),
-        ({'state_limits': {'alpha_WH_H_x': (-1, 1)}}, "no state 'alpha_WH_H_x'"),
-        ({'active_controls': ['alpha_WH_x']}, "no control 'alpha_WH_x'; did you mean"),
+        ({'state_limits': {'alpha_WH_H_x': (-1, 1)}}, r'^state_limits\.alpha_WH_H_x: no such'),
+        ({'active_controls': ['alpha_WH_x']}, "no such control: 'alpha_WH_x'; did you mean"),
         ({'goal': {'contact_h': [0, np.nan]}}, r'goal\.contact_h must be finite'),
-        ({'goal': {'contact_h': [0, 0, 0]}}, r'goal\.contact_h takes 2 numbers, got 3'),
+        ({'goal': {'contact_h': [0, 0, 0]}}, r'goal\.contact_h: takes 2 numbers u_h v_h, got 3'),
         ({'goal': {'q_HO': [1, 1, 0, 0]}}, r'goal\.q_HO must be a unit quaternion'),
-        ({'goal': {'v_WO_W': [1, 0]}}, r'goal\.v_WO_W takes 3 numbers'),
+        ({'goal': {'v_WO_W': [1, 0]}}, r'goal\.v_WO_W: takes 3 numbers'),
         ({'control_limits': -1.0}, 'control_limits must be positive'),
         ({'control_limits': {'alpha': (-1, 1)}}, "control_limits: no control 'alpha'"),
         ({'state_limits': {'u_h': (0.1, 0.2)}}, r'x_start\.u_h must lie between 0\.1 and 0\.2'),
@@ -119,11 +121,24 @@ def test_what_the_hand_cannot_move_is_refused_at_once():
         ({'segments': 1}, 'segments must be an integer, at least 2'),
         ({'time_budget': 0}, 'time_budget must be positive'),
         ({'effort': 0}, 'effort must be positive'),
+        ({'goal': {'q_HO': {'rpi': [0, 0, 1]}}}, r"goal\.q_HO\.rpi: unknown .*mean 'rpy'"),
+        ({'goal': {'contact_h': {'rpy': [0, 0, 1]}}}, r'goal\.contact_h: takes 2 numbers'),
     ],
 )
 def test_a_problem_that_is_none_is_refused(change, text):
     with pytest.raises(ParameterError, match=text):
         reorientation(**change)
+
+
+def test_names_and_attitudes_are_those_of_a_scenario():
+    """An entry of the controls stands for its numbers, and an attitude has any of its forms."""
+    problem = reorientation(
+        goal={'q_HO': {'rpy': [0, 0, 1.0]}}, active_controls=['a_WH_H_z', 'alpha_WH_H']
+    )
+    assert problem.active_controls == ['a_WH_H_z', 'alpha_WH_H_x', 'alpha_WH_H_y', 'alpha_WH_H_z']
+    np.testing.assert_allclose(problem.goal['q_HO'], turn('z', 1.0), atol=1e-15)
+    assert reorientation(active_controls=()).active_controls == problem.system.control.names
+    assert replace(problem, horizon=2.0).goal is problem.goal
 
 
 def test_a_goal_off_the_plate_is_refused():

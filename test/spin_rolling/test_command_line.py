@@ -165,8 +165,8 @@ def test_pure_rolling_on_a_fingertip_by_command(tmp_path, capsys):
     [
         ({'goal': {'u_s': 1}, 'region': {'u_bounds': [-0.5, 0.5]}}, 'plan.goal: u_s = 1 m lies'),
         ({'goal': {'w': 1}}, 'plan.goal.w: unknown entry'),
-        ({'goal': {'u_s': 1}, 'bounds': {'delta': 0}}, 'plan.bounds: delta must be positive'),
-        ({'goal': {'u_s': 1}, 'region': {'half_angle': 9}}, 'plan.region: half_angle'),
+        ({'goal': {'u_s': 1}, 'bounds': {'delta': 0}}, 'plan.bounds.delta: must be positive'),
+        ({'goal': {'u_s': 1}, 'region': {'half_angle': 9}}, 'plan.region.half_angle: must'),
         ({'goal': {'u_s': 1}, 'mode': 'slip'}, 'plan.mode: got'),
         ({'goal': {'u_s': 0}, 'region': {'u_bounds': [0.1, 0.5]}}, 'initial: u_s = 0 m lies'),
         ({}, 'plan.goal: is missing'),

@@ -12,7 +12,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.spin_rolling import SpinRollingProblem
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem, SpinRollingPlan
+from rolling_planner.spin_rolling.problem import ContactGoal
+from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.figures.panels import (
     draw_controls,
@@ -105,8 +106,8 @@ def _map(attitudes: Array, problem: SpinRollingProblem) -> Array:
 
 def contact_goal(scenario: Scenario) -> PlanRequest:
     """Return the goal of a sphere that rolls and spins: contact coordinates, at its own pace."""
-    plan = check(SpinRollingPlan, scenario.raw.get('plan', {}), 'plan')
-    goal = plan.goal.model_dump(exclude_unset=True)
+    given = scenario.raw.get('plan', {}).get('goal', {})
+    goal = check(ContactGoal, given, 'plan.goal').model_dump(exclude_unset=True)
     return PlanRequest(text=listed(goal), goal=goal)
 
 
