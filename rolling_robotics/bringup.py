@@ -289,15 +289,16 @@ class Bringup:
             self.log_folder.mkdir(parents=True, exist_ok=True)
             log = (self.log_folder / f'{name}.log').open('wb')
             self._logs.append(log)
-        self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter
-            self.commands()[name],
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT if log else None,
-            start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread runs yet
-        )
+        with _interrupted_later():  # in the midst of a fork an exception is lost, or the process
+            self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter
+                self.commands()[name],
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT if log else None,
+                start_new_session=True,  # Ctrl-C comes to us, and we stop them in order
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread runs yet
+            )
 
     def check(self) -> None:
         """Raise BringupError if a process has ended."""

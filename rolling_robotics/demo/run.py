@@ -141,10 +141,12 @@ def brought_up(out: Path, text: str, **options: Any) -> Iterator[tuple[int, Brin
         say(f'starting {", ".join(bringup.commands())} on ROS domain {domain}, this machine only')
         say(text)
         with bringup:
-            yield domain, bringup
-            failed = {n: s for n, s in bringup.stop().items() if s != 0}
-            if failed:
-                say(f'nodes that did not stop cleanly, by exit status: {failed}')
+            try:
+                yield domain, bringup
+            finally:
+                failed = {n: s for n, s in bringup.stop().items() if s != 0}
+                if failed:
+                    say(f'nodes that did not stop cleanly, by exit status: {failed}')
 
 
 def need_nodes() -> None:

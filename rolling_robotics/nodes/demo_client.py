@@ -93,6 +93,8 @@ class DemoClient:
         self._executor.add_node(self._node)
         self._planner = ActionClient(self._node, PlanRolling, 'plan_rolling')
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')
+        # kept to the end: this executor may crash where a client is destroyed while it spins
+        self._services: dict[str, Any] = {}
         self._running: Execution | None = None
         self._goal: Any = None
         self._seen = threading.Event()
@@ -193,12 +195,11 @@ class DemoClient:
         return int(answer.current_state.id)
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
-        client = self._node.create_client(kind, name)
-        try:
-            self._wait(f'no service {name}', client.service_is_ready, SHORT)
-            return self._answered(f'no answer of {name}', client.call_async, request)
-        finally:
-            self._node.destroy_client(client)
+        client = self._services.get(name)
+        if client is None:
+            client = self._services[name] = self._node.create_client(kind, name)
+        self._wait(f'no service {name}', client.service_is_ready, SHORT)
+        return self._answered(f'no answer of {name}', client.call_async, request)
 
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
         """Set parameters of a node, or raise ClientError with the node's reason."""

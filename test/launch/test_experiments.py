@@ -6,6 +6,8 @@ import importlib.util
 import os
 from pathlib import Path
 import signal
+import sys
+from time import sleep as pause
 
 import pytest
 from rolling_dynamics.configuration import find_config
@@ -24,6 +26,7 @@ from rolling_robotics.rviz_view import view_file
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+SLEEP = [sys.executable, '-c', 'import time; time.sleep(600)']
 SLEEPER = NodeEntry(name='sleeper', module='asyncio', executable='none')
 
 
@@ -206,6 +209,18 @@ def test_everything_is_gone_after_an_exception(tmp_path):
     with pytest.raises(KeyboardInterrupt), bringup:
         raise KeyboardInterrupt
     assert all(p.returncode is not None for p in bringup.processes.values())
+
+
+def test_ctrl_c_in_the_midst_of_a_start_is_heard_and_leaves_no_process(tmp_path, monkeypatch):
+    """Where a process is forked, an exception is lost, or the process is not yet noted."""
+    monkeypatch.setattr(
+        bringup, 'die_with_parent', lambda: os.kill(os.getppid(), signal.SIGINT) or pause(0.1)
+    )
+    started = Bringup(experiment=experiment(SLEEPER), environment=os.environ, log_folder=tmp_path)
+    monkeypatch.setattr(started, 'commands', lambda: {'sleeper': SLEEP})
+    with pytest.raises(KeyboardInterrupt), started:
+        pytest.fail('Ctrl-C was lost')
+    assert started.processes['sleeper'].poll() == -signal.SIGTERM
 
 
 def test_one_more_interrupt_does_not_leave_processes_behind():
