@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.protocol import Jump
-from rolling_controller.ball_balancer.rig import RigRun, run_rig
+from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import place_on
 from rolling_controller.ball_balancer.time_optimal import fastest_move
+from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.demo.figures.panels import saved_panels
@@ -59,7 +60,7 @@ def rig_file() -> BallBalancerFile:
     return rig_of(load_scenario('ball_balancer'))
 
 
-def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> RigRun:
+def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> ClosedLoop:
     """Return the 36 jumps of a law that is told these numbers, on one plate."""
     return run_rig(file, LAWS[name](rig), protocol.jumps, protocol.jumps_duration(), seed=seed)
 
@@ -67,7 +68,7 @@ def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> RigRu
 def held(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> Array:
     """Return the distances [mm] of a hold from 5 s on; none if the ball fell."""
     run = run_rig(file, LAWS[name](rig), _middle, protocol.HOLD, seed=seed)
-    return 1e3 * protocol.hold_errors(run, _middle) if run.lost is None else np.zeros(0)
+    return 1e3 * protocol.hold_errors(run, _middle) if run.ended is None else np.zeros(0)
 
 
 def wrong(rig: RigModel, seed: int) -> RigModel:
@@ -89,8 +90,8 @@ def tracked(
     place = partial(place_on, path, RADIUS, ROUND)
     law, duration = LAWS[name](rig), ROUNDS * ROUND
     run = run_rig(file, law, lambda t: place(t + lead), duration, seed=seed)
-    goals = np.array([place(t) for t in run.fine_times])
-    return np.asarray(1e3 * np.hypot(*(run.ball - goals).T)[run.fine_times > ROUND])
+    goals = np.array([place(t) for t in run.times])
+    return np.asarray(1e3 * np.hypot(*(run.states[:, :2] - goals).T)[run.times > ROUND])
 
 
 def rows() -> Iterator[Row]:
@@ -100,7 +101,7 @@ def rows() -> Iterator[Row]:
     fastest = {mm: fastest_move(rig, m, dead_time).rise for mm, m in LENGTHS.items()}
     for length, rise in fastest.items():
         yield Row(name=f'time-optimal 90 % of {length} mm', value=rise, unit='s')
-    drawn: dict[str, tuple[list[RigRun], list[Protocol]]] = {}
+    drawn: dict[str, tuple[list[ClosedLoop], list[Protocol]]] = {}
     for name in LAWS:
         runs = [jumped(file, name, rig, seed) for seed in range(SEEDS)]
         found = [
@@ -193,7 +194,7 @@ def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) ->
         )
 
 
-def draw(laws: Mapping[str, tuple[Sequence[RigRun], Sequence[Protocol]]], path: Path) -> None:
+def draw(laws: Mapping[str, tuple[Sequence[ClosedLoop], Sequence[Protocol]]], path: Path) -> None:
     """Write the figure: jumps of 80 mm over time on the first plate, and errors on all plates."""
     path.parent.mkdir(parents=True, exist_ok=True)
     points = protocol.targets()
@@ -203,9 +204,9 @@ def draw(laws: Mapping[str, tuple[Sequence[RigRun], Sequence[Protocol]]], path: 
                 way = points[k + 1] - points[k]
                 if np.hypot(*way) < LONG:
                     continue
-                t = runs[0].fine_times - (protocol.BEGIN + k * protocol.LAST)
+                t = runs[0].times - (protocol.BEGIN + k * protocol.LAST)
                 inside = (t >= 0) & (t < protocol.LAST)
-                along = (runs[0].ball[inside] - points[k]) @ way / np.hypot(*way)
+                along = (runs[0].states[inside, :2] - points[k]) @ way / np.hypot(*way)
                 axes['a'].plot(t[inside], 1e3 * along, color=COLOURS[name], linewidth=0.7)
             ends = np.sort([1e3 * j.end_error for plate in found for j in plate.jumps])
             hold = np.sort(np.concatenate([plate.hold for plate in found]))[::100]

@@ -29,6 +29,7 @@ from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import CSource, number
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import compiled_cost
+from rolling_controller.step_law import replay
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
 
@@ -151,9 +152,9 @@ def rows() -> Iterator[Row]:
         source, law = write(), LAWS.get(name, lqr_law)(rig)
         run = run_rig(file, law, protocol.jumps, SECONDS)
         given = (
-            run.set_points if name in LAWS else run.commands
+            run.inputs[:, 2:] if name in LAWS else run.outputs
         )  # those that the estimator hears of
-        frames, outputs = np.hstack([run.measured, given]), 2 if name in LAWS else 6
+        frames, outputs = np.hstack([run.inputs[:, :2], given]), 2 if name in LAWS else 6
         yield Row(
             name=f'{name}, operations of a step',
             value=source.operations,
@@ -185,8 +186,8 @@ def _rows(
     source: CSource, real: Real, frames: Array, processor: Processor, outputs: int, how: str = ''
 ) -> Iterator[Row]:
     board = on_board(source, real, frames, outputs, processor)
-    here = CompiledLaw(source=source, period=1.0, outputs=outputs, real=real).start()
-    expected = np.array([here.step(row[:2], row[2:]) for row in frames])
+    here = CompiledLaw(source=source, period=1.0, outputs=outputs, real=real)
+    expected = replay(here, frames)
     title = f'{source.name} in {real} on {processor.name}, {how}'
     most = board.instructions.max()
     yield Row(

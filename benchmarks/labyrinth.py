@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.row import Row
 import numpy as np
-from rolling_controller.ball_balancer.labyrinth import run_labyrinth
+from rolling_controller.ball_balancer.labyrinth import arrived, LabyrinthLaw, run_labyrinth
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
+from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.plugins.labyrinth.picture import draw_runs
 
 SEEDS = range(2000, 2100)
@@ -38,7 +38,8 @@ def rows() -> Iterator[Row]:
     yield Row(name='plan: least room to a wall', value=1e3 * walls.min(), unit='mm')
     yield Row(name='plan: least room to a hole', value=1e3 * holes.min(), unit='mm')
     RUNS.parent.mkdir(parents=True, exist_ok=True)
-    runs = _runs(file, plan)
+    law = LabyrinthLaw(file, plan)
+    runs = _runs(law)
     through = [r for r in runs if r['reached']]
     yield Row(
         name=f'runs of {len(runs)} that reach the end without a fall',
@@ -60,11 +61,11 @@ def rows() -> Iterator[Row]:
         goal='at least 0.135',
         reference=PUBLISHED,
     )
-    drawn = [run_labyrinth(file, plan, s).rig.ball for s in SEEDS[:DRAWN]]
+    drawn = [run_labyrinth(law, s).states[:, :2] for s in SEEDS[:DRAWN]]
     draw_runs(file, places, drawn, FIGURE, f'driven, {DRAWN} runs')
 
 
-def _runs(file: LabyrinthFile, plan: LabyrinthPlan) -> list[dict[str, Any]]:
+def _runs(law: LabyrinthLaw) -> list[dict[str, Any]]:
     """Return what came of each seed, from the file or by running it."""
     lines = RUNS.read_text().splitlines() if RUNS.exists() else []
     known = {r['seed']: r for r in map(json.loads, lines)}
@@ -72,13 +73,14 @@ def _runs(file: LabyrinthFile, plan: LabyrinthPlan) -> list[dict[str, Any]]:
         for seed in SEEDS:
             if seed in known:
                 continue
-            run = run_labyrinth(file, plan, seed)
+            run = run_labyrinth(law, seed)
+            time = arrived(law, run)
             known[seed] = {
                 'seed': seed,
-                'reached': run.time is not None,
-                'fallen': run.rig.lost is not None,
-                'time': run.time,
-                'walls': sum(e.name == 'wall' for e in run.rig.events),
+                'reached': time is not None,
+                'fallen': run.ended is not None,
+                'time': time,
+                'walls': sum(e.name == 'wall' for e in run.events),
             }
             print(json.dumps(known[seed]), file=out, flush=True)
     return [known[seed] for seed in SEEDS]

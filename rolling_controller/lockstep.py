@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.step_law import Law
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.emulation import Emulation, Measurement
 
 
 class ClosedLoop(NamedTuple):
@@ -25,6 +27,11 @@ class ClosedLoop(NamedTuple):
         Shapes (k + 1, n) and (k + 1, m); the last control is repeated.
     events
         Events of the motion, such as changes of mode; that of a guard that ended it is terminal.
+    stamps, inputs, outputs
+        Of each step of a law that answers sensors: time of the measurement [s], shape (j,), what
+        it took and what it gave, shapes (j, i) and (j, o).
+    memory
+        Memory of that law at the end.
 
     """
 
@@ -32,6 +39,15 @@ class ClosedLoop(NamedTuple):
     states: NDArray[np.float64]
     controls: NDArray[np.float64]
     events: tuple[Event, ...] = ()
+    stamps: NDArray[np.float64] = np.zeros(0)
+    inputs: NDArray[np.float64] = np.zeros((0, 0))
+    outputs: NDArray[np.float64] = np.zeros((0, 0))
+    memory: Any = None
+
+    @property
+    def ended(self) -> Event | None:
+        """Event of the guard that ended the motion; None if it lasted its time."""
+        return next((event for event in self.events if event.terminal), None)
 
 
 def run_lockstep(
@@ -86,3 +102,50 @@ def run_lockstep(
         more = s.ended is None and k < steps
         controls.append(np.array(law(k * dt, measured[0])) if more else controls[-1])
     return ClosedLoop(np.array(times), np.array(states), np.array(controls), tuple(events))
+
+
+def run_emulated(
+    plant: Emulation,
+    law: Law[Any],
+    inputs: Callable[[Measurement], NDArray[np.float64]],
+    duration: float,
+    control: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    delay: float = 0.0,
+) -> ClosedLoop:
+    """
+    Return the motion of a plant whose measurements a law answers as they arrive.
+
+    Parameters
+    ----------
+    plant
+        Plant, sensors and actuators, at their start.
+    law
+        The law.
+    inputs
+        From a measurement to the inputs of the law.
+    duration
+        Duration [s].
+    control
+        From the output of the law to the control of the plant.
+    delay
+        From a measurement until it is known [s].
+
+    Returns
+    -------
+    ClosedLoop
+        At every step of the plant. It ends before its time at a guard that ends the motion.
+
+    """
+    memory, rows = law.start(), []
+    for k in range(int(np.floor(duration / law.period)) + 1):
+        for m in plant.advance(k * law.period + delay):
+            given = inputs(m)
+            memory, output = law.step(memory, given, m.stamp)
+            plant.send(control(output), m.arrival)
+            rows.append((m.stamp, given, output))
+        if plant.state.ended is not None:
+            break
+    stamps, taken, outputs = (np.array(column) for column in zip(*rows, strict=True))
+    states, controls = np.array([s.x for s in plant.states]), np.array(plant.controls)
+    events, times = tuple(plant.events), np.array(plant.times)
+    return ClosedLoop(times, states, controls, events, stamps, taken, outputs, memory)

@@ -1,10 +1,11 @@
-"""A law in discrete time as one function of its state: what runs here and what is exported."""
+"""Laws in discrete time: from memory, inputs and time to memory and output; what is exported."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -13,79 +14,67 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Layout
 
-
-class Running(Protocol):
-    """A law with its state."""
-
-    def begin(self) -> None:
-        """Go back to the start."""
-
-    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
-        """Return the output after a measurement, vectors in the units of the law; nan is none."""
-        ...
+M = TypeVar('M')  # memory of a law
 
 
-class Law(Protocol):
-    """What is evaluated once a period."""
+class Law(Protocol[M]):
+    """A control law, or an estimator, that is evaluated once a period."""
 
     @property
     def period(self) -> float:
         """Time between two steps [s]."""
         ...
 
-    def start(self) -> Running:
-        """Return the law at its start."""
+    def start(self, before: M | None = None) -> M:
+        """Return the memory at the start; after a break, with what an earlier one still knows."""
+        ...
+
+    def step(self, memory: M, inputs: ArrayLike, t: float) -> tuple[M, Array]:
+        """
+        Return the memory after a step, and the output.
+
+        Parameters
+        ----------
+        memory
+            Memory before the step; it stays as it is.
+        inputs
+            Measurement, then set point, in the units of the law; not a number where nothing is
+            measured.
+        t
+            Time of the measurement [s].
+
+        """
         ...
 
 
-class Described(Protocol):
-    """What a law is called, takes and gives; see :class:`StepLaw`."""
+def replay(law: Law[M], inputs: ArrayLike) -> Array:
+    """
+    Return the outputs of a law from its start.
 
-    @property
-    def name(self) -> str:
-        """Name in C."""
-        ...
+    Parameters
+    ----------
+    law
+        The law.
+    inputs
+        Recorded inputs, shape (k, i), a row a period, in the units of the law.
 
-    @property
-    def text(self) -> str:
-        """What it is, in a sentence."""
-        ...
+    Returns
+    -------
+    NDArray
+        Shape (k, o), in the units of the law.
 
-    @property
-    def period(self) -> float:
-        """Time between two steps [s]."""
-        ...
-
-    @property
-    def state(self) -> Layout:
-        """Layout of its state."""
-        ...
-
-    @property
-    def measurement(self) -> Layout:
-        """Layout of what is measured."""
-        ...
-
-    @property
-    def set_point(self) -> Layout:
-        """Layout of the set point."""
-        ...
-
-    @property
-    def output(self) -> Layout:
-        """Layout of the output."""
-        ...
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """Magnitude beyond which a measurement, and a set point, counts as none."""
-        ...
+    """
+    memory, outputs = law.start(), []
+    for k, row in enumerate(np.asarray(inputs, dtype=float)):
+        memory, output = law.step(memory, row, k * law.period)
+        outputs.append(output)
+    return np.array(outputs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StepLaw:
+class VectorLaw(ABC):
     """
-    A law, or an estimator, that is evaluated once a period.
+    A law whose memory is a vector z, so that it can be written as C.
 
     Attributes
     ----------
@@ -96,11 +85,9 @@ class StepLaw:
     period
         Time between two steps [s].
     state
-        Layout of its state z, all zero at the start.
+        Layout of its memory z.
     measurement, set_point, output
         Layouts of what it takes and gives; ``set_point`` is the command sent for an estimator.
-    function
-        ``(z, measurement, seen, set_point) -> (z, output)``; ``seen`` is 1 or 0.
     limits
         Magnitude beyond which a measurement, and a set point, counts as none.
 
@@ -113,61 +100,60 @@ class StepLaw:
     measurement: Layout
     set_point: Layout
     output: Layout
-    function: ca.Function
     limits: tuple[float, float]
+
+    def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
+        """Return the memory at the start; see :class:`Law`."""
+        return np.zeros(self.state.size)
+
+    def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
+        """Step; a set point that is not finite, or beyond its limit, is 0; see :class:`Law`."""
+        given = np.asarray(inputs, dtype=float)
+        measurement, set_point = np.split(given, [self.measurement.size])
+        seen = bool(np.all(np.abs(measurement) < self.limits[0]))  # false for what is not a number
+        there = bool(np.all(np.abs(set_point) < self.limits[1]))
+        return self._answer(
+            memory,
+            measurement if seen else np.zeros(measurement.size),
+            float(seen),
+            set_point if there else np.zeros(set_point.size),
+        )
+
+    @abstractmethod
+    def _answer(
+        self, z: Array, measurement: Array, seen: float, set_point: Array
+    ) -> tuple[Array, Array]:
+        """Return memory and output; ``measurement`` is zero where ``seen`` is 0."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepLaw(VectorLaw):
+    """
+    A law, or an estimator, that is one function; see :class:`VectorLaw`.
+
+    Attributes
+    ----------
+    function
+        ``(z, measurement, seen, set_point) -> (z, output)``; ``seen`` is 1 or 0.
+
+    """
+
+    function: ca.Function
 
     @cached_property
     def joined(self) -> ca.Function:
-        """The function with state and output as one vector."""
+        """The function with memory and output as one vector."""
         symbols = [ca.SX.sym(f'i{k}', self.function.numel_in(k)) for k in range(4)]
         both = ca.vertcat(*self.function(*symbols))
         return ca.Function(self.name, symbols, [ca.densify(both)])
 
-    def start(self) -> RunningLaw:
-        """Return the law at its start."""
-        return RunningLaw(self)
+    @cached_property
+    def _fast(self) -> FastFunction:
+        return FastFunction(self.joined)
 
-
-class RunningLaw:
-    """
-    A law with its state.
-
-    Attributes
-    ----------
-    z
-        Its state.
-
-    """
-
-    def __init__(self, law: StepLaw) -> None:
-        """Begin with a state of zeros."""
-        self.law, self.z = law, np.zeros(law.state.size)
-        self._function = FastFunction(law.joined)
-
-    def begin(self) -> None:
-        """Go back to a state of zeros."""
-        self.z[:] = 0.0
-
-    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
-        """
-        Return the output after a measurement.
-
-        Parameters
-        ----------
-        measurement
-            What was measured; not finite, or beyond its limit, where there is nothing.
-        set_point
-            Where to go; one that is not finite, or beyond its limit, counts as zero.
-
-        """
-        z, y, seen, r = self._function.inputs
-        good, there = (
-            bool(np.all(np.abs(given) < limit))  # false for what is not a number
-            for given, limit in zip((measurement, set_point), self.law.limits, strict=True)
-        )
-        z[:], seen[0] = self.z, float(good)
-        y[:] = measurement if good else 0.0
-        r[:] = set_point if there else 0.0
-        self._function.evaluate()
-        self.z[:] = self._function.output[: self.z.size]
-        return self._function.output[self.z.size :].copy()
+    def _answer(
+        self, z: Array, measurement: Array, seen: float, set_point: Array
+    ) -> tuple[Array, Array]:
+        """Evaluate the function."""
+        out = self._fast(z, measurement, seen, set_point)
+        return out[: z.size], out[z.size :]

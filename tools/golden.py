@@ -246,10 +246,9 @@ def lockstep() -> Entries:
     from benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
     from rolling_controller.ball_balancer import laws as rig_laws  # noqa: PLC0415
     from rolling_controller.ball_balancer import protocol  # noqa: PLC0415
-    from rolling_controller.ball_balancer.labyrinth import run_labyrinth  # noqa: PLC0415
+    from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
     from rolling_controller.ball_balancer.rig_model import RigModel  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
-    from rolling_planner.ball_balancer.labyrinth import plan_labyrinth  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.lockstep_trials import LockstepTrials  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.trial_offsets import offset  # noqa: PLC0415
@@ -279,12 +278,12 @@ def lockstep() -> Entries:
         runs = [ball_balancer.jumped(file, name, rig, seed) for seed in SEEDS[:2]]
         jumps = [protocol.judged(run) for run in runs]
         out[f'ball_balancer, {name}'] = {
-            'lost': [run.lost is not None for run in runs],
+            'lost': [run.ended is not None for run in runs],
             'within 5 mm': [sum(j.end_error <= 5e-3 for j in those) for those in jumps],
         }
     board = LabyrinthFile.of(load_scenario('labyrinth'))
-    ways = [run_labyrinth(board, plan_labyrinth(board), seed) for seed in SEEDS]
-    out['labyrinth'] = [way.time is not None for way in ways]
+    way = labyrinth_law(board)
+    out['labyrinth'] = [arrived(way, run_labyrinth(way, seed)) is not None for seed in SEEDS]
     return out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,27 @@ FASTEST = 0.5  # m/s, standard deviation of the rate of a ball that is seen for 
 WALLS = 1.0  # m/s^2 sqrt(s): what hits of walls are to a model that knows none
 UNLEVEL = 0.02  # rad, standard deviation of how far the level is off at first
 WANDER = 0.05  # rad/sqrt(s), of the level of a labyrinth
+
+
+class Belief(NamedTuple):
+    """
+    What a filter knows of the ball.
+
+    Attributes
+    ----------
+    z, P
+        State (n, 2) and covariance (3, 3) of what the camera corrects.
+    known
+        Whether the ball was seen.
+    memory
+        That of the supervisor.
+
+    """
+
+    z: Array
+    P: Array
+    known: bool
+    memory: Memory
 
 
 class BallFilter(ABC):
@@ -59,7 +81,6 @@ class BallFilter(ABC):
         )
         self._A, self._Q = estimator.axis_model(gain, 1 / camera.rate, *noise)
         self._R, self._unlevel = camera.noise**2 + 1e-12, UNLEVEL / unit
-        self.begin()
 
     @abstractmethod
     def predict(self, z: Array, command: Array) -> Array:
@@ -69,18 +90,21 @@ class BallFilter(ABC):
     def ball_at(self, z: Array, place: Array) -> Array:
         """Return the ball's row of a state for a place (2) [m]."""
 
-    def begin(self) -> None:
-        """Begin with the plate level and at rest, the ball not yet seen."""
-        self._z = np.zeros((self.size, 2))
-        self._P = np.diag([0.0, 0.0, self._unlevel**2])
-        self._known, self._memory = False, Memory()
+    def start(self) -> Belief:
+        """Return what is known at first: the plate level and at rest, the ball not yet seen."""
+        P = np.diag([0.0, 0.0, self._unlevel**2])
+        return Belief(np.zeros((self.size, 2)), P, known=False, memory=Memory())
 
-    def take(self, place: ArrayLike, commands: Sequence[Array], t: float) -> Verdict:
+    def step(
+        self, belief: Belief, place: ArrayLike, commands: Sequence[Array], t: float
+    ) -> tuple[Belief, Verdict]:
         """
-        Return what the supervisor says of a frame.
+        Return what is known after a frame, and what the supervisor says of it.
 
         Parameters
         ----------
+        belief
+            What was known after the frame before.
         place
             Where the ball is seen (2) [m]; not a number where it is not.
         commands
@@ -89,29 +113,27 @@ class BallFilter(ABC):
             Stamp of the frame [s].
 
         """
+        z, P, known, memory = belief
         for command in commands:
-            self._z = self.predict(self._z, command)
-            self._P = self._A @ self._P @ self._A.T + self._Q
+            z = self.predict(z, command)
+            P = self._A @ P @ self._A.T + self._Q
         seen = np.array(place, dtype=float)
-        r = self.ball_at(self._z, seen) - self._z[self.rows[0]]
-        S = self._P[0, 0] + self._R
-        sample = Sample(r[: 2 * self._known], np.full(2 * self._known, S), seen, seen)
-        self._memory, verdict = step(self.source, self._memory, sample, t)
+        r = self.ball_at(z, seen) - z[self.rows[0]]
+        S = P[0, 0] + self._R
+        sample = Sample(r[: 2 * known], np.full(2 * known, S), seen, seen)
+        memory, verdict = step(self.source, memory, sample, t)
+        z = z.copy()
         if not np.isfinite(r).all():
-            self._known = self._known and self._P[0, 0] < FASTEST**2
-        elif verdict.reopen or not self._known:
-            self._open(seen, possible=verdict.possible)
+            known = bool(known and P[0, 0] < FASTEST**2)
+        elif verdict.reopen or not known:  # at its place, if it can be there
+            known = verdict.possible
+            z[self.rows[0]], z[self.rows[1]] = self.ball_at(z, seen), 0.0
+            P = np.diag([self._R, FASTEST**2, P[2, 2]])
         else:
-            K = self._P[:, 0] / S
-            self._z[list(self.rows)] += np.outer(K, r)
-            self._P = self._P - np.outer(K, self._P[0])
-        return verdict
-
-    def _open(self, place: Array, *, possible: bool) -> None:
-        """Begin with the ball at a place, if it can be there."""
-        self._known = possible
-        self._z[self.rows[0]], self._z[self.rows[1]] = self.ball_at(self._z, place), 0.0
-        self._P = np.diag([self._R, FASTEST**2, self._P[2, 2]])
+            K = P[:, 0] / S
+            z[list(self.rows)] += np.outer(K, r)
+            P = P - np.outer(K, P[0])
+        return Belief(z, P, known, memory), verdict
 
 
 class PlateFilter(BallFilter):

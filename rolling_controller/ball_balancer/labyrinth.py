@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,11 @@ from rolling_controller.ball_balancer.ball_filter import (
     BALL_RATE,
     frame_matrices,
     LEVEL,
-    TILT_RATE,
     TILTED,
 )
 from rolling_controller.ball_balancer.horizon import Horizon
-from rolling_controller.ball_balancer.rig import RigRun, run_rig
+from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
@@ -36,10 +36,37 @@ PATIENCE = 1.3  # durations of the plan after which a run ends
 UNSURE = [BALL, BALL_RATE, LEVEL]  # what the camera corrects; the tilt follows the commands
 
 
-@dataclass(frozen=True, eq=False)
+class Progress(NamedTuple):
+    """
+    Memory of the law.
+
+    Attributes
+    ----------
+    z
+        State of each axis, shape (5, 2): the ball's place less what the tilt carries it [m], its
+        rate [m/s], tilt [rad], its speed [rad/s], and the angle by which the board is not level
+        [rad].
+    sent
+        Command before (2) [rad/s].
+    clock
+        Time in the plan [s]; it runs while the set point is the end of the path.
+    known, blind
+        Whether the ball was seen, and for how many frames it has not been.
+
+    """
+
+    z: Array
+    sent: Array
+    clock: float = 0.0
+    known: bool = False
+    blind: int = 0
+
+
 class LabyrinthLaw:
     """
-    A law that takes the ball along a plan.
+    A law that takes the ball along a plan; its command takes effect at the next frame.
+
+    The board is taken to be level at first; from then on the tilt follows what was commanded.
 
     Attributes
     ----------
@@ -47,133 +74,103 @@ class LabyrinthLaw:
         The labyrinth.
     plan
         What is followed.
+    period
+        Time between two frames [s].
 
     """
 
-    file: LabyrinthFile
-    plan: LabyrinthPlan
-
-    @property
-    def period(self) -> float:
-        """Time between two frames [s]."""
-        return 1 / self.file.camera.rate
-
-    def start(self) -> RunningLabyrinth:
-        """Return the law at its start."""
-        return RunningLabyrinth(self)
-
-
-def labyrinth_law(file: LabyrinthFile) -> LabyrinthLaw:
-    """Return the law with the fastest plan of a labyrinth; raise NotConvergedError if none."""
-    return LabyrinthLaw(file, plan_labyrinth(file))
-
-
-class RunningLabyrinth:
-    """
-    The law with its state; the command that answers a frame takes effect at the next one.
-
-    An axis' state: the ball's place less what the tilt carries it [m], its rate [m/s], tilt [rad],
-    its speed [rad/s], and the angle by which the board is not level [rad]. The board is taken
-    to be level at first; from then on the tilt follows what was commanded.
-
-    Attributes
-    ----------
-    clock
-        Time in the plan [s]; it runs while the set point is the end of the path.
-
-    """
-
-    def __init__(self, law: LabyrinthLaw) -> None:
+    def __init__(self, file: LabyrinthFile, plan: LabyrinthPlan) -> None:
         """Condense the programs of a board."""
         solver()
-        self._plan, self._file, self._period = law.plan, law.file, law.period
-        self._A, self._B = frame_matrices(law.plan.gain, law.file.servo.lag, law.period)
+        self.file, self.plan, self.period = file, plan, 1 / file.camera.rate
+        self._A, self._B = frame_matrices(plan.gain, file.servo.lag, self.period)
         self._gain = self._filter()
         axis = Horizon(self._A, self._B, FRAMES)
         outputs = np.eye(5)[[BALL, BALL_RATE, TILTED]]
         self._gradients, self._H = axis.cost(outputs, (PLACE, RATE, ANGLE), TURN)
         self._free = axis.free
         self._forced_tilt = np.ascontiguousarray(axis.forced[:, TILTED])
-        self._z = np.zeros((5, 2))
-        self.begin()
 
-    def begin(self) -> None:
-        """Begin anew where the ball is seen next, the board at rest."""
-        self._z[[*UNSURE, TILT_RATE]] = 0.0
-        self._found, self._blind = False, 0
-        self.clock, self._sent = 0.0, np.zeros(2)
+    def start(self, before: Progress | None = None) -> Progress:
+        """Return the memory until the ball is seen, the board at rest; its tilt stays known."""
+        z = np.zeros((5, 2))
+        if before is not None:
+            z[TILTED] = before.z[TILTED]
+        return Progress(z, np.zeros(2))
 
-    def _find(self, place: Array) -> None:
-        """Begin at a place of the ball, and where the plan first comes about as near as ever."""
-        times = np.arange(0.0, self._plan.times[-1], FINE)
-        away = np.hypot(*(self._plan.places(times) - place).T)
-        self.clock = float(times[np.argmax(away < away.min() + NEAR)])
-        self._z[BALL], self._z[[BALL_RATE, LEVEL]] = self._ball_at(place), 0.0
-        self._found = True
+    def _find(self, z: Array, place: Array) -> float:
+        """Put the ball at a place; return when the plan first comes about as near as ever [s]."""
+        times = np.arange(0.0, self.plan.times[-1], FINE)
+        away = np.hypot(*(self.plan.places(times) - place).T)
+        z[BALL], z[[BALL_RATE, LEVEL]] = self._ball_at(z, place), 0.0
+        return float(times[np.argmax(away < away.min() + NEAR)])
 
-    def _ball_at(self, place: Array) -> Array:
-        return np.asarray(place + self._plan.lever * self._z[TILTED])
+    def _ball_at(self, z: Array, place: Array) -> Array:
+        return np.asarray(place + self.plan.lever * z[TILTED])
 
-    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
+    def step(self, memory: Progress, inputs: ArrayLike, t: float) -> tuple[Progress, Array]:  # noqa: ARG002
         """
-        Return the speeds of the servos (2) [rad/s] after a frame.
+        Return the memory and the speeds of the servos (2) [rad/s] after a frame.
 
         Parameters
         ----------
-        measurement
-            Where the ball is seen (2) [m]; not a number where it is not. The board is levelled
-            after some frames without it.
-        set_point
-            Within a ball's radius of the end of the path, the ball is driven there; with any other
-            it is held where it is on the path.
+        memory
+            The memory before.
+        inputs
+            Where the ball is seen (2) [m], not a number where it is not: the board is levelled
+            after some frames without it. Then the set point (2) [m]: within a ball's radius of
+            the end of the path, the ball is driven there; with any other it is held where it is
+            on the path.
+        t
+            Stamp of the frame [s].
 
         """
-        place, now = np.asarray(measurement, dtype=float), self._z.copy()
+        place, set_point = np.split(np.asarray(inputs, dtype=float), 2)
+        _, sent, clock, known, blind = memory
+        now = memory.z.copy()
         seen = bool(np.isfinite(place).all())
-        self._blind = 0 if seen else self._blind + 1
+        blind = 0 if seen else blind + 1
         if seen:
-            off = self._ball_at(place) - now[BALL]
-            if not self._found or np.hypot(*off) > LIFTED:
-                self._find(place)
-                now = self._z.copy()
+            off = self._ball_at(now, place) - now[BALL]
+            if not known or np.hypot(*off) > LIFTED:
+                clock, known = self._find(now, place), True
             else:
                 now[UNSURE] += np.outer(self._gain, off)
-        after = self._A @ now + np.outer(self._B, self._sent)
-        reach = self._file.servo.reach
-        after[TILTED] = after[TILTED].clip(-reach, reach)
-        self._z = after
-        if self._found and self._blind < BLIND:
-            going = np.hypot(*(np.asarray(set_point) - self._plan.end)) < self._file.ball.radius
-            wanted = self._wanted(now, going=bool(going))
-            self._sent = np.array([self._axis(k, *(w[:, k] for w in wanted)) for k in (0, 1)])
+        z = self._A @ now + np.outer(self._B, sent)
+        reach, most = self.file.servo.reach, self.file.servo.speed
+        z[TILTED] = z[TILTED].clip(-reach, reach)
+        if known and blind < BLIND:
+            going = np.hypot(*(set_point - self.plan.end)) < self.file.ball.radius
+            clock, *wanted = self._wanted(now, clock, going=bool(going))
+            sent = np.array([self._axis(z[:, k], *(w[:, k] for w in wanted)) for k in (0, 1)])
         else:
-            self._found = False
-            self._sent = -after[TILTED] / (FRAMES * self._period)
-        most = self._file.servo.speed
-        self._sent = self._sent.clip(-most, most)
-        return self._sent
+            known, sent = False, -z[TILTED] / (FRAMES * self.period)
+        sent = sent.clip(-most, most)
+        return Progress(z, sent, clock, known, blind), sent
 
-    def _wanted(self, now: Array, *, going: bool) -> tuple[Array, Array, Array, Array]:
-        """Return ball, rate, tilt and turn (frames, 2) of the plan ahead; go on in it, or wait."""
-        here = self._plan.at(np.array([self.clock]))[0][0]
+    def _wanted(
+        self, now: Array, clock: float, *, going: bool
+    ) -> tuple[float, Array, Array, Array, Array]:
+        """Return the clock, and ball, rate, tilt and turn (frames, 2) ahead; go on, or wait."""
+        here = self.plan.at(np.array([clock]))[0][0]
         moves = going and np.hypot(*(now[BALL] - here)) <= BEHIND
-        self.clock += self._period if moves else 0.0
-        ahead = self.clock + self._period * np.arange(1.0, FRAMES + 1)
-        ball, rate, angle, turn = self._plan.at(ahead)
+        clock += self.period if moves else 0.0
+        ahead = clock + self.period * np.arange(1.0, FRAMES + 1)
+        ball, rate, angle, turn = self.plan.at(ahead)
         if not moves:
             rate, angle, turn = 0 * rate, 0 * angle, 0 * turn
-            ball[:] = self._plan.at(np.array([self.clock]))[0]
-        return ball, rate, angle, turn
+            ball[:] = self.plan.at(np.array([clock]))[0]
+        return clock, ball, rate, angle, turn
 
-    def _axis(self, k: int, ball: Array, rate: Array, angle: Array, turn: Array) -> float:
-        free = self._free @ self._z[:, k]  # (frames, 5)
-        wanted = (ball, rate, angle - self._z[LEVEL, k])
+    def _axis(self, z: Array, ball: Array, rate: Array, angle: Array, turn: Array) -> float:
+        free = self._free @ z  # (frames, 5)
+        wanted = (ball, rate, angle - z[LEVEL])
         f = sum(
             G @ (free[:, j] - w)
             for j, (G, w) in enumerate(zip(self._gradients, wanted, strict=True))
         )
         f = np.asarray(f) - turn / TURN**2
-        servo = self._file.servo
+        servo = self.file.servo
         high = np.append(np.full(FRAMES, servo.speed), servo.reach - free[:, TILTED])
         low = np.append(np.full(FRAMES, -servo.speed), -servo.reach - free[:, TILTED])
         low, high = np.minimum(low, high[0]), np.maximum(high, low[0])
@@ -182,46 +179,36 @@ class RunningLabyrinth:
 
     def _filter(self) -> Array:
         """Return the steady gains on ball, its rate and the level, shape (3,)."""
-        T = self._period
+        T = self.period
         kick = np.array([T**2 / 2, T, 0])
         Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([1e-10, 1e-10, WANDER**2 * T])
         A, H = self._A[np.ix_(UNSURE, UNSURE)], np.eye(3)[:1]
-        R = np.array([[self._file.camera.noise**2 + 1e-12]])
+        R = np.array([[self.file.camera.noise**2 + 1e-12]])
         P = solve_discrete_are(A.T, H.T, Q, R)
         return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
 
 
-@dataclass(frozen=True, eq=False)
-class LabyrinthRun:
+def labyrinth_law(file: LabyrinthFile) -> LabyrinthLaw:
+    """Return the law with the fastest plan of a labyrinth; raise NotConvergedError if none."""
+    return LabyrinthLaw(file, plan_labyrinth(file))
+
+
+def run_labyrinth(law: LabyrinthLaw, seed: int) -> ClosedLoop:
     """
-    What came of a run.
+    Return what the law does on the board with what a random seed makes of the unknown.
 
-    Attributes
-    ----------
-    rig
-        Frame by frame.
-    time
-        From when the law set out until the ball came within its radius of the end of the path
-        [s]; None if it did not.
-
+    It holds the ball at the start for ``SETTLE`` [s], then sets out.
     """
+    start, end = law.file.board.path[[0, -1]]
+    duration = SETTLE + PATIENCE * float(law.plan.times[-1])
+    at = law.file.start(seed)
+    return run_rig(law.file, law, lambda t: start if t < SETTLE else end, duration, seed, at)
 
-    rig: RigRun
-    time: float | None
 
-
-def run_labyrinth(file: LabyrinthFile, plan: LabyrinthPlan, seed: int) -> LabyrinthRun:
-    """Return what the law does on the board with what a random seed makes of the unknown."""
-    start, end = file.board.path[[0, -1]]
-    rig = run_rig(
-        file,
-        LabyrinthLaw(file, plan),
-        lambda t: start if t < SETTLE else end,
-        SETTLE + PATIENCE * plan.times[-1],
-        seed=seed,
-        ball=file.start(seed),
-    )
-    return LabyrinthRun(rig, arrival(rig.fine_times - SETTLE, rig.ball, end, file.ball.radius))
+def arrived(law: LabyrinthLaw, run: ClosedLoop) -> float | None:
+    """Return the time from when a run set out until its ball arrived [s]; None if it did not."""
+    end, radius = law.file.board.path[-1], law.file.ball.radius
+    return arrival(run.times - SETTLE, run.states[:, :2], end, radius)
 
 
 def arrival(times: Array, ball: Array, end: Array, within: float) -> float | None:

@@ -62,11 +62,11 @@ class LabyrinthPlanner(SystemPlanner):
         system, p = file.system_and_parameters()
         x = np.concatenate([file.start(), np.zeros(6)])
         law = LabyrinthLaw(file, plan_labyrinth(file))
-        running, plant = law.start(), Stepper(system, p, max_step=LONGEST)
+        memory, plant = law.start(), Stepper(system, p, max_step=LONGEST)
         end, count = law.plan.end, int(np.ceil(law.plan.times[-1] / law.period))
         states, controls = [x], [np.zeros(2)]
-        for _ in range(count):
-            command = running.step(states[-1][:2], end)
+        for k in range(count):
+            memory, command = law.step(memory, [*states[-1][:2], *end], k * law.period)
             states.append(plant.step(states[-1], controls[-1], law.period))
             controls.append(command)
         ball = np.array(states)[:, :2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -141,7 +142,7 @@ EXPORTED: Mapping[str, Callable[[RigModel], StepLaw]] = {
     'lqr': lqr_law,
     'estimator': estimator_alone,
 }
-LAWS: Mapping[str, Callable[[RigModel], Law]] = {
+LAWS: Mapping[str, Callable[[RigModel], Law[Any]]] = {
     'pid': pid_law,
     'lqr': lqr_law,
     'predictive': predictive_law,
@@ -154,12 +155,12 @@ def exported_law(rig: RigModel) -> CompiledLaw:
     return CompiledLaw(source=predictive_as_c(law), period=law.period, outputs=law.output.size)
 
 
-ON_NODES: Mapping[str, Callable[[RigModel], Law]] = {**LAWS, 'exported': exported_law}
+ON_NODES: Mapping[str, Callable[[RigModel], Law[Any]]] = {**LAWS, 'exported': exported_law}
 # s by which each lags behind a set point that moves, on config/scenarios/ball_balancer.yaml
 LEADS: Mapping[str, float] = {'pid': 0.4, 'lqr': 0.45, 'predictive': 0.27, 'exported': 0.27}
 
 
-def law_on_nodes(file: RigFile, name: str) -> Law:
+def law_on_nodes(file: RigFile, name: str) -> Law[Any]:
     """Return a law of `ON_NODES` for a rig; raise ParameterError if there is none such for it."""
     if isinstance(file, BallBalancerFile):
         return ON_NODES[name](RigModel.of(file))

@@ -17,11 +17,12 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator, learned_gain, offset_map
 from rolling_controller.ball_balancer.axis_program import AxisProgram, TILTED
 from rolling_controller.ball_balancer.estimator import Estimate, estimate, Motion, pair
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Entry, Layout
 
@@ -41,8 +42,8 @@ LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
 ASKED = 8  # numbers that ask for a plan of an axis: state, set point, level tilt, force, rise
 
 
-@dataclass(frozen=True, eq=False)
-class PredictiveRigLaw:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PredictiveRigLaw(VectorLaw):
     """
     The law: programs between two functions without branches, as they are exported too.
 
@@ -50,50 +51,13 @@ class PredictiveRigLaw:
     ----------
     rig
         The rig, with the kinetic resistance that counts.
-    name, text, limits
-        See :class:`rolling_controller.step_law.StepLaw`.
 
     """
 
     rig: RigModel
-    name: str = 'predictive'
-    text: str = 'predictive law: a quadratic program an axis on a Kalman filter with delay'
-    limits: tuple[float, float] = (FARTHEST, FARTHEST)
 
-    @property
-    def period(self) -> float:
-        """Time between two steps [s]."""
-        return self.rig.period
-
-    @property
-    def measurement(self) -> Layout:
-        """Layout of what is measured."""
-        return pair('place', 'm')
-
-    @property
-    def set_point(self) -> Layout:
-        """Layout of the set point."""
-        return pair('goal', 'm')
-
-    @property
-    def output(self) -> Layout:
-        """Layout of the output."""
-        return pair('tilt', 'counts')
-
-    @cached_property
-    def state(self) -> Layout:
-        """Layout of the state z."""
-        places = [pair(f'place_{k + 1}', 'm').entries[0] for k in range(MEMORY)]
-        counts = [
-            Entry('places', ('places',), '', text='frames in a row with a ball, at most 4'),
-            Entry('rested', ('rested',), '', text='frames since it came to rest; 0 if it rolls'),
-        ]
-        entries = estimator.layout(self.rig).entries
-        return Layout((*entries, *places, *counts, *learned_gain.ENTRIES))
-
-    @cached_property
-    def begin(self) -> Array:
-        """The state at the start."""
+    def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
+        """Return the memory at the start; see :class:`Law`."""
         z = np.zeros(self.state.size)
         for name, value in learned_gain.start(self.rig).items():
             z[self.state.slice(name)] = value
@@ -175,45 +139,49 @@ class PredictiveRigLaw:
     def _symbols(self) -> dict[str, ca.SX]:
         return {entry.name: ca.SX.sym(entry.name, entry.size) for entry in self.state.entries}
 
-    def start(self) -> RunningPredictive:
-        """Return the law at its start."""
-        return RunningPredictive(self)
+    @cached_property
+    def _program(self) -> AxisProgram:
+        return AxisProgram(self.rig)
+
+    @cached_property
+    def _fast(self) -> tuple[FastFunction, FastFunction, FastFunction]:
+        functions = joined(self.before), joined(self.after), _command(self)
+        return FastFunction(functions[0]), FastFunction(functions[1]), FastFunction(functions[2])
+
+    def _answer(
+        self, z: Array, measurement: Array, seen: float, set_point: Array
+    ) -> tuple[Array, Array]:
+        """Return memory and tilt [counts] after a frame."""
+        before, after, command = self._fast
+        n, wanted = z.size, np.zeros(2)
+        out = before(z, measurement, seen, set_point)
+        if out[n] == PLAN:
+            for k, asked in enumerate(out[n + 1 :].reshape(2, ASKED)):
+                plan = self._program.plan(asked[:4], *asked[4:].tolist())
+                wanted[k] = command(asked[2], asked[3], plan[0, TILTED])[0]
+        out = after(out[:n], measurement, seen, out[n], wanted)
+        return out[:n], out[n:]
 
 
 def predictive_law(rig: RigModel) -> PredictiveRigLaw:
     """Return the law for a rig, with a share of the middle breakaway as kinetic resistance."""
-    return PredictiveRigLaw(replace(rig, kinetic=KINETIC * rig.breakaway))
-
-
-class RunningPredictive:
-    """The law with its state."""
-
-    def __init__(self, law: PredictiveRigLaw) -> None:
-        """Make the program and the functions about it."""
-        self._law, self._program = law, AxisProgram(law.rig)
-        self._before, self._after = (FastFunction(joined(f)) for f in (law.before, law.after))
-        self._command = FastFunction(_command(law))
-        self.begin()
-
-    def begin(self) -> None:
-        """Go back to the start."""
-        self.z = self._law.begin.copy()
-
-    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
-        """Return the tilt [counts] after a frame; see :meth:`RunningLaw.step`."""
-        place, goal = np.asarray(measurement, dtype=float), np.asarray(set_point, dtype=float)
-        seen = bool(np.all(np.abs(place) < FARTHEST))  # false for what is not a number
-        place = place if seen else np.zeros(2)
-        goal = goal if np.all(np.abs(goal) < FARTHEST) else np.zeros(2)
-        n, wanted = self.z.size, np.zeros(2)
-        out = self._before(self.z, place, float(seen), goal).copy()
-        if out[n] == PLAN:
-            for k, asked in enumerate(out[n + 1 :].reshape(2, ASKED)):
-                plan = self._program.plan(asked[:4], *asked[4:].tolist())
-                wanted[k] = self._command(asked[2], asked[3], plan[0, TILTED])[0]
-        out = self._after(out[:n].copy(), place, float(seen), out[n], wanted)
-        self.z = out[:n].copy()
-        return out[n:].copy()
+    places = [pair(f'place_{k + 1}', 'm').entries[0] for k in range(MEMORY)]
+    counts = [
+        Entry('places', ('places',), '', text='frames in a row with a ball, at most 4'),
+        Entry('rested', ('rested',), '', text='frames since it came to rest; 0 if it rolls'),
+    ]
+    entries = estimator.layout(rig).entries
+    return PredictiveRigLaw(
+        name='predictive',
+        text='predictive law: a quadratic program an axis on a Kalman filter with delay',
+        period=rig.period,
+        state=Layout((*entries, *places, *counts, *learned_gain.ENTRIES)),
+        measurement=pair('place', 'm'),
+        set_point=pair('goal', 'm'),
+        output=pair('tilt', 'counts'),
+        limits=(FARTHEST, FARTHEST),
+        rig=replace(rig, kinetic=KINETIC * rig.breakaway),
+    )
 
 
 def _rest(z: Mapping[str, ca.SX], place: ca.SX, seen: ca.SX) -> dict[str, ca.SX]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.ball_balancer.rig import RigRun
+from rolling_controller.lockstep import ClosedLoop
 
 Array = NDArray[np.float64]
 SIDE, JUMPS, LAST = 0.08, 36, 3.0  # m, and s of each jump
@@ -62,16 +62,16 @@ class Jump:
     end_error: float
 
 
-def judged(run: RigRun) -> list[Jump]:
+def judged(run: ClosedLoop) -> list[Jump]:
     """Return what came of each whole jump of a run."""
     points, out = targets(), []
     for k in range(JUMPS):
         start = BEGIN + k * LAST
-        if run.fine_times[-1] < start + LAST - run.times[1]:  # lost, or not run for so long
+        if run.times[-1] < start + LAST - run.stamps[1]:  # lost, or not run for so long
             break
-        inside = (run.fine_times >= start) & (run.fine_times < start + LAST)
-        t = run.fine_times[inside] - start
-        out.append(judged_jump(t, run.ball[inside], points[k], points[k + 1]))
+        inside = (run.times >= start) & (run.times < start + LAST)
+        t = run.times[inside] - start
+        out.append(judged_jump(t, run.states[inside, :2], points[k], points[k + 1]))
     return out
 
 
@@ -100,8 +100,8 @@ def judged_jump(t: Array, ball: Array, before: Array, goal: Array) -> Jump:
     )
 
 
-def hold_errors(run: RigRun, place: Callable[[float], Array]) -> Array:
+def hold_errors(run: ClosedLoop, place: Callable[[float], Array]) -> Array:
     """Return the distances from the set point of a hold from 5 s on [m], shape (k,)."""
-    t = run.fine_times
+    t = run.times
     goals = np.array([place(s) for s in t])
-    return np.asarray(np.hypot(*(run.ball - goals).T)[t >= SETTLED])
+    return np.asarray(np.hypot(*(run.states[:, :2] - goals).T)[t >= SETTLED])

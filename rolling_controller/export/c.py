@@ -17,7 +17,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.step_law import Described, StepLaw
+from rolling_controller.step_law import StepLaw, VectorLaw
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.text import quoted
@@ -140,7 +140,7 @@ def as_c(law: StepLaw) -> CSource:
     return CSource(
         law.name,
         header(law),
-        source(law, np.zeros(law.state.size), '', steps),
+        source(law, '', steps),
         operations(law.joined),
         law.joined.sz_w(),
         law.state.size,
@@ -218,7 +218,7 @@ def number(value: float) -> str:
     return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
 
 
-def header(law: Described) -> str:
+def header(law: VectorLaw) -> str:
     """Return the header of a law."""
     name, upper = law.name, law.name.upper()
     fields = '\n'.join(
@@ -267,7 +267,7 @@ def _listed(layout: Layout) -> str:
     return ', '.join(f'{c} [{e.unit}]' for e in layout.entries for c in e.components)
 
 
-def source(law: Described, begin: ArrayLike, functions: str, steps: str) -> str:
+def source(law: VectorLaw, functions: str, steps: str) -> str:
     """
     Return the source of a law.
 
@@ -275,8 +275,6 @@ def source(law: Described, begin: ArrayLike, functions: str, steps: str) -> str:
     ----------
     law
         The law.
-    begin
-        State at the start.
     functions
         Text of functions that the step needs.
     steps
@@ -284,7 +282,7 @@ def source(law: Described, begin: ArrayLike, functions: str, steps: str) -> str:
 
     """
     name, n, m = law.name, law.measurement.size, law.set_point.size
-    values = zip(law.state.names, np.asarray(begin).tolist(), strict=True)
+    values = zip(law.state.names, law.start().tolist(), strict=True)
     reset = '\n'.join(f'  state->{c} = {number(v)};' for c, v in values)
     helpers = [text for called, text in HELPERS.items() if called in functions + steps]
     return f"""\

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 import shutil
 import subprocess
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,8 +32,8 @@ class CompiledLaw:
         The law.
     period
         Time between two steps [s].
-    outputs
-        Numbers that a step returns.
+    measured, outputs
+        Numbers that a step takes as its measurement, and returns.
     real
         Type of its numbers in C.
 
@@ -41,44 +42,31 @@ class CompiledLaw:
     source: CSource
     period: float
     outputs: int
+    measured: int = 2
     real: Literal['double', 'float'] = 'double'
 
-    def start(self) -> RunningCompiled:
-        """Return the law at its start; raise ParameterError where it cannot be compiled."""
-        return RunningCompiled(self)
-
-
-class RunningCompiled:
-    """
-    The law with its state.
-
-    Attributes
-    ----------
-    z
-        Its state, a struct of numbers in C.
-
-    """
-
-    def __init__(self, law: CompiledLaw) -> None:
-        """Compile and load it."""
-        name, library = law.source.name, _loaded(law.source, law.real)
-        self._begin, self._step = (
-            getattr(library, f'{name}_{what}') for what in ('start', 'step')
+    @cached_property
+    def _functions(self) -> tuple[Any, Any]:
+        library = _loaded(self.source, self.real)
+        start, step = (
+            getattr(library, f'{self.source.name}_{what}') for what in ('start', 'step')
         )
-        self.z = np.zeros(law.source.state, TYPES[law.real])
-        self._out = np.zeros(law.outputs, TYPES[law.real])
-        self.begin()
+        return start, step
 
-    def begin(self) -> None:
-        """Go back to the start."""
-        self._begin(_address(self.z))
+    def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
+        """Return a struct of C, see :class:`Law`; raise ParameterError where none compiles."""
+        z = np.zeros(self.source.state, TYPES[self.real])
+        self._functions[0](_address(z))
+        return z
 
-    def step(self, measurement: ArrayLike, set_point: ArrayLike) -> Array:
-        """Return the output after a measurement; see :meth:`RunningLaw.step`."""
+    def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
+        """Return memory and output after a measurement; see :class:`Law`."""
+        z, out = memory.astype(TYPES[self.real]), np.zeros(self.outputs, TYPES[self.real])
         with np.errstate(over='ignore'):  # too much for a float is no measurement either
-            given = [np.ascontiguousarray(v, self.z.dtype) for v in (measurement, set_point)]
-        self._step(*(_address(v) for v in (self.z, *given, self._out)))
-        return self._out.astype(float)
+            given = np.asarray(inputs, dtype=float).astype(z.dtype)
+        place, goal = given[: self.measured].copy(), given[self.measured :].copy()
+        self._functions[1](*(_address(v) for v in (z, place, goal, out)))
+        return z, out.astype(float)
 
 
 def _address(values: NDArray[np.floating]) -> ctypes.c_void_p:

@@ -56,8 +56,9 @@ class Emulation:
         Control in force, and the command that was sent last, in the units of the control.
     held
         Whether the plant stands still, as if held by hand.
-    times, states
-        Times [s] and states after each step, since the last :meth:`forget`.
+    times, states, controls
+        Times [s] and states after each step, since the last :meth:`forget`, and the controls that
+        were in force before.
     events
         Events since then.
 
@@ -110,7 +111,7 @@ class Emulation:
         self._coming: list[Measurement] = []
         for k, sensor in enumerate(self._sensors):
             sensor.restart(np.random.default_rng([self._seed, 1 + k]))
-        self.times, self.states, self._controls = [0.0], [self.state], [self.u]
+        self.times, self.states, self.controls = [0.0], [self.state], [self.u]
         self.events: list[Event] = []
 
     def put(self, x: ArrayLike) -> None:
@@ -142,7 +143,7 @@ class Emulation:
         """Drop the past motion but what exposures under way need."""
         longest = max((s.sensor.exposure for s in self._sensors), default=0.0)
         k = bisect_left(self.times, self.state.t - longest - LONGEST)
-        del self.times[:k], self.states[:k], self._controls[:k]
+        del self.times[:k], self.states[:k], self.controls[:k]
         self.events = []
 
     def _step(self, until: float) -> None:
@@ -158,12 +159,12 @@ class Emulation:
                 self.events += self.state.events
             self.times.append(self.state.t)
             self.states.append(self.state)
-            self._controls.append(self.u)
+            self.controls.append(self.u)
 
     def past(self, since: float) -> list[tuple[MotionState, Array]]:
         """Return states and controls from a time [s] on, the newest at least."""
         k = min(bisect_left(self.times, since - SAME_TIME), len(self.times) - 1)
-        return list(zip(self.states[k:], self._controls[k:], strict=True))
+        return list(zip(self.states[k:], self.controls[k:], strict=True))
 
 
 class _RunningSensor:

@@ -21,7 +21,7 @@ from rolling_controller.export import cost
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import deepest
-from rolling_controller.step_law import StepLaw
+from rolling_controller.step_law import replay, StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
@@ -91,24 +91,18 @@ def inputs():
 def test_an_exported_law_runs_here_from_its_c(rig, inputs, monkeypatch):
     law = EXPORTED['pid'](rig)
     compiled = CompiledLaw(source=as_c(law), period=law.period, outputs=2)
-    expected = stepped(law, inputs[580:])
-    assert np.array_equal(stepped(compiled, inputs[580:]), expected)
-    running = compiled.start()
-    running.step((0.03, 0), (0, 0))
-    running.begin()
-    again = [running.step(row[:2], row[2:]) for row in inputs[580:]]
-    assert np.array_equal(again, expected), 'begin goes back to the start'
+    expected = replay(law, inputs[580:])
+    assert np.array_equal(replay(compiled, inputs[580:]), expected)
+    start = compiled.start()
+    moved, _ = compiled.step(start, (0.03, 0, 0, 0), 0.0)
+    assert not np.array_equal(moved, start)
+    assert np.array_equal(start, compiled.start()), 'a step leaves the memory it takes'
     broken = replace(compiled.source, source='none')
     with pytest.raises(ParameterError, match=r'pid\.c .*failed: .*error'):
         replace(compiled, source=broken).start()
     monkeypatch.setenv('PATH', '')
     with pytest.raises(ParameterError, match='there is no `cc`'):
-        compiled.start()
-
-
-def stepped(law, inputs):
-    running = law.start()
-    return np.array([running.step(row[:2], row[2:]) for row in inputs])
+        replace(compiled).start()
 
 
 def run_c(source, inputs, folder, *options, real='double'):
@@ -145,7 +139,7 @@ def run_c(source, inputs, folder, *options, real='double'):
 def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
     law = EXPORTED[name](rig)
     source = as_c(law)
-    expected = stepped(law, inputs)
+    expected = replay(law, inputs)
     for k, options in enumerate((SANITIZED, ['-O2'])):
         (tmp_path / str(k)).mkdir()
         found = run_c(source, inputs, tmp_path / str(k), *options)
@@ -161,7 +155,7 @@ def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
 def test_the_estimator_in_float_keeps_to_what_is_stated(rig, inputs, tmp_path):
     """Less than 0.1 mm while the ball is seen, as stated in docs/ball_balancer.md."""
     law, driven = EXPORTED['estimator'](rig), inputs * [1, 1, 2500, 2500]
-    expected = stepped(law, driven)
+    expected = replay(law, driven)
     found = run_c(as_c(law), driven, tmp_path, '-O2', real='float')
     off = np.delete(abs(found - expected), np.s_[600:640], axis=0).max(axis=0)
     assert off[:2].max() < 1e-4, 'place [m]'
@@ -179,11 +173,12 @@ def test_a_step_in_float_differs_by_a_count(name, rig, inputs):
 
     Beyond a step a law amplifies a count where the ball does not answer it, as here.
     """
-    double, single = (law.start() for law in in_both_types(name, rig))
-    off = []
+    double, single = in_both_types(name, rig)
+    off, z = [], double.start()
     for row in inputs:
-        single.z[:] = double.z
-        off.append(abs(single.step(row[:2], row[2:]) - double.step(row[:2], row[2:])).max())
+        _, wanted = single.step(z, row, 0.0)
+        z, exact = double.step(z, row, 0.0)
+        off.append(abs(wanted - exact).max())
     assert max(off) <= 1
     assert np.count_nonzero(off) < 0.005 * FRAMES
 
@@ -195,7 +190,7 @@ def test_the_predictive_law_in_float_drives_the_rig():
     file = check(BallBalancerFile, load_scenario('ball_balancer').raw, '')
     laws = in_both_types('predictive', RigModel.of(file))
     double, single = (run_rig(file, law, protocol.jumps, 60.0) for law in laws)
-    off = np.hypot(*(single.ball - double.ball).T)
+    off = np.hypot(*(single.states - double.states)[:, :2].T)
     assert off.max() < 12e-3
     assert np.median(off) < 1e-3
     assert max(j.end_error for j in protocol.judged(single)) < protocol.WITHIN
@@ -275,7 +270,7 @@ def test_the_predictive_law_in_c_does_what_the_law_here_does(rig, inputs, tmp_pa
     """With another solver. Commands are whole counts: none differs."""
     pytest.importorskip('daqp')
     law = predictive_law(rig)
-    expected = stepped(law, inputs)
+    expected = replay(law, inputs)
     found = run_c(predictive_as_c(law), inputs, tmp_path, '-O1', *SANITIZED)
     assert abs(found - expected).max() <= 1e-6 * rig.reach
     assert (found[611:640] == 0).all(), 'level while the ball is lost'
@@ -389,7 +384,7 @@ def test_the_sketch_for_a_board_drives_its_servos(rig, inputs, tmp_path):
     )
     said = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
     assert said[:2, 0].tolist() == [9, 10]
-    assert np.array_equal(said[:, 1].reshape(-1, 2), 1500 + 2 * stepped(law, rows))
+    assert np.array_equal(said[:, 1].reshape(-1, 2), 1500 + 2 * replay(law, rows))
     assert (said[2 * 36 : 2 * 40, 1] == 1500).all(), 'level while the ball is lost'
 
 
@@ -470,7 +465,7 @@ def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
         seen = bool((abs(row[:2]) < 10).all())
         goal = row[2:] if (abs(row[2:]) < 10).all() else np.zeros(2)
         expected.append([axis.step(row[k], seen, goal[k]) for k, axis in enumerate(axes)])
-    assert np.array_equal(stepped(LAWS['lqr'](rig), inputs), expected)
+    assert np.array_equal(replay(LAWS['lqr'](rig), inputs), expected)
 
 
 def test_a_law_that_needs_a_library_is_refused():

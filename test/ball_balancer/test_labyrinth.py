@@ -8,6 +8,7 @@ import pytest
 from rolling_controller.ball_balancer import labyrinth_planner
 from rolling_controller.ball_balancer.labyrinth import (
     arrival,
+    arrived,
     labyrinth_law,
     LabyrinthLaw,
     run_labyrinth,
@@ -217,60 +218,60 @@ def test_plan_as_controls_leads_to_the_end_when_it_is_simulated(monkeypatch):
 def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
     file, plan = short_plan()
     unknown = file.unknown.model_copy(update={'offset': 0.003})
-    run = run_labyrinth(file.model_copy(update={'unknown': unknown}), plan, seed=3)
-    assert run.rig.lost is None
-    assert file.length / run.time > 0.135
-    assert not run.rig.events
-    np.testing.assert_allclose(run.rig.ball[-1], file.board.path[-1], atol=2e-3)
+    law = LabyrinthLaw(file.model_copy(update={'unknown': unknown}), plan)
+    run = run_labyrinth(law, seed=3)
+    assert run.ended is None
+    assert file.length / arrived(law, run) > 0.135
+    assert not run.events
+    np.testing.assert_allclose(run.states[-1, :2], file.board.path[-1], atol=2e-3)
 
 
-def driven(law, rig, until, goal, *, seen=True, late=lambda: 0.0):
-    """Let a law answer the frames of a rig until a time, each as late as is drawn."""
+def driven(law, memory, rig, until, goal, *, seen=True, late=lambda: 0.0):
+    """Return the memory of a law that answers frames until a time, each as late as is drawn."""
     while rig.state.t < until - 1e-9 and rig.state.ended is None:
         for frame in rig.advance(rig.state.t + 1 / FILE.camera.rate):
             place = frame.value[:2] if seen else np.full(2, np.nan)
-            rig.send(law.step(place, goal), frame.arrival + late())
+            memory, sent = law.step(memory, [*place, *goal], frame.stamp)
+            rig.send(sent, frame.arrival + late())
+    return memory
 
 
 def test_commands_up_to_four_milliseconds_late_drive_it_too():
     """Each leaves an error of the tilt, which nothing but the ball shows."""
     file, plan = short_plan()
     for seed in (3, 4, 5):
-        law, rig = LabyrinthLaw(file, plan).start(), emulated_rig(file, seed)
+        law, rig = LabyrinthLaw(file, plan), emulated_rig(file, seed)
         late = partial(np.random.default_rng(seed).uniform, 0.0, 0.004)
         begin(rig, file, file.board.path[0])
-        driven(law, rig, 1.0, file.board.path[0], late=late)
-        driven(law, rig, plan.times[-1] + 1.5, plan.end, late=late)
+        memory = driven(law, law.start(), rig, 1.0, file.board.path[0], late=late)
+        driven(law, memory, rig, plan.times[-1] + 1.5, plan.end, late=late)
         assert rig.state.ended is None
         np.testing.assert_allclose(rig.state.x[:2], plan.end, atol=4e-3)
 
 
 def test_law_waits_for_its_goal_and_finds_the_plan_again_where_the_ball_is_put():
     file, plan = short_plan()
-    law, rig = LabyrinthLaw(file, plan).start(), emulated_rig(file)
+    law, rig = LabyrinthLaw(file, plan), emulated_rig(file)
     begin(rig, file, file.board.path[0])
-    driven(law, rig, 0.5, file.board.path[0])
-    assert law.clock == 0.0
-    driven(law, rig, 1.0, plan.end)
-    assert law.clock == pytest.approx(0.5, abs=0.03)
+    memory = driven(law, law.start(), rig, 0.5, file.board.path[0])
+    assert memory.clock == 0.0
+    memory = driven(law, memory, rig, 1.0, plan.end)
+    assert memory.clock == pytest.approx(0.5, abs=0.03)
     begin(rig, file, plan.places(np.array([2.0]))[0])  # by hand, and level
-    driven(law, rig, 0.1, file.board.path[0])
-    assert law.clock == pytest.approx(2.0, abs=0.1)
+    memory = driven(law, memory, rig, 0.1, file.board.path[0])
+    assert memory.clock == pytest.approx(2.0, abs=0.1)
     assert rig.state.ended is None
 
 
 def test_board_is_levelled_when_the_ball_is_not_seen():
     file, plan = short_plan()
-    law, rig = (
-        LabyrinthLaw(file, plan).start(),
-        emulated_rig(level(walls=BOARD.walls[:4], holes=FAR)),
-    )
+    law, rig = LabyrinthLaw(file, plan), emulated_rig(level(walls=BOARD.walls[:4], holes=FAR))
     begin(rig, file, file.board.path[0])
-    driven(law, rig, 0.4, plan.end)
+    memory = driven(law, law.start(), rig, 0.4, plan.end)
     assert abs(rig.state.x[4:6]).max() > 0.02
-    driven(law, rig, 3.0, plan.end, seen=False)
+    memory = driven(law, memory, rig, 3.0, plan.end, seen=False)
     np.testing.assert_allclose(rig.state.x[4:6], 0.0, atol=1e-3)
-    driven(law, rig, 5.0, file.board.path[0])  # it is found, and held on the path
+    driven(law, memory, rig, 5.0, file.board.path[0])  # it is found, and held on the path
     assert np.hypot(*rig.state.x[2:4]) < 0.02
 
 

@@ -14,6 +14,7 @@ from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import place_on
 from rolling_controller.ball_balancer.time_optimal import fastest_move
+from rolling_controller.step_law import replay
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check
@@ -39,8 +40,8 @@ def test_a_ball_stays_near_a_set_point_that_is_told_before_it_moves(file):
     def off(lead):
         law, way = LAWS['lqr'](RigModel.of(file)), partial(place_on, 'circle', 0.04, 6.0)
         run = run_rig(file, law, lambda t: way(t + lead), 8.0, seed=1)
-        goals = np.array([way(t) for t in run.fine_times])
-        return np.hypot(*(run.ball - goals).T)[run.fine_times > 2].mean()
+        goals = np.array([way(t) for t in run.times])
+        return np.hypot(*(run.states[:, :2] - goals).T)[run.times > 2].mean()
 
     assert off(0.0) > 0.015
     assert off(LEADS['lqr']) < off(0.0) / 3
@@ -49,8 +50,8 @@ def test_a_ball_stays_near_a_set_point_that_is_told_before_it_moves(file):
 def test_a_run_has_the_same_bits_again(file):
     law = LAWS['lqr'](RigModel.of(file))
     a, b = (run_rig(file, law, protocol.jumps, 3.0, seed=4) for _ in range(2))
-    assert np.array_equal(a.ball, b.ball)
-    assert np.array_equal(a.commands, b.commands)
+    assert np.array_equal(a.states, b.states)
+    assert np.array_equal(a.outputs, b.outputs)
 
 
 @pytest.mark.slow
@@ -102,7 +103,7 @@ def test_a_plan_knows_that_the_plate_slopes_elsewhere_at_its_set_point(file):
 def test_the_predictive_law_goes_by_its_map(file):
     """With the offset of a bowl, which grows along each axis by 200 counts a metre."""
     law = predictive_law(RigModel.of(file))
-    z, named = law.begin.copy(), law.state.names.index
+    z, named = law.start(), law.state.names.index
     z[[named('map_2_0'), named('map_0_2')]] = 5.0
     z[[named('followed'), named('ball_rate_x')]] = 1.0, 0.3
     now, more = 0.3 * law.period, 0.3 * law.rig.latency  # m
@@ -121,17 +122,14 @@ def test_a_ball_that_rests_near_its_set_point_is_left_alone(file):
     """The command stays the same; one that rests elsewhere is pushed, harder the longer."""
     pytest.importorskip('daqp')
     rig = RigModel.of(file)
-    running = LAWS['predictive'](rig).start()
-    commands = [running.step((5e-4, 0), (0, 0)) for _ in range(20)]
+    law, lost = LAWS['predictive'](rig), [(np.nan, 0, 0, 0), *12 * [(np.nan, np.nan, 0, 0)]]
+    commands = replay(law, 20 * [(5e-4, 0, 0, 0)])
     assert np.ptp(commands[6:], axis=0) == pytest.approx([0, 0])
-    running.begin()
-    pushed = [running.step((3e-3, 0), (0, 0))[0] for _ in range(30)]
-    assert pushed[10] < 0
-    assert pushed[25] < pushed[10]
-    assert not running.step((np.nan, 0), (0, 0))[1]
-    for _ in range(12):
-        level = running.step((np.nan, np.nan), (0, 0))
-    assert list(level) == [0, 0]
+    pushed = replay(law, 30 * [(3e-3, 0, 0, 0)] + lost)
+    assert pushed[10, 0] < 0
+    assert pushed[25, 0] < pushed[10, 0]
+    assert not pushed[30, 1]
+    assert list(pushed[-1]) == [0, 0]
 
 
 @pytest.mark.parametrize('share', [0.8, 1.0, 1.25])

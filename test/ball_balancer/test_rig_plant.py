@@ -59,14 +59,15 @@ def test_in_lockstep_it_does_what_the_rig_does(plant, scenario):
     """Commands are taken with the next step, 0.45 ms after the frame: less than 0.5 mm."""
     file = rig_of(scenario)
     law = LAWS['lqr'](RigModel.of(file))
-    running, u = law.start(), plant.brake()
+    memory, u = law.start(), plant.brake()
     goal = np.array([0.03, 0.02])
     while plant.time < 0.5:
         plant.step(u, STEP)
         for frame in plant.read_measurements():
-            u = file.command(plant.system, plant.params, running.step(frame.value[:2], goal))
+            memory, tilt = law.step(memory, [*frame.value[:2], *goal], frame.stamp)
+            u = file.command(plant.system, plant.params, tilt)
     direct = run_rig(file, law, lambda _: goal, 0.6, seed=file.seed)
-    there = [np.interp(plant.time, direct.fine_times, direct.ball[:, k]) for k in range(2)]
+    there = [np.interp(plant.time, direct.times, direct.states[:, k]) for k in range(2)]
     assert plant.x[:2] == pytest.approx(there, abs=5e-4)
 
 

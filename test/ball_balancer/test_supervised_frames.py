@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from rolling_controller.ball_balancer import ball_filter
 from rolling_controller.ball_balancer.ball_filter import ball_filter as filter_of
-from rolling_controller.ball_balancer.frame_law import FrameLaw
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw, run_labyrinth
 from rolling_controller.ball_balancer.laws import LAWS
-from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.ball_balancer.rig import run_rig, SupervisedLaw
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.supervisor import step
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, rig_file
@@ -71,7 +70,8 @@ class Watched:
     """Two filters with the same commands, one with true frames: what a fault adds."""
 
     def __init__(self, file, monkeypatch):
-        self.true, self.window, self.knowable = filter_of(file), [], None
+        self.filter, self.window, self.knowable = filter_of(file), [], None
+        self.true = self.filter.start()
         self.seen = []
         monkeypatch.setattr(ball_filter, 'step', self._step)
 
@@ -82,7 +82,7 @@ class Watched:
     def compare(self, place, commands, t):
         """Note what the fault did since the window began, given the true place."""
         given = self.seen.pop()
-        self.true.take(place, commands, t)
+        self.true, _ = self.filter.step(self.true, place, commands, t)
         true = self.seen.pop()
         if given.innovation.size != true.innovation.size or self.knowable is not None:
             return
@@ -98,8 +98,9 @@ class Watched:
 
 
 def attacked(file, law, fault, seed, monkeypatch, goal=(0.02, -0.02), ball=(-0.02, 0.01)):
-    """Return from when on a fault was knowable, when the safe command was sent, and the law."""
-    plant, supervised = emulated_rig(file, seed), FrameLaw(file, law)
+    """Return from when on a fault was knowable, when the safe command was sent, and why."""
+    plant, supervised = emulated_rig(file, seed), SupervisedLaw(file, law)
+    memory = supervised.start()
     watched, rng = Watched(file, monkeypatch), np.random.default_rng([seed, 5])
     begin(plant, file, ball)
     last, number, sent, watched.before = None, 0, [], None
@@ -110,14 +111,14 @@ def attacked(file, law, fault, seed, monkeypatch, goal=(0.02, -0.02), ball=(-0.0
                 place, number = fault(number, place, last, rng), number + 1
             elif np.isfinite(place).all():
                 last = place
-            u = supervised.answer(round(frame.stamp * 1e9), place, goal)
+            memory, u = supervised.step(memory, [*place, *goal], frame.stamp)
             watched.compare(frame.value[:2], sent, frame.stamp)
             watched.before, sent = np.array(place), [u]
             plant.send(file.command(plant.system, plant.p, u), frame.arrival)
-            if supervised.fault:
+            if memory.fault:
                 assert not u.any()
-                assert not supervised.answer(round(frame.stamp * 1e9) + 1, place, goal).any()
-                return watched.knowable, frame.arrival, supervised.fault
+                assert not supervised.step(memory, [*place, *goal], frame.stamp + 1e-9)[1].any()
+                return watched.knowable, frame.arrival, memory.fault
     return watched.knowable, None, ''
 
 
@@ -158,40 +159,41 @@ def test_faults_of_a_thousand_seeds_end_in_time(rig, labyrinth, monkeypatch):
 
 
 def pushed(file, law, seed, duration, every=1.7):
-    """Return the law after a run with pushes, and how often the ball was pushed."""
-    plant, supervised = emulated_rig(file, seed), FrameLaw(file, law)
+    """Return why frames were not believed in a run with pushes, and how often it was pushed."""
+    plant, supervised = emulated_rig(file, seed), SupervisedLaw(file, law)
+    memory = supervised.start()
     rng = np.random.default_rng([seed, 6])
     begin(plant, file, (0.01, 0.01))
     pushes, goal = 0, np.zeros(2)
     for k in range(int(duration / law.period)):
         for frame in plant.advance(k * law.period + file.camera.delay):
-            u = supervised.answer(round(frame.stamp * 1e9), frame.value[:2], goal)
+            memory, u = supervised.step(memory, [*frame.value[:2], *goal], frame.stamp)
             plant.send(file.command(plant.system, plant.p, u), frame.arrival)
         if plant.state.ended is None and k * law.period > (pushes + 1) * every:
             pushes, angle, x = pushes + 1, rng.uniform(0, 2 * np.pi), plant.state.x.copy()
             x[2:4] += PUSH * np.array([np.cos(angle), np.sin(angle)])
             plant.put(x)
             goal = rng.uniform(-0.03, 0.03, 2)
-    return supervised, pushes
+    return memory.fault, pushes
 
 
 @pytest.mark.parametrize('law', ['pid', 'lqr'])
 def test_no_alarm_in_trials_with_pushes(rig, law):
     file, _ = rig
     for seed in range(5):
-        supervised, pushes = pushed(file, LAWS[law](RigModel.of(file)), seed, 10.0)
-        assert (supervised.fault, pushes) == ('', 5), seed
+        fault, pushes = pushed(file, LAWS[law](RigModel.of(file)), seed, 10.0)
+        assert (fault, pushes) == ('', 5), seed
 
 
 @pytest.mark.slow
 def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
     file, law = rig
     for seed in range(700):
-        supervised, _ = pushed(file, law, seed, 10.0)
-        assert not supervised.fault, seed
+        fault, _ = pushed(file, law, seed, 10.0)
+        assert not fault, seed
     file, law = labyrinth
     for seed in range(300):
-        assert not run_labyrinth(file, law.plan, seed).rig.fault, seed
+        assert not run_labyrinth(law, seed).memory.fault, seed
 
 
 @pytest.mark.slow
@@ -201,4 +203,4 @@ def test_no_alarm_in_ten_simulated_hours(rig):
     for seed in range(10):
         goals = np.random.default_rng(seed).uniform(-0.05, 0.05, (1201, 2))
         run = run_rig(file, law, lambda t, goals=goals: goals[int(t / 3)], 3600.0, seed=seed)
-        assert not run.fault, seed
+        assert not run.memory.fault, seed

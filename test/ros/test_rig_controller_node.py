@@ -16,7 +16,7 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterEvent
-from rolling_controller.ball_balancer.frame_law import FRAME
+from rolling_controller.ball_balancer.rig import FRAME
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds

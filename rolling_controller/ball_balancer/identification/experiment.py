@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def set_points() -> Array:
     return np.array(rows)
 
 
-def emulated(file: BallBalancerFile, law: Law, seed: int, jumping: float = JUMPING) -> Log:
+def emulated(file: BallBalancerFile, law: Law[Any], seed: int, jumping: float = JUMPING) -> Log:
     """
     Return the log of the experiment on an emulated rig.
 
@@ -62,7 +63,7 @@ def emulated(file: BallBalancerFile, law: Law, seed: int, jumping: float = JUMPI
         How long the set point jumps [s].
 
     """
-    rig, running, T = emulated_rig(file, seed), law.start(), law.period
+    rig, memory, T = emulated_rig(file, seed), law.start(), law.period
     system, _ = file.system_and_parameters(seed)
     places, tilts = put_down()
     rows, was = [], 0.0
@@ -70,7 +71,8 @@ def emulated(file: BallBalancerFile, law: Law, seed: int, jumping: float = JUMPI
         for frame in rig.advance(k * T + file.camera.delay):
             place, after = frame.value[:2], frame.arrival - jumping
             if after < 0:
-                tilt = running.step(place, protocol.jumps(frame.arrival))
+                given = [*place, *protocol.jumps(frame.arrival)]
+                memory, tilt = law.step(memory, given, frame.stamp)
             else:
                 n, since = divmod(after, IN_HAND + PUT_DOWN)
                 tilt = tilts[min(int(n), PUT - 1)]

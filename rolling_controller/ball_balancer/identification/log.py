@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.ball_balancer.rig import RigRun
+from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.text import quoted
@@ -110,6 +110,6 @@ def write_log(path: Path, log: Log) -> None:
             writer.writerow([f'{t:.6f}', *seen, *(f'{v:g}' for v in tilt)])
 
 
-def log_of(run: RigRun, delay: float) -> Log:
+def log_of(run: ClosedLoop, delay: float) -> Log:
     """Return what the rig logged in a run: times of arrival, a delay after the frames [s]."""
-    return Log(times=run.times + delay, ball=run.measured, tilt=run.commands)
+    return Log(times=run.stamps + delay, ball=run.inputs[:, :2], tilt=run.outputs)

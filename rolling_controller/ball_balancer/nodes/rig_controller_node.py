@@ -16,9 +16,9 @@ from nav_msgs.msg import Path
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
-from rolling_controller.ball_balancer.frame_law import FRAME, FrameLaw
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
+from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw, Watch
 from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
@@ -85,7 +85,8 @@ TABLE = (
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
-    _law: FrameLaw | None = None
+    _law: SupervisedLaw | None = None
+    _memory: Watch | None = None
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -97,7 +98,7 @@ class RigControllerNode(SuiteNode):
         self._file = rig_file(scenario)
         self._system, self._p = self._file.system_and_parameters()
         law = law_on_nodes(self._file, self.values['law'])
-        self._law = FrameLaw(self._file, law)
+        self._law = SupervisedLaw(self._file, law)
         self._plate = f'{self.values["frame_prefix"]}plate_link'
         self._servos = self._file.actuator(self._system)
         self._message = JointTrajectory(joint_names=list(self._servos.joints))
@@ -134,7 +135,11 @@ class RigControllerNode(SuiteNode):
         self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
         self._frames, self._blind, self._fault = 0, 0, ''
         self._came = time.monotonic()
-        self._law.begin()
+        self._restart()
+
+    def _restart(self) -> None:
+        """Let the law start with the next frame."""
+        self._memory, self._newest = self._law.start(self._memory), -1
 
     def deactivate(self) -> None:
         """Level the plate; without a stamp, since no further frame is answered."""
@@ -143,7 +148,7 @@ class RigControllerNode(SuiteNode):
 
     def cleanup(self) -> None:
         """Forget the rig."""
-        self._law = None
+        self._law = self._memory = None
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -176,22 +181,21 @@ class RigControllerNode(SuiteNode):
         if problem:
             self._refused = problem
             return
-        if stamp <= self._law.newest:
-            if stamp == self._law.newest:
+        if stamp <= self._newest:
+            if stamp == self._newest:
                 self._commands.publish(self._message)  # it was not heard
             return
         self._came = time.monotonic()
         p, set_point = message.pose.pose.position, self._set_point(stamp)
-        self._note(stamp, (p.x, p.y, *set_point.tolist(), float(self._law.newest < 0)))
-        tilt = self._law.answer(stamp, (p.x, p.y), set_point)
-        if self._law.fault and not self._fault:
-            self._fault = (
-                f'{self._law.fault}; the plate is level until the node is activated again'
-            )
+        self._note(stamp, (p.x, p.y, *set_point.tolist(), float(self._newest < 0)))
+        memory, tilt = self._law.step(self._memory, [p.x, p.y, *set_point], stamp * 1e-9)
+        self._memory, self._newest = memory, stamp
+        if memory.fault and not self._fault:
+            self._fault = f'{memory.fault}; the plate is level until the node is activated again'
             self.get_logger().error(self._fault)
         self._frames += 1
         seen = math.isfinite(p.x + p.y)
-        self._blind = 0 if seen else self._blind + self._law.missed + 1
+        self._blind = 0 if seen else self._blind + memory.missed + 1
         self._send(tilt, stamp)
 
     def _note(self, stamp: int, numbers: Sequence[float]) -> None:
@@ -219,8 +223,8 @@ class RigControllerNode(SuiteNode):
         """Level the plate where no frame came for a while, and begin anew with the next."""
         sim_time = self.get_parameter('use_sim_time').value
         late = time.monotonic() - self._came > self.values['frame_timeout']
-        if self.active and late and not sim_time and self._law.newest >= 0 and not self._fault:
-            self._law.begin()
+        if self.active and late and not sim_time and self._newest >= 0 and not self._fault:
+            self._restart()
             self._send(np.zeros(2), 0)
 
     # -- output -----------------------------------------------------------------------------
@@ -242,7 +246,7 @@ class RigControllerNode(SuiteNode):
         if self._refused:
             message, self._refused = self._refused, ''
             return WARN, message, values
-        if self._law.newest < 0:
+        if self._newest < 0:
             return WARN, 'no frames: the plate is level', values
         if self._blind:
             return WARN, f'{self._blind} frames without a ball', values

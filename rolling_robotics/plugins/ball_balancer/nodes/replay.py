@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from rolling_controller.ball_balancer.frame_law import FRAME, FrameLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes
 from rolling_controller.ball_balancer.nodes.rig_controller_node import TABLE
+from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw, Watch
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.errors import ParameterError
@@ -54,24 +54,26 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     say('law of the rig')
     file = rig_file(load_scenario(settings[0]['scenario_file']))
     system, p = file.system_and_parameters()
-    law = FrameLaw(file, law_on_nodes(file, settings[0]['law']))
+    law = SupervisedLaw(file, law_on_nodes(file, settings[0]['law']))
     commands = _commands(recorded, file.actuator(system).message)
     say('commands')
     runs: list[Replayed] = []
+    memory: Watch | None = None
     for stamp, message in log:
         if tuple(message.name) != FRAME or len(message.position) != len(FRAME):
             raise ParameterError(f'{recorded.path}: {FRAMES} is damaged')
-        *place, x, y, begins = np.array(message.position, dtype=float)
+        *inputs, begins = np.array(message.position, dtype=float)
         if begins:
-            law.begin()
+            memory = law.start(memory)
             title = f'run {len(runs) + 1}, {settings[0]["law"]}'
             runs.append(Replayed(title, fingerprint=settings[0].get(FINGERPRINT, '')))
-        if not runs:
+        if memory is None:
             raise ParameterError(
                 f'{recorded.path}: {FRAMES} lacks the beginning; start the recorder before the '
                 'controller'
             )
-        u = file.command(system, p, law.answer(stamp, place, (x, y)))
+        memory, tilt = law.step(memory, inputs, stamp * 1e-9)
+        u = file.command(system, p, tilt)
         runs[-1].answers.append(Answer(stamp, u, commands.get(stamp)))
     return runs
 
