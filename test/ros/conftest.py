@@ -105,14 +105,14 @@ class Peer:
         """
         return self.wait(self.executor.create_task(call, *args), timeout)
 
-    def answered(self, send, *args, timeout=PATIENCE):
+    def answered(self, send, *args, timeout=PATIENCE, done=None):
         """
         Return the answer to a request, which is sent again while none comes.
 
         A server that knows the request of a client and not yet where its answers go drops the
-        answer.
+        answer. Once somebody else sets ``done``, nothing is waited for: None.
         """
-        done, answers = threading.Event(), []
+        done, answers = done or threading.Event(), []
 
         def take(future):
             answers.append(future.result())
@@ -122,7 +122,7 @@ class Peer:
         while (left := end - time.monotonic()) > 0:
             self.in_turn(send, *args, timeout=timeout).add_done_callback(take)
             if done.wait(min(AGAIN, left)):
-                return answers[0]
+                return answers[0] if answers else None
         raise AssertionError('no answer in time')
 
     def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
@@ -133,6 +133,11 @@ class Peer:
     def result(self, handle, timeout=PATIENCE):
         """Return the result of an accepted goal, once it has one."""
         return self.answered(handle.get_result_async, timeout=timeout).result
+
+    def result_or(self, done, handle, timeout=PATIENCE):
+        """Return the result of a goal, or None once an event is set before there is one."""
+        answer = self.answered(handle.get_result_async, timeout=timeout, done=done)
+        return answer and answer.result
 
     def cancel(self, handle, timeout=PATIENCE):
         """Cancel a goal, wait for the answer, and return the result of the goal."""

@@ -41,9 +41,7 @@ class Runner:
         goal = RunExperiment.Goal(**goal)
         handle = self._peer.send_goal(self._client, goal, take, timeout=LONG)
         assert handle.accepted
-        coming = self._peer.in_turn(handle.get_result_async)
-        coming.add_done_callback(lambda _: began.set())
-        assert began.wait(LONG), 'the run did not begin'
+        self._peer.result_or(began, handle, LONG)
         return handle
 
     def result(self, handle):

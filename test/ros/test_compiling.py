@@ -71,13 +71,16 @@ def test_node_says_that_it_compiles_and_becomes_active(peer, start, gate, name):
 @pytest.mark.slow
 def test_transition_asked_for_by_others_waits(peer, start, gate):
     node = start('rolling_dynamics.nodes.simulator_node', autostart=False)
+    client = peer.node.create_client(ChangeState, 'simulator/change_state')
+    assert client.wait_for_service(timeout_sec=LONG)
 
     def change(transition):
         request = ChangeState.Request(transition=Transition(id=transition))
-        client = peer.node.create_client(ChangeState, 'simulator/change_state')
-        assert client.wait_for_service(timeout_sec=LONG)
         return peer.in_turn(client.call_async, request)
 
+    # the answers find their way from here on: a transition cannot be asked for twice
+    unknown = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    assert not peer.answered(client.call_async, unknown, timeout=LONG).success
     assert peer.wait(change(Transition.TRANSITION_CONFIGURE), LONG).success
     answer = change(Transition.TRANSITION_ACTIVATE)
     told(peer, 'activating; compiling')

@@ -129,6 +129,7 @@ def recorder(peer, run_process, tmp_path):
             'folder': tmp_path / 'bag',
             'topics': json.dumps(list(topics)),
             'scan_period': 0.05,
+            'diagnostics_period': 0.1,
         },
     ).wait_for('recording into')
     end = time.monotonic() + LONG
@@ -136,6 +137,20 @@ def recorder(peer, run_process, tmp_path):
         assert time.monotonic() < end, 'the recorder does not listen'
         process._reader.join(0.05)
     return process, tmp_path / 'bag'
+
+
+def written(peer, more_than=-1):
+    """Return how many messages the recorder has written, once there are more than these."""
+
+    def count(message):
+        status = message.status[0]
+        values = {value.key: value.value for value in status.values}
+        return int(values.get('written', -1)) if status.name == 'recorder' else -1
+
+    found = peer.collect(
+        DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: count(m) > more_than, timeout=LONG
+    )
+    return count(found[0])
 
 
 def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
@@ -148,7 +163,8 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     goal = {'law': 'closed_loop', 'duration': 1.0}
     assert runner.run(**goal).error_code == RunExperiment.Result.NONE
     peer.set_parameters('controller', law='closed_loop')
-    process._reader.join(0.3)
+    before = written(peer)
+    written(peer, before + 1000)  # which came after the end of the run
     assert process.stop() == 0
     with Recorded(folder) as recorded:
         (run,) = replay_runs(recorded)

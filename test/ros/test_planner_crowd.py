@@ -121,6 +121,8 @@ def test_a_check_that_waits_for_the_state_holds_up_no_goal(peer, node):
         point = MultiDOFJointTrajectoryPoint(transforms=[Transform()])
         point.time_from_start.sec = t
         still.points.append(point)
+    # the answers find their way from here on: a second check would be a wait of its own
+    assert peer.answered(checks.call_async, CheckPlan.Request(system='contact')).reason
     check = peer.in_turn(
         checks.call_async, CheckPlan.Request(system='contact', hand_trajectory=still)
     )
