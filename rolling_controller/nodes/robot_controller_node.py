@@ -23,7 +23,7 @@ from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND
-from rolling_node_kit.suite_node import Health, WARN
+from rolling_node_kit.suite_node import ERROR, Health, WARN
 from rolling_planner.plan import Plan
 
 
@@ -142,7 +142,7 @@ class RobotControllerNode(ExecutionNode):
         if driving is not None:
             values['driving'] = not driving.ended
             if driving.ended:
-                level, text = max(level, WARN), f'driving ended: {driving.ended}'
+                level, text = ERROR, f'driving ended: {driving.ended}'
         if self._refused:
             level, text, self._refused = max(level, WARN), self._refused, ''
         return level, text, values

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 import time
 
+import numpy as np
 from rclpy.node import Node
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.robot_laws import Drive
+from rolling_dynamics.errors import SimulationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Driving:
     def _give_up(self, reason: str) -> None:
         self.ended = reason
         self._equipment.send_safe_command(self._node)
-        self._node.get_logger().warning(f'driving ended: {reason}')
+        self._node.get_logger().error(f'driving ended: {reason}')
 
     def _tick(self) -> bool:
         equipment = self._equipment
@@ -82,7 +84,10 @@ class Driving:
         wanted = self.wanted
         fresh = time.monotonic() - wanted.since <= equipment.values['command_timeout']
         forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
-        u = equipment.watch.limited(self._drive.command(at * 1e-9, x, forward, turn))
+        u = self._drive.command(at * 1e-9, x, forward, turn)
+        if not np.isfinite(u).all():
+            raise SimulationError('the law gave no finite control')
+        u = equipment.watch.limited(u)
         if self._stopped:  # while this step was computed: the safe command is the last one
             return False
         equipment.predictor.note(at, u)

@@ -96,12 +96,10 @@ class Followed:
             running = threading.Event()
             plan = self.plan(LONG, PUSH)
             handle = self.begin(plan, lambda _, running=running: running.set())
-            coming = self.peer.in_turn(handle.get_result_async)
-            coming.add_done_callback(lambda _, running=running: running.set())
-            assert running.wait(LONG)
-            if not coming.done() or coming.result().result.error_code != CODES.STALE_STATE:
+            result = self.peer.result_or(running, handle, LONG)
+            if result is None or result.error_code != CODES.STALE_STATE:
                 return handle
-            assert time.monotonic() < end, coming.result().result.error_string
+            assert time.monotonic() < end, result.error_string
 
     def close(self):
         self.peer.in_turn(self.client.destroy)  # the executor must not be waiting for it
@@ -258,7 +256,7 @@ def test_driving_ends_too(followed, fault_row):
     followed.source.break_down('frozen')
     status = complaint(followed.peer, 'driving ended: the newest state is')
     followed.source.recover()
-    assert status.level == DiagnosticStatus.WARN
+    assert status.level == DiagnosticStatus.ERROR
     told(status.message)
     followed.peer.node.destroy_publisher(publisher)
 

@@ -14,6 +14,7 @@ from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
+from rolling_controller.nodes.velocity_loop import Driving, Wanted
 from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
@@ -28,6 +29,7 @@ RATE, TIMEOUT, HORIZON = 200.0, 0.1, 0.05
 TICK = round(1e9 / RATE)
 PAUSE_AT, DURATION, BEYOND = 100, 1.0, 0.11  # in ticks; [s]; [s]
 PUSH = 1e-9  # each control of the plan, so that feedback uses all of them
+SETTINGS = {'state_timeout': TIMEOUT, 'rate': RATE, 'command_timeout': 0.5}
 SAFE, LONG = np.full(6, -1e-3), 60.0
 
 
@@ -81,29 +83,39 @@ def model():
     return load_model('ball_on_plate_hard.yaml')
 
 
-def follow(model, law, pause):
-    """Return how an execution under a law ended, its plant, and the law."""
-    plant, limits = PausingPlant(model, pause), model.control_limits
-    assert not np.isfinite(limits).all()  # some accelerations of the hand have no limit
-    weights = {entry.name: entry.default for entry in WEIGHTS}
-    plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
-    following = design_law(model, plan, weights, law=law, beside=False, safe=plant.safe)
+def equipped(model, plant):
+    """Return a node whose clock is that of a plant, and what its loops use."""
     parameters = {entry.name: entry.default for entry in TABLE}
     equipment = Equipment(
         machine=plant,
-        tracker=Tracker(model.system, model.params, uncounted=('p_WH',), limits=limits),
+        tracker=Tracker(
+            model.system, model.params, uncounted=('p_WH',), limits=model.control_limits
+        ),
         predictor=(
             predictor := Predictor(model.system, model.params, delay=0.001, horizon=HORIZON)
         ),
         watch=MotionWatch(model.system, predictor),
         start=model.start,
-        values=parameters | {'state_timeout': TIMEOUT, 'rate': RATE},
+        values=parameters | SETTINGS,
         sim_time=False,
         warn=plant.warnings.append,
     )
     logger = RcutilsLogger('pauses')
     clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=plant.now))
     node = SimpleNamespace(get_clock=lambda: clock, get_logger=lambda: logger, executor=None)
+    return node, equipment
+
+
+def follow(model, law, pause):
+    """Return how an execution under a law ended, its plant, and the law."""
+    plant = PausingPlant(model, pause)
+    assert not np.isfinite(
+        model.control_limits
+    ).all()  # some accelerations of the hand have no limit
+    weights = {entry.name: entry.default for entry in WEIGHTS}
+    plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
+    following = design_law(model, plan, weights, law=law, beside=False, safe=plant.safe)
+    node, equipment = equipped(model, plant)
     goal = SimpleNamespace(
         request=SimpleNamespace(plan=SimpleNamespace(header=SimpleNamespace(stamp=Time()))),
         handle=SimpleNamespace(publish_feedback=lambda _: None),
@@ -145,3 +157,19 @@ def test_a_pause_beyond_the_timeout_ends_with_the_safe_command(model, law):
     assert ending.code == CODES.STALE_STATE
     assert 'state_timeout is 0.1 s' in ending.text
     assert_equal(plant.sent[-1][1], SAFE)
+
+
+@pytest.mark.parametrize('command', [np.nan, np.inf])
+def test_a_law_without_a_finite_command_ends_driving_by_the_safe_command(model, command):
+    plant = PausingPlant(model, 0.0)
+    node, equipment = equipped(model, plant)
+    plant.poll()
+    drive = SimpleNamespace(command=lambda *_: np.r_[np.zeros(5), command])
+    driving = Driving(node, equipment, drive, Wanted(0.0, 0.0, 0.0))
+    end = time.monotonic() + LONG
+    while driving.loop.running:
+        assert time.monotonic() < end
+        time.sleep(1e-3)
+    assert driving.ended == 'the law gave no finite control'
+    ((_, u),) = plant.sent
+    assert_equal(u, SAFE)
