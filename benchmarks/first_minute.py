@@ -34,7 +34,7 @@ system: contact
 object: {surface: {kind: sphere, radius: 0.05}, mass: 0.1, inertia: solid}
 hand: {surface: {kind: sphere, radius: 0.4, side: inside, pole: x}}
 friction: {model: rolling, mu: 1.0}
-initial: {contact: {u_h: pi/2, v_h: -pi/2, attitude: {rpy: [0, 0, 0]}}}
+initial: {object: {position: [0, 0, -0.35]}}
 duration: 2.5
 limits: {alpha_WH_H: 100}
 plan:

@@ -78,13 +78,19 @@ CHANGED: dict[
     'contact': {
         'initial': {
             'hand': {'position': [0.05, -0.05, 0.03]},
-            'contact': {'u_h': -0.02, 'v_h': 0.02, 'attitude': {'rpy': [0.2, 0.3, 0.4]}},
+            'object': {
+                'position': [0.021727702338703202, -0.031493857760593616, 0.05670673079673069],
+                'attitude': {'rpy': [0.2, 0.3, 0.4]},
+            },
         }
     },
     'butterfly': {
         'initial': {
             'hand': {'position': [0.06, 0, 0.03]},
-            'contact': {'u_h': 0.02, 'v_h': 0, 'attitude': {'rpy': [0, 0.5, 0]}},
+            'object': {
+                'position': [0.0790257156697632, 0.0, 0.11299635216258655],
+                'attitude': {'rpy': [0, 0.5, 0]},
+            },
         }
     },
 }

@@ -252,17 +252,13 @@ def _off_pole(system: ContactSystem, placement: Placement) -> ContactSystem:
 
 def _from_contact(given: Contact | None, system: ContactSystem) -> Placement:
     assert given is not None  # noqa: S101  one of the two is given
-    contact_h = np.array([given.u_h, given.v_h])
-    bodies = surface, _ = system.object_surface, system.hand_surface
-    if given.attitude is None:
-        contact_o = np.array([given.u_o, given.v_o])
-        return placed_by_coordinates(*bodies, contact_o, contact_h, given.psi)
-    if surface.support is None or surface.side != 'outside':
-        raise ScenarioError(
-            f'initial.contact.attitude: does not say where this {surface.name} touches (it has '
-            'no support function); give initial.contact with u_o, v_o, u_h, v_h, psi'
-        )
-    return placed_by_attitude(*bodies, quaternion_of(given.attitude), contact_h)
+    return placed_by_coordinates(
+        system.object_surface,
+        system.hand_surface,
+        np.array([given.u_o, given.v_o]),
+        np.array([given.u_h, given.v_h]),
+        given.psi,
+    )
 
 
 def _from_pose(given: Pose, system: ContactSystem, hand: HandStart) -> Placement:
@@ -271,6 +267,12 @@ def _from_pose(given: Pose, system: ContactSystem, hand: HandStart) -> Placement
     p_HO = R_WH.T @ (given.position - hand.p_WH)
     bodies = system.object_surface, system.hand_surface
     touch = _touch(*bodies, quat2mat(q_HO), p_HO)
+    if not np.isfinite(touch.gap):
+        raise ScenarioError(
+            'object.surface: object and hand cut into each other or touch in a line, wherever the '
+            'object is, or a formula of theirs has no value; the object must be rounder than the '
+            'hand is hollow, in every direction'
+        )
     if abs(touch.gap) > TOUCH:
         shift = -touch.gap * (R_WH @ touch.frame_H[:, 2])
         what = 'does not touch the hand, the gap is' if touch.gap > 0 else 'cuts into the hand by'

@@ -16,7 +16,7 @@ from rolling_dynamics.scenario.fields import entry, note, quantity, section, vec
 from rolling_dynamics.scenario.hand_motion import HandStart
 from rolling_dynamics.scenario.kinds import OfKind
 from rolling_dynamics.scenario.mesh_section import MeshSection  # noqa: F401  adds its kind
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.model import gone, Section
 from rolling_dynamics.scenario.surface_section import Edges, SURFACES, SurfaceSection
 
 
@@ -119,23 +119,17 @@ class HandAtStart(Section):
 
 
 class Contact(Section):
-    """Contact coordinates `u_o v_o u_h v_h psi`, or `u_h v_h` and the object's attitude in H."""
+    """Contact coordinates `u_o v_o u_h v_h psi`."""
 
-    u_o: float | None = quantity('contact on the object', default=None)
-    v_o: float | None = quantity('contact on the object', default=None)
+    u_o: float = quantity('contact on the object')
+    v_o: float = quantity('contact on the object')
     u_h: float = quantity('contact on the hand')
     v_h: float = quantity('contact on the hand')
     psi: float = quantity('angle between the contact frames', 'rad', default=0.0)
-    attitude: Attitude | None = note('attitude of O in H', default=None)
-
-    @model_validator(mode='after')
-    def _one_way(self) -> Contact:
-        for key in ('u_o', 'v_o', 'psi'):
-            if self.attitude is None and getattr(self, key) is None:
-                raise refused('is missing (or give the attitude of the object)', key)
-            if self.attitude is not None and key in self.given:
-                raise refused('follows from the attitude; leave one of the two out', key)
-        return self
+    _gone = gone(
+        attitude='give `initial.object` instead, with `position` and `attitude` of the object in '
+        'the world; where it does not touch the hand, the error says where it does'
+    )
 
 
 class Pose(Section):

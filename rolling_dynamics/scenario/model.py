@@ -40,6 +40,17 @@ def usual(section: type[S]) -> S:
     return section.model_construct()
 
 
+def gone(**instead: str) -> Any:  # noqa: ANN401  a decorated validator
+    """Return a validator that refuses entries which there were once; texts by name say why."""
+
+    def refuse(given: Any) -> Any:  # noqa: ANN401  what stands in a file
+        for name in instead.keys() & given if isinstance(given, dict) else ():
+            raise refused(instead[name], name)
+        return given
+
+    return model_validator(mode='before')(refuse)
+
+
 class OneOf(Section):
     """A mapping of exactly one entry."""
 

@@ -162,7 +162,8 @@ def off(ended):
     return float(ended.err.partition('off by ')[2].partition(' m')[0])
 
 
-PLACED = {'contact': {'u_h': 0, 'v_h': 0, 'attitude': {'rpy': [0.1, 0, 0]}}}
+POSITION = [0, -0.01660180397401761, 0.2991682878348423]
+PLACED = {'object': {'position': POSITION, 'attitude': {'rpy': [0.1, 0, 0]}}}
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,8 @@ LONG = {
                 'surface': {'kind': 'ellipsoid', 'a': 0.05, 'b': 0.06, 'c': 0.04, 'pole': 'x'},
                 'mass': 0.1,
                 'inertia': 'solid',
-            }
+            },
+            'initial': {'object': {'position': [0, 0, 0.04]}},
         },
         'planning ',
     ),

@@ -134,7 +134,7 @@ def test_both_representations_give_one_motion(simulated, scenarios, name):
 
 def test_poles_of_the_chart_are_null(simulated, plate):
     plate['object']['surface']['pole'] = 'x'
-    plate['initial'] = {'contact': {'u_h': 0, 'v_h': 0, 'attitude': {'rpy': [0, 'pi/2', 0]}}}
+    plate['initial'] = {'object': {'position': [0, 0, 0.2], 'attitude': {'rpy': [0, 'pi/2', 0]}}}
     ended, document, a = simulated(plate | {'duration': 0.1})
     assert ended.status == 0
     assert document['arrays']['psi']['values'][0] == [None]
@@ -203,7 +203,8 @@ def test_one_contact_frame_over_a_change_of_chart(simulated, scenarios, represen
     scenario |= {'friction': {'model': 'rolling', 'mu': 0.8}, 'duration': 2}
     scenario['hand']['surface']['pole'] = 'z'
     scenario['object']['surface']['pole'] = 'y'
-    scenario['initial']['contact'] |= {'u_h': 'pi - 0.5', 'v_h': 0.3}
+    place = [0.11975788811691736, 0.04138938856236594, 0.059738559213319]  # pi - 0.5, 0.3
+    scenario['initial']['object']['position'] = place
     if representation == 'coordinates':
         scenario |= {'representation': representation}
     scenario['output'] = {'rate': 1000}

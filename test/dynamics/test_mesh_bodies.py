@@ -1,5 +1,7 @@
 """Bodies from meshes: spherical harmonics, the fit of a support function, files and motion."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ PAGE = {
     'system': 'contact',
     'object': {'surface': {'kind': 'mesh', 'file': 'body.stl'}, 'mass': 0.2, 'inertia': 'solid'},
     'hand': {'surface': {'kind': 'plane'}},
-    'initial': {'contact': {'u_h': 0, 'v_h': 0, 'attitude': {'rpy': [1.3, 0, 0]}}},
+    'initial': {'object': {'position': [0, 0, 2], 'attitude': {'rpy': [1.3, 0, 0]}}},
     'duration': 0.1,
 }
 
@@ -52,6 +54,17 @@ def written(folder, mesh, **surface):
     path = folder / 'page.yaml'
     path.write_text(yaml.safe_dump({**PAGE, 'object': body}))
     return path
+
+
+def touching(path):
+    """Return the scenario after its object was put where the error says that it touches."""
+    with pytest.raises(ScenarioError, match='does not touch the hand') as e:
+        load_scenario(path)
+    place = re.search(r'it touches at \[(.*)\]', str(e.value))[1]
+    document = yaml.safe_load(path.read_text())
+    document['initial']['object']['position'] = [float(value) for value in place.split(', ')]
+    path.write_text(yaml.safe_dump(document))
+    return load_scenario(path)
 
 
 def test_harmonics_are_orthonormal_and_homogeneous():
@@ -163,7 +176,7 @@ def test_scenario_holds_what_was_made_of_its_mesh(tmp_path):
     mesh = ball(4)
     mesh.apply_scale(SEMI)
     mesh.apply_translation([0.1, 0, 0])
-    scenario = load_scenario(written(tmp_path, mesh, degree=4))
+    scenario = touching(written(tmp_path, mesh, degree=4))
     fit = scenario.raw['object']['surface']['fit']
     assert len(fit['coefficients']) == 25
     assert fit['centre'] == pytest.approx([0.1, 0, 0], abs=1e-6)
@@ -188,7 +201,7 @@ def cup(sections):
 def test_what_is_drawn_is_the_mesh(tmp_path, sections):
     """A hollow one too; in triangles fine enough for a chequer, few enough for a page."""
     mesh = cup(sections)
-    surface = load_scenario(written(tmp_path, mesh)).system.object_surface
+    surface = touching(written(tmp_path, mesh)).system.object_surface
     drawn = trimesh.Trimesh(surface.picture.vertices, surface.picture.triangles, process=False)
     assert 300 < len(drawn.faces) <= 3000
     assert drawn.is_winding_consistent
@@ -205,7 +218,7 @@ def test_mesh_that_cannot_be_taken_is_one_line(tmp_path):
     path = written(tmp_path, ball(2))
     with pytest.raises(ScenarioError, match=r"object\.surface: file: 'body.stl' is read where"):
         load_scenario(PAGE)
-    fit = load_scenario(path).raw['object']['surface']['fit']
+    fit = touching(path).raw['object']['surface']['fit']
     fit['triangles'][0][0] = len(fit['vertices'])
     other = {**PAGE['object'], 'surface': {**PAGE['object']['surface'], 'fit': fit}}
     with pytest.raises(ScenarioError, match=r'fit\.triangles: must be numbers of vertices, 0 to'):

@@ -60,7 +60,7 @@ def test_without_a_velocity_it_rolls_on_the_plate_and_rests_above_it():
         with_(
             initial={
                 'contact': {'u_o': 'pi/2', 'v_o': 0, 'u_h': 0.1, 'v_h': 0.2, 'psi': 0},
-                'relative_velocity': {'w_HO_H': [0, 10, 0]},
+                'relative_velocity': spin,
             }
         )
     )
@@ -205,9 +205,8 @@ def test_ball_that_is_thrown_into_a_dish_comes_to_roll():
     names = [e.name for e in run.events]
     assert names.count('landing') > 5
     assert next(iter(run.segments[-1].system.modes)) == 'rolling'
-    raw = {**scenario.raw, 'initial': {'contact': {'u_h': 'pi/2 - 0.3', 'v_h': '-pi/2'}}}
-    raw['initial']['contact']['attitude'] = {'rpy': [0, 0, 0]}
-    placed = load_scenario(raw)
+    contact = {'u_o': 'pi - 0.5', 'v_o': 0.3, 'u_h': 'pi/2 - 0.3', 'v_h': '-pi/2'}
+    placed = load_scenario({**scenario.raw, 'initial': {'contact': contact}})
     gap, v, _, _ = placed.system.touch(placed.x0, placed.p)
     assert abs(float(gap)) < 1e-12
     assert np.abs(np.array(v)).max() < 1e-12

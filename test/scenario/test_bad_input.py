@@ -83,7 +83,7 @@ CASES = [
     ('initial', {}, 'initial', 'exactly one of contact'),
     ('initial.contact.u_o', 0, 'initial.contact', 'degenerate'),
     ('initial.contact.u_o', GONE, 'initial.contact.u_o', 'is missing'),
-    ('initial.contact.attitude', {'rpy': [0, 0, 0]}, 'initial.contact.u_o', 'leave one'),
+    ('initial.contact.attitude', {'rpy': [0, 0, 0]}, 'initial.contact.attitude', 'object'),
     ('initial.object', {'position': [0, 0, 1]}, 'initial', 'exactly one'),
     (
         'initial',
@@ -103,9 +103,15 @@ CASES = [
         'initial.relative_velocity',
         {'q_dot': [0, 1, 0, 0.2, 7]},
         'initial.relative_velocity.q_dot',
-        'slide',
+        'give w_HO_Ch',
     ),
-    ('initial.relative_velocity', {'w_HO_H': [1, 0]}, 'initial.relative_velocity.w_HO_H', '3'),
+    (
+        'initial.relative_velocity',
+        {'w_HO_H': [1, 0, 0]},
+        'initial.relative_velocity.w_HO_H',
+        'give w_WO_W',
+    ),
+    ('initial.relative_velocity', {'w_WO_W': [1, 0]}, 'initial.relative_velocity.w_WO_W', '3'),
     ('hand_motion', {}, 'hand_motion', 'exactly one of acceleration'),
     (
         'hand_motion',
@@ -188,7 +194,7 @@ def test_bad_plans_are_refused(entry, value, path, words):
 def test_bodies_that_touch_in_a_line_are_refused():
     document = changed(BASE, 'object.surface', {'kind': 'cylinder', 'radius': 0.2})
     document['object']['inertia'] = 1
-    document['initial']['relative_velocity'] = {'w_HO_H': [0, 0, 0]}
+    document['initial']['relative_velocity'] = {'w_HO_Ch': [0, 0, 0]}
     with pytest.raises(ScenarioError, match=r'object\.surface: .*in a line'):
         load_scenario(document)
 
@@ -196,11 +202,11 @@ def test_bodies_that_touch_in_a_line_are_refused():
 def test_ball_larger_than_its_bowl_is_refused():
     bowl = {'kind': 'sphere', 'radius': 0.1, 'side': 'inside', 'pole': 'x'}
     document = changed(BASE, 'hand.surface', bowl)
-    document['initial'] = {
-        'contact': {'u_h': 1.5, 'v_h': -1.5, 'attitude': {'rpy': [0, 0, 0]}},
-    }
-    with pytest.raises(ScenarioError, match=r'object\.surface: .*cut into each other'):
-        load_scenario(document)
+    placed = {'object': {'position': [0, 0, 0.1]}}
+    at = {'contact': {'u_o': 'pi/2', 'v_o': 0, 'u_h': 1.5, 'v_h': -1.5}}
+    for document['initial'] in (placed, at):
+        with pytest.raises(ScenarioError, match=r'object\.surface: .*cut into each other'):
+            load_scenario(document)
 
 
 def test_pure_rolling_refuses_spin():

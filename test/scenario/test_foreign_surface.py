@@ -55,7 +55,7 @@ def scenario(**egg):
         'system': 'contact',
         'object': {'surface': {'kind': 'egg', **egg}, 'mass': 0.1, 'inertia': 1e-4},
         'hand': {'surface': {'kind': 'plane'}},
-        'initial': {'contact': {'u_h': 0, 'v_h': 0, 'attitude': {'rpy': [0.2, 0.3, 0.4]}}},
+        'initial': {'object': {'position': [0, 0, 0.2]}},
         'duration': 0.1,
     }
 
