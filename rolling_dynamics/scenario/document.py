@@ -1,12 +1,18 @@
 # ruff: noqa: ANN401 (entries of a YAML file may be anything)
-"""Reading a YAML document: no key twice, no number that is none, no code."""
+"""
+Reading a YAML document: no key twice, no number that is none, no code.
+
+And the line of the file in which the entry stands that an error is about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import wraps
 import math
 from pathlib import Path
-from typing import Any
+import re
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from rolling_dynamics.configuration import find_scenario
@@ -17,6 +23,12 @@ import yaml
 MAX_BYTES = 5_000_000
 MAX_NODES = 500_000
 MAX_DEPTH = 30
+P = ParamSpec('P')
+Given = TypeVar('Given')
+Out = TypeVar('Out')
+PATH = re.compile(r'([\w$]+(?:\[\d+\])*(?:\.[\w$]+(?:\[\d+\])*)*): ')
+TOLD = re.compile(r'\(line \d+\)$')
+LAST = re.compile(r'(\.[\w$]+|\[\d+\]|^[\w$]+)$')
 
 
 class _Loader(yaml.SafeLoader):
@@ -68,8 +80,6 @@ def read_document(path: str | Path) -> Document:
         There is no such file, or it is not a YAML mapping.
 
     """
-    from rolling_dynamics.scenario.lines import lines_told  # noqa: PLC0415  stands above this
-
     path = find_scenario(path)
     try:
         text = read_regular(path, MAX_BYTES).decode()
@@ -80,8 +90,7 @@ def read_document(path: str | Path) -> Document:
     document = Document()
     document.source = path
     given = _parsed(text, str(path))
-    with lines_told(document):
-        document.update(plain(given, str(path)))
+    tells_lines(lambda read: read.update(plain(given, str(path))))(document)
     if 'mesh' in text:
         from rolling_dynamics.scenario.mesh_section import (  # noqa: PLC0415  stands above this
             with_meshes,
@@ -144,3 +153,56 @@ def shorten(value: Any, length: int = 60) -> str:
     """Return a value as it stands in a message."""
     text = repr(value)
     return text if len(text) <= length else text[: length - 3] + '...'
+
+
+def tells_lines(
+    read: Callable[Concatenate[Given, P], Out],
+) -> Callable[Concatenate[Given, P], Out]:
+    """Put the line of an entry behind each line of an error of what reads a document or part."""
+
+    @wraps(read)
+    def told(given: Given, /, *args: P.args, **options: P.kwargs) -> Out:
+        try:
+            return read(given, *args, **options)
+        except ScenarioError as error:
+            source = getattr(getattr(given, 'raw', given), 'source', None)
+            if source is None:
+                raise
+            known = _lines_of(source)
+            lines = [_with_line(text, known) for text in str(error).splitlines()]
+            raise ScenarioError('\n'.join(lines)) from None
+
+    return told
+
+
+def _with_line(text: str, known: Mapping[str, int]) -> str:
+    """Return a line of an error with that of its entry, or of the mapping that lacks it."""
+    begin = PATH.match(text)
+    path = begin[1] if begin and not TOLD.search(text) else ''
+    while path and path not in known:
+        path = LAST.sub('', path)
+    return f'{text} (line {known[path]})' if path else text
+
+
+def _lines_of(source: Path) -> dict[str, int]:
+    """Return the line of each entry by its path; none if the file has changed meanwhile."""
+    out: dict[str, int] = {}
+
+    def walk(node: yaml.Node | None, path: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            return
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                inner = f'{path}.{key.value}' if path else str(key.value)
+                out[inner] = key.start_mark.line + 1
+                walk(value, inner, depth + 1)
+        elif isinstance(node, yaml.SequenceNode):
+            for k, value in enumerate(node.value):
+                out[f'{path}[{k}]'] = value.start_mark.line + 1
+                walk(value, f'{path}[{k}]', depth + 1)
+
+    try:
+        walk(yaml.compose(source.read_text(encoding='utf-8'), yaml.SafeLoader), '', 0)
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    return out

@@ -7,7 +7,6 @@ Every number may be a formula such as ``pi/2``. Fields of these kinds are made b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import NoneType
@@ -162,10 +161,6 @@ def _of_time(given: Term) -> ca.SX:
     return formula_of_time(given, TIME)
 
 
-class Unread(Kind):
-    """A number or a formula in names that are known later, as it stands."""
-
-
 class Anything(Kind):
     """Whatever stands there, as it stands."""
 
@@ -208,12 +203,17 @@ class Several(Kind):
         low, high = self.count if isinstance(self.count, tuple) else (self.count, self.count)
         return low or None, high
 
+    def made(self, values: list[Any]) -> Any:
+        """Return what is made of the entries."""
+        return values
+
     def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return how it is read."""
         low, high = self._bounds
-        return core_schema.list_schema(
+        items = core_schema.list_schema(
             self.of.core(handler), min_length=low, max_length=high, strict=True
         )
+        return core_schema.no_info_after_validator_function(self.made, items)
 
     def keywords(self, handler: GetJsonSchemaHandler) -> Json:
         """Return what it is a list of."""
@@ -228,13 +228,9 @@ class Numbers(Several):
 
     of: Kind = Quantity()
 
-    def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return how it is read."""
-        return core_schema.no_info_after_validator_function(_array, super().core(handler))
-
-
-def _array(values: Sequence[Any]) -> Array:
-    return np.array(values, dtype=float)
+    def made(self, values: list[Any]) -> Any:
+        """Return the array."""
+        return np.array(values, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -243,9 +239,9 @@ class Tuple(Several):
 
     of: Kind = Quantity()
 
-    def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return how it is read."""
-        return core_schema.no_info_after_validator_function(tuple, super().core(handler))
+    def made(self, values: list[Any]) -> Any:
+        """Return the tuple."""
+        return tuple(values)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from rolling_dynamics.scenario.entry import (
     Numbers,
     Quantity,
     Several,
-    Unread,
 )
 from rolling_dynamics.scenario.model import Section, usual
 
@@ -106,4 +105,4 @@ def formulas(text: str = '', unit: str = '', count: int = 3, default: Any = ...)
 
 def terms(text: str = '', unit: str = '', count: int = 3, default: Any = ...) -> Any:
     """Return a field that is a list of formulas in other names, as they stand."""
-    return entry(Several(text, unit, Unread(), count), default)
+    return entry(Several(text, unit, Kind(), count), default)

@@ -11,8 +11,7 @@ from typing import Any, get_args, TypeVar
 from pydantic import ConfigDict, GetJsonSchemaHandler
 from rolling_dynamics.plugin import BROKEN
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Anything, Kind, refused
-from rolling_dynamics.scenario.fields import entry
+from rolling_dynamics.scenario.entry import Kind, refused
 from rolling_dynamics.scenario.json_schema import Json, schema_of
 from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.suggestion import suggestion
@@ -76,7 +75,7 @@ class _OfSomeKind(Section):
 
     model_config = ConfigDict(extra='ignore')
 
-    kind: Any = entry(Anything())
+    kind: Any
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,8 @@ from typing import Any
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.document import plain, read_document
+from rolling_dynamics.scenario.document import plain, read_document, tells_lines
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.lines import lines_told
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.suggestion import suggestion
 
@@ -41,11 +40,10 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     """
     if isinstance(source, Mapping):
         return load_plain(plain(source, name), name)
-    document = read_document(source)
-    with lines_told(document):
-        return load_plain(document, Path(source).stem)
+    return load_plain(read_document(source), Path(source).stem)
 
 
+@tells_lines
 def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
     """Return the scenario of a document that is plain data already, and that nobody changes."""
     return check(model_of(document), document).build(name, document)

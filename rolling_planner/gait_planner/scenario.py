@@ -6,8 +6,8 @@ import numpy as np
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere.layouts import STATE
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.document import tells_lines
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.gait_planner.problem import GaitProblem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.document import tells_lines
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner.spin_rolling.problem import (
     contact_of_attitude,

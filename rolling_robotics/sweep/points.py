@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.document import plain
+from rolling_dynamics.scenario.document import plain, tells_lines
 from rolling_dynamics.scenario.entry import Anything, Either, Quantity, Several
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import note, quantity, whole
 from rolling_dynamics.scenario.formulas import LARGEST
-from rolling_dynamics.scenario.lines import tells_lines
 from rolling_dynamics.scenario.model import Section
 from rolling_robotics.sweep.entries import filled, names_in, steps_of, with_entry
 
