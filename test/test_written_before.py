@@ -9,6 +9,7 @@ import tarfile
 
 import numpy as np
 import pytest
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan
@@ -65,7 +66,12 @@ def test_a_result_is_read_drawn_and_found_again(folder, name):
 @pytest.mark.parametrize('name', PLANS)
 def test_a_plan_fits_the_system_of_today_and_is_executed(folder, name):
     result = read_result(folder / f'{name}.json')
-    plan, scenario = Plan.from_dict(result['plan']), load_scenario(result['scenario'])
+    plan, document = Plan.from_dict(result['plan']), result['scenario']
+    if name == 'ball_on_plate_straight':  # starts in a form that has gone; the error names another
+        with pytest.raises(ScenarioError, match=r'contact\.attitude: give `initial\.object`'):
+            load_scenario(document)
+        document = document | {'initial': {'object': {'position': [0, 0, '0.033/(pi/2)']}}}
+    scenario = load_scenario(document)
     check_plan_fits(plan, scenario.system)  # by the hash of its equations
     end = simulate(
         scenario.system,
