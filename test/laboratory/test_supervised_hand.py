@@ -1,16 +1,26 @@
 """The laboratory's hand whose states are not true, in lockstep."""
 
+from pathlib import Path
+import sys
+
 import numpy as np
 import pytest
+from rolling_controller import motion_watch
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.motion_watch import HandBound, MotionWatch
 from rolling_controller.predictor import Predictor
+from rolling_controller.supervisor import step
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.prepare import build
 
+sys.path.append(str(Path(__file__).parents[1] / 'controller'))
+
+from windows import noncentrality
+
 SECOND = 1_000_000_000
 BEGIN = 0.3  # s, of a fault
+WINDOW, WITHIN = 0.1, 0.1  # s, of the supervisor; from when a fault is knowable to the end
 
 
 @pytest.fixture(scope='module')
@@ -18,8 +28,12 @@ def damping():
     return build('damping')
 
 
-def trial(experiment, seed, duration, fault=lambda x, _t: x):
-    """Return when states were no longer believed [s], and why; None if they always were."""
+def trial(experiment, seed, duration, fault=lambda x, _t: x, note=lambda *_: None):
+    """
+    Return when states were no longer believed [s], and why; None if they always were.
+
+    ``note`` is told the predictor, the true state and its stamp [ns] after each answer.
+    """
     system, p = experiment.laboratory.model()
     imperfections = Imperfections()
     place = experiment.laboratory, experiment.start
@@ -33,10 +47,42 @@ def trial(experiment, seed, duration, fault=lambda x, _t: x):
             stamp = SECOND + k * 1_000_000
             x = fault(seen.x, k * PERIOD)
             _, sent = answers.command(stamp, x, stamp, touching=seen.touching)
+            note(predictor, seen, stamp)
             if answers.fault:
                 return k * PERIOD, answers.fault
         chain.act(sent)
     return None, ''
+
+
+class Compared:
+    """A second watch, of the true states under the same commands: what a fault adds."""
+
+    def __init__(self, experiment, monkeypatch):
+        self._model, self._watch = experiment.laboratory.model(), None
+        self._samples, self._window, self.knowable = [], [], None
+        monkeypatch.setattr(motion_watch, 'step', self._step)
+
+    def _step(self, source, memory, sample, t):
+        self._samples.append(sample)
+        return step(source, memory, sample, t)
+
+    def note(self, predictor, seen, stamp):
+        """Note from when on a fault is knowable: what it has caused sums up in a window."""
+        if self._watch is None:
+            self._watch = MotionWatch(self._model[0], predictor)
+        self._watch.judge(stamp, seen.x, touching=seen.touching)
+        samples, self._samples = self._samples, []
+        if len(samples) < 2 or self.knowable is not None:
+            return
+        given, true = samples
+        t, before = (stamp - SECOND) * 1e-9, self._window[-1][-1] if self._window else None
+        caused = float(((given.innovation - true.innovation) ** 2 / true.covariance).sum())
+        self._window = [row for row in self._window if row[0] > t - WINDOW]
+        self._window.append((t, caused, true.innovation.size, given.content))
+        degrees = sum(row[2] for row in self._window)
+        repeated = before is not None and np.array_equal(before, given.content)
+        if repeated or sum(row[1] for row in self._window) >= noncentrality(degrees):
+            self.knowable = t
 
 
 class Frozen:
@@ -56,6 +102,13 @@ def alternating(x, t):
     return out
 
 
+SPOILT = {
+    'frozen': lambda _: Frozen(0.0),
+    'frozen, with noise': lambda _: Frozen(1e-3),
+    'two cameras': lambda _: alternating,
+}
+
+
 @pytest.mark.parametrize(
     ('done', 'fault', 'within'),
     [
@@ -70,6 +123,56 @@ def test_states_that_are_not_true_are_a_fault(damping, done, fault, within, faul
     assert reason
     assert BEGIN <= ended <= BEGIN + within
     told(reason, ended - BEGIN)
+
+
+def assert_in_time(experiment, done, seeds, monkeypatch):
+    """Assert that a fault ends a run in time once it is knowable."""
+    knowable = late = 0
+    for seed in seeds:
+        compared = Compared(experiment, monkeypatch)
+        ended, _ = trial(experiment, seed, 1.0, SPOILT[done](seed), compared.note)
+        if compared.knowable is not None:
+            knowable += 1
+            late += ended is None or ended > compared.knowable + WITHIN
+    assert knowable > 0.9 * len(seeds)
+    assert late <= 0.01 * knowable, f'{late} of {knowable} late'
+
+
+@pytest.mark.parametrize('done', SPOILT)
+def test_faults_of_some_seeds_end_in_time(damping, done, monkeypatch):
+    assert_in_time(damping, done, range(2, 4), monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize('done', SPOILT)
+def test_faults_of_a_thousand_seeds_end_in_time(damping, done, monkeypatch):
+    assert_in_time(damping, done, range(1000), monkeypatch)
+
+
+@pytest.mark.parametrize('number', ['beta_WH', 'p_WH_x', 'beta_HO'])
+@pytest.mark.parametrize('at', [0.3, 0.305])
+def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(damping, number, at):
+    """Where it is judged, the run ends with the next state; where it lies between, it goes on."""
+    system, _ = damping.laboratory.model()
+    index, hand = system.state.names.index(number), system.state.slice('p_WH')
+
+    def outlier(x, t):
+        out = x.copy()
+        out[index] += 0.05 * (abs(t - at) < 0.5 * PERIOD)
+        return out
+
+    def driven(fault):
+        seen = {}
+        note = lambda _, state, stamp: seen.update({stamp: state.x[hand]})  # noqa: E731
+        return trial(damping, 1, 0.5, fault, note), seen
+
+    (ended, reason), seen = driven(outlier)
+    _, alone = driven(lambda x, _t: x)
+    assert (
+        (ended, bool(reason)) == (pytest.approx(at + 0.01), True) if at == 0.3 else (None, False)
+    )
+    assert max(np.abs(seen[t] - alone[t]).max() for t in seen) < 1e-3
 
 
 def test_true_states_are_no_fault(damping):

@@ -23,7 +23,8 @@ class Source:
     """
     Publishes one state again and again, well or with a fault.
 
-    ``told`` is the stamp [ns] of the last good message.
+    ``told`` is the stamp [ns] of the last good message; ``noise`` the standard deviation of its
+    numbers, which is gone where they repeat themselves.
     """
 
     def __init__(self, peer, bodies, prefix=''):
@@ -38,6 +39,7 @@ class Source:
         self._encode = OdometryEncoder('world', '').encode
         self.names = []
         self.fault, self._begun, self.told = '', 0, 0
+        self.noise, self._rng = 0.0, np.random.default_rng(1)
 
     def now(self):
         return self._peer.node.get_clock().now().nanoseconds
@@ -56,6 +58,8 @@ class Source:
             if fault == 'silent' or (fault == 'one_body_missing' and spoilt):
                 continue
             x = values.copy()
+            if self.noise and fault != 'repeated':
+                x += self.noise * self._rng.normal(size=x.size)
             if fault == 'zero_quaternion' and spoilt:
                 x[:4] = 0.0
             if fault == 'not_finite' and spoilt:

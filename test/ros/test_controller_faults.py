@@ -61,7 +61,9 @@ class Followed:
         self.client = ActionClient(peer.node, ExecutePlan, f'{prefix}execute_plan')
         kind, topic = commands
         self.last, self.command = 0, ()  # the newest command: its stamp [ns], its numbers
-        self._listening = peer.node.create_subscription(kind, topic, self._note, COMMAND)
+        self._listening = peer.node.create_subscription(
+            kind, f'{prefix}{topic}', self._note, COMMAND
+        )
         self.execute()
 
     def _note(self, message):
@@ -173,10 +175,10 @@ def followed(request, peer, run_process):
         made.close()
 
 
-def complaint(peer, text):
+def complaint(peer, text, prefix=''):
     def says(message):
         status = message.status[0]
-        return status.name == 'controller' and text in status.message
+        return status.name == f'{prefix}controller' and text in status.message
 
     found = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=says, timeout=LONG)
     return found[0].status[0]
@@ -280,6 +282,28 @@ def test_execution_ends_where_simulated_time_stands_still(peer, run_process, fau
         told(f'the execution ended: {result.error_string}')
         assert result.error_code == CODES.STALE_STATE
         assert 'the newest state is' in result.error_string
+        followed.close()
+
+
+def test_states_that_repeat_themselves_end_an_execution(peer, run_process, fault_row):
+    """With fresh stamps, from a source that declares noise."""
+    prefix = 'untrue/'
+    source, plan, commands, process = contact(
+        peer, run_process, prefix=prefix, noisy_states='true'
+    )
+    source.noise = 1e-6
+    with peer.every(PERIOD, source.tell):
+        followed = Followed(peer, source, plan, commands, process, prefix)
+        handle = followed.follow()
+        told = fault_row('a plan is executed; the state is frozen, with fresh stamps')
+        source.break_down('repeated')
+        result = followed.result(handle)
+        source.recover()
+        told(f'the execution ended: {result.error_string}')
+        assert result.error_code == CODES.STALE_STATE
+        assert 'measured with noise, and 2 samples are equal' in result.error_string
+        assert complaint(peer, 'are not plausible', prefix).level == DiagnosticStatus.ERROR
+        assert set(followed.command) == {0.0}
         followed.close()
 
 
