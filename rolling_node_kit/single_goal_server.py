@@ -247,7 +247,7 @@ class SingleGoalServer:
         starting = self._node.starting
         if starting is None:
             return
-        over, text = Future(), printable(self._node.preparing)
+        over, text = Future(), printable(self._node.preparing) or 'activating'
         self._node.get_logger().info(
             f'{self._name}: the goal waits until the node is ready: {text}'
         )

@@ -3,6 +3,7 @@
 from pathlib import Path
 import sys
 import threading
+import time
 
 from action_msgs.msg import GoalStatus
 import pytest
@@ -59,6 +60,15 @@ def client(peer, node):
     peer.in_turn(made.destroy)
 
 
+def wait_logged(capfd, *texts, timeout=60.0):
+    """Wait until every text was logged."""
+    logged, end = '', time.monotonic() + timeout
+    while not all(text in logged for text in texts):
+        assert time.monotonic() < end, logged
+        time.sleep(0.01)
+        logged += capfd.readouterr().err
+
+
 def begin(peer, client):
     """Return the handle of a goal that was accepted."""
     handle = peer.send_goal(client, RunExperiment.Goal())
@@ -69,13 +79,15 @@ def begin(peer, client):
 def test_a_goal_is_worked_on_once_the_node_is_ready(peer, node, client, capfd):
     handle = begin(peer, client)
     assert handle.status <= GoalStatus.STATUS_EXECUTING
+    wait_logged(
+        capfd,
+        'the goal waits until the node is ready: preparing the laws',
+        'not active yet: preparing the laws',
+    )
     assert node.worked == 0
     node.ready.set()
     assert peer.result(handle).error_code == CODES.NONE
     assert node.worked == 1
-    logged = capfd.readouterr().err
-    assert 'the goal waits until the node is ready: preparing the laws' in logged
-    assert 'not active yet: preparing the laws' in logged
 
 
 def test_a_goal_that_waits_can_be_cancelled_and_superseded(peer, node, client):
