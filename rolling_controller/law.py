@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_planner.plan import Plan
+
+if TYPE_CHECKING:
+    from rolling_controller.robot_laws.robot import Drive
 
 
 class Law(Protocol):
@@ -82,6 +85,8 @@ class Following(NamedTuple):
     course
         Asked for the motion that a law keeps which changes it on the way; None for one that stays
         with ``times`` and ``states``.
+    hold
+        What holds the end of the motion from then on; None where nothing does.
 
     """
 
@@ -91,3 +96,4 @@ class Following(NamedTuple):
     warning: str = ''
     holds: bool = False
     course: Callable[[], Course] | None = None
+    hold: Drive | None = None

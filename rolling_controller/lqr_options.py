@@ -54,4 +54,4 @@ def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeigh
         group, _, entry = name.partition('.')
         if group in groups and entry in system.tangent:
             groups[group][entry] = value
-    return LqrWeights(**groups, control=values['control_weight'])
+    return LqrWeights(**groups, control=values.get('control_weight', own.control))

@@ -100,6 +100,10 @@ class Tracker:
         self._law, self._held = following.law, settle if following.holds else 0.0
         planned = Course(following.times, following.states, float(plan.times[-1]), plan.states[-1])
         self._course = following.course or (lambda: planned)
+        self.forget()
+
+    def forget(self) -> None:
+        """Count anew for how long a margin has been negative."""
         self._negative_since: float | None = None
 
     @property
@@ -167,6 +171,11 @@ class Tracker:
             lost=lost,
             ended=t >= course.end + self._held,
         )
+
+    def lost(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> str:
+        """Return what ended the contact in a state under a control, or the empty string."""
+        margins = self._evaluate(x, x, u, t, self._params)[self._size :].tolist()
+        return self._lost(t, dict(zip(self._names, margins, strict=True)))
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:
         low = {name: margin for name, margin in margins.items() if not margin > 0.0}

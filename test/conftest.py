@@ -108,14 +108,23 @@ def sweeps_here(monkeypatch):
     monkeypatch.setattr(run, 'Forks', ThreadPoolExecutor)
 
 
-EXAMPLE = Path(__file__).parents[1] / 'examples' / 'rolling_cylinder'
+EXAMPLES = Path(__file__).parents[1] / 'examples'
 
 
 @pytest.fixture(scope='session')
 def cylinder_installed(tmp_path_factory):
     """Return the folder that pip installed the example package into; nothing else is there."""
-    folder = tmp_path_factory.mktemp('cylinder')
-    source = shutil.copytree(EXAMPLE, folder / 'source')  # a build leaves files in its source
+    return _installed('rolling_cylinder', tmp_path_factory.mktemp('cylinder'))
+
+
+@pytest.fixture(scope='session')
+def ballbot_installed(tmp_path_factory):
+    """Return the folder of the other one, the robot that balances."""
+    return _installed('ballbot', tmp_path_factory.mktemp('ballbot'))
+
+
+def _installed(name, folder):
+    source = shutil.copytree(EXAMPLES / name, folder / 'source')  # a build leaves files there
     options = ('--no-deps', '--no-build-isolation', '--no-index', '--target', folder / 'site')
     pip = (sys.executable, '-m', 'pip', 'install', '--quiet', *options, source)
     subprocess.run(pip, check=True, capture_output=True, timeout=120)

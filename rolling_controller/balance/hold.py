@@ -20,7 +20,11 @@ RANK = 1e-9  # share of the greatest singular value below which a direction does
 
 
 def nearest_equilibrium(
-    system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike | None = None
+    system: RollingSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    u: ArrayLike | None = None,
+    within: float = FAR,
 ) -> tuple[Array, Array]:
     """
     Return the state and control nearest to given ones at which the system stays at rest.
@@ -36,6 +40,8 @@ def nearest_equilibrium(
         State near the equilibrium, shape (state.size,).
     u
         Control near that of the equilibrium, shape (control.size,); zero if None.
+    within
+        Greatest distance of the equilibrium from the state, in tangent units.
 
     Returns
     -------
@@ -62,7 +68,7 @@ def nearest_equilibrium(
         v = v + change[system.tangent.size :]
     residual = np.array(rate(y, v, p)[0]).ravel()
     away = float(np.linalg.norm(np.array(system.difference(y, x0))))
-    if not (np.abs(residual).max() < STILL and away <= FAR):
+    if not (np.abs(residual).max() < STILL and away <= within):
         worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p)[0]))))]
         raise ParameterError(
             f'there is no equilibrium near this state: {worst} changes fastest there; give a '
@@ -94,6 +100,7 @@ class Hold(BalanceLqr):
         u: ArrayLike | None = None,
         weights: LqrWeights | None = None,
         control_limits: Limits = math.inf,
+        within: float = FAR,
     ) -> None:
         """
         Find the equilibrium and solve the Riccati equation about it.
@@ -106,6 +113,8 @@ class Hold(BalanceLqr):
             State to hold, and a control near the one that holds it; zero if None.
         weights, control_limits
             See :class:`BalanceLqr`.
+        within
+            See :func:`nearest_equilibrium`.
 
         Raises
         ------
@@ -113,7 +122,7 @@ class Hold(BalanceLqr):
             There is no equilibrium near the state, or it cannot be stabilised.
 
         """
-        x, u = nearest_equilibrium(system, p, x, u)
+        x, u = nearest_equilibrium(system, p, x, u, within)
         super().__init__(system, p, x, u=u, weights=weights, control_limits=control_limits)
         rates = np.linalg.eigvals(self.decomposition.A).real
         self.unstable = bool(rates.max(initial=0.0) > UNSTABLE)

@@ -20,6 +20,7 @@ from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.predictor import Predictor
+from rolling_controller.robot_laws import Drive, STILL
 from rolling_controller.tracker import Tracker, TrackingStep
 from rolling_dynamics.arrays import Array
 from rolling_interfaces.action import ExecutePlan
@@ -53,6 +54,26 @@ class Ending:
     text: str
     x: Array
     error: float
+
+
+class Standing(NamedTuple):
+    """
+    How a machine is held where it stands, before and after an execution.
+
+    Attributes
+    ----------
+    before
+        What held it up to now, and goes on until the plan starts; None if nothing did.
+    after
+        From the code of an ending to what holds it then; None for the safe command.
+    begin
+        Holds it from now on.
+
+    """
+
+    before: Drive | None = None
+    after: Callable[[int], Drive | None] = lambda _: None
+    begin: Callable[[Drive], None] = lambda _: None
 
 
 class Braked(NamedTuple):
@@ -148,6 +169,12 @@ class LoopEquipment:
         rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.sim_time else ''
         return f'state_timeout is {given:g} s{rule}'
 
+    @property
+    def present(self) -> Array:
+        """Newest usable state, that of the start where none ever came."""
+        now = self.machine.measured.state()
+        return self.start if now is None else now[1]
+
     def acts(self, node: Node, stamp: int) -> int:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""
         return (
@@ -211,22 +238,37 @@ class Execution:
         plan: Plan,
         following: Following,
         on_start: Callable[[int], None],
+        standing: Standing | None = None,
     ) -> None:
-        """Prepare to follow a plan for a goal, telling its start [ns]; :meth:`run` does it."""
+        """
+        Prepare to follow a plan; :meth:`run` does it.
+
+        Parameters
+        ----------
+        node, equipment, goal, plan, following
+            Who follows which plan, for whom, by which law.
+        on_start
+            Told the time of the start [ns].
+        standing
+            How the machine is held before and after; None where it only gets the safe command.
+
+        """
         self._node, self._equipment, self._goal = node, equipment, goal
         self._values, self._on_start = equipment.values, on_start
         self._settle = self._values['settle_time']
         equipment.tracker.begin(plan, following, settle=self._settle)
         equipment.predictor.forget()
         equipment.watch.begin()
+        self._standing, self._hold = standing or Standing(), following.hold
         self._bound, self.fault = equipment.machine.bound(following.states), ''
         self.last: TrackingStep | None = None
         self.contact_mode = ''
         self._finished = Future()
         self._turn, self._once = threading.Lock(), threading.Lock()
-        self._ended = False
+        self._ending = self._ended = False
         self._start_stamp: int | None = None
-        self._held = 0
+        # plant and controller take turns already where the machine was held
+        self._held = HELD if self._standing.before else 0
         self._next_feedback, self._intake = 0.0, Intake(equipment)
         self.loop = equipment.loop(self._tick, lambda text: self.end(CODES.INTERNAL, text))
 
@@ -240,14 +282,20 @@ class Execution:
             self._log_punctuality()
         return ending
 
-    def end(self, code: int, text: str, x: Array | None = None) -> None:
-        """End once: stop the loop, command the machine to rest, tell the action."""
+    def end(self, code: int, text: str, x: Array | None = None, hold: Drive | None = None) -> None:
+        """End once: stop the loop, bring the machine to rest or hold it, tell the action."""
         with self._once:
-            if self._ended:
+            if self._ending:
                 return
-            self._ended = True
+            self._ending = True
+        hold = hold or self._standing.after(code)  # the loop goes on meanwhile
+        self._ended = True
         self.loop.stop()
-        present = self._equipment.send_safe_command(self._node)
+        if hold is None:
+            present = self._equipment.send_safe_command(self._node)
+        else:
+            present = self._equipment.present
+            self._standing.begin(hold)
         if x is None:
             x = present
         error = self._equipment.tracker.goal_error(x)
@@ -291,7 +339,7 @@ class Execution:
     def _answer(self, stamp: int, x: Array) -> bool:
         if self._start_stamp is None:
             if self._equipment.sim_time and self._held < HELD:
-                self._hold(stamp, x)
+                self._wait(stamp, x)
                 return True
             self._start_stamp = time_to_nanoseconds(self._goal.request.plan.header.stamp) or stamp
             self._equipment.predictor.origin = self._start_stamp
@@ -302,8 +350,8 @@ class Execution:
             return False
         at, x = self._equipment.acting_state(self._node, stamp, x)
         if at < self._start_stamp:
-            if self._equipment.sim_time:
-                self._hold(stamp, x)
+            if self._equipment.sim_time or self._standing.before:
+                self._wait(at, x)
             return True
         step = self._equipment.tracker.step((at - self._start_stamp) * 1e-9, x)
         self.last = step
@@ -324,10 +372,11 @@ class Execution:
         self._send_feedback(step)
         return True
 
-    def _hold(self, stamp: int, x: Array) -> None:
-        """Answer a state of simulated time before the plan starts: the plant waits from now on."""
+    def _wait(self, stamp: int, x: Array) -> None:
+        """Command the machine before the plan starts; in simulated time it waits from now on."""
         self._held += 1
-        self._equipment.machine.send(self._equipment.machine.safe(x), stamp)
+        before, machine = self._standing.before, self._equipment.machine
+        machine.send(before.command(stamp * 1e-9, x, STILL) if before else machine.safe(x), stamp)
 
     def _conclude(self, stamp: int) -> None:
         """Judge the state at the very end of the plan [ns]."""
@@ -338,12 +387,14 @@ class Execution:
         tracker, tolerance = self._equipment.tracker, self._values['goal_tolerance']
         error = tracker.goal_error(x)
         if error <= tolerance:
-            self.end(CODES.INFEASIBLE if tracker.shortfall else CODES.NONE, tracker.shortfall, x)
+            code = CODES.INFEASIBLE if tracker.shortfall else CODES.NONE
+            self.end(code, tracker.shortfall, x, self._hold)
         else:
             self.end(
                 CODES.NOT_CONVERGED,
                 f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}',
                 x,
+                self._hold,
             )
 
     def _send_feedback(self, step: TrackingStep) -> None:

@@ -14,7 +14,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.motion_watch import MotionWatch
-from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution
+from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution, Standing
 from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
@@ -100,7 +100,16 @@ class ExecutionNode(CompilingNode):
         return None
 
     def make_way(self) -> None:
-        """Leave the machine to an execution that is about to begin."""
+        """Let the machine stand still for an execution that is about to begin."""
+
+    @property
+    def holding(self) -> bool:
+        """Whether a loop holds the machine where it stands."""
+        return False
+
+    def standing(self) -> Standing | None:
+        """Hand the machine over to an execution that begins now."""
+        return None
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -234,7 +243,7 @@ class ExecutionNode(CompilingNode):
             message.header.stamp = nanoseconds_to_time(stamp)
             self._executed.publish(message)
 
-        execution = Execution(self, equipment, goal, plan, following, on_start)
+        execution = Execution(self, equipment, goal, plan, following, on_start, self.standing())
         self._execution, self._distrusted = execution, ''
         try:
             return self._report(await execution.run())
@@ -247,13 +256,19 @@ class ExecutionNode(CompilingNode):
     async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
         """Return a usable state that came after this call, or None if none comes in time."""
         intake, end = Intake(equipment), time.monotonic() + equipment.timeout
-        intake.take()
         measured = equipment.machine.measured
+
+        def usable() -> bool:
+            if self.holding:  # its loop takes the states
+                return measured.age <= equipment.timeout
+            return intake.take() is not None
+
+        usable()
         count = measured.count
         came: Future = Future()
 
         def look() -> None:
-            fresh = intake.take() is not None and measured.count > count
+            fresh = usable() and measured.count > count
             if fresh or time.monotonic() > end:
                 resolve(self, came, fresh)
 

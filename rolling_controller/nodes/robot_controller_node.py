@@ -9,11 +9,12 @@ from typing import Any
 
 from geometry_msgs.msg import TwistStamped
 from rolling_controller.law import Following, OpenLoop
+from rolling_controller.nodes.execution import CODES, Standing
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
 from rolling_controller.nodes.velocity_loop import Driving, Wanted
-from rolling_controller.robot_laws import robot_kind, RobotKind
+from rolling_controller.robot_laws import Drive, robot_kind, RobotKind, Velocity
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.text import quoted
@@ -23,8 +24,12 @@ from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND
-from rolling_node_kit.suite_node import ERROR, Health, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
+from std_srvs.srv import Trigger
+
+# what an execution ended by, as a robot names the faults at which it is to be held
+FAULTS = {CODES.CANCELLED: 'cancelled', CODES.NOT_CONVERGED: 'missed'}
 
 
 class Options(Mapping[str, float]):
@@ -37,6 +42,8 @@ class Options(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         """Return the present value."""
+        if name not in self._names:
+            raise KeyError(name)
         return float(self._values[f'{self._group}.{name}'])
 
     def __iter__(self) -> Iterator[str]:
@@ -65,6 +72,7 @@ class RobotControllerNode(ExecutionNode):
         self._robot = kind.make(model.scenario, Options(self.values, kind))
         self._machine = RobotMachine(self, model, self.values)
         self.reader(TwistStamped, 'cmd_vel', self._take_velocity, COMMAND)
+        self.service(Trigger, '~/stop', self._stop)
         return Equipped(model, self._machine, self._robot.uncounted)
 
     def warm_up(self) -> None:
@@ -79,14 +87,51 @@ class RobotControllerNode(ExecutionNode):
 
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""
-        self.make_way()
+        self._stop_driving()
         super().deactivate()
 
+    # -- standing ---------------------------------------------------------------------------
+
+    @property
+    def holding(self) -> bool:
+        """Whether a loop holds the robot where it stands."""
+        driving = self._driving
+        return driving is not None and driving.drive.holds and not driving.ended
+
     def make_way(self) -> None:
-        """Stop driving."""
+        """Stop driving; one that is held goes on to be held."""
+        if self._driving is not None and self.holding:
+            self._driving.wanted = Wanted()
+        else:
+            self._stop_driving()
+
+    def standing(self) -> Standing:
+        """Hand the robot over, without a safe command in between if it is held."""
+        before = self._driving.drive if self._driving is not None and self.holding else None
+        self._stop_driving(safe=before is None)
+        return Standing(before, self._held_after, self._hold)
+
+    def _held_after(self, code: int) -> Drive | None:
+        """Return what holds the robot after an execution, None for the safe command."""
+        if FAULTS.get(code) not in self._machine.holds_at:
+            return None
+        return self._robot.stand(self._equipment.present)
+
+    def _hold(self, drive: Drive) -> None:
+        self._driving = Driving(self, self._equipment, drive)
+
+    def _stop_driving(self, *, safe: bool = True) -> None:
         driving, self._driving = self._driving, None
         if driving is not None:
-            driving.stop()
+            driving.stop(safe=safe)
+
+    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """End whatever moves or holds the robot, by its safe control."""
+        if self._execution is not None:
+            self._execution.end(CODES.INACTIVE, 'stopped by ~/stop')
+        self._stop_driving()
+        response.success, response.message = True, 'the robot got its safe control'
+        return response
 
     # -- driving ----------------------------------------------------------------------------
 
@@ -107,7 +152,8 @@ class RobotControllerNode(ExecutionNode):
         elif not self.active or self.executing:
             return  # a plan has precedence
         else:
-            self._want(Wanted(twist.linear.x, twist.angular.z, time.monotonic()))
+            velocity = Velocity(twist.linear.x, twist.linear.y, twist.angular.z)
+            self._want(Wanted(velocity, time.monotonic()))
 
     def _want(self, wanted: Wanted) -> None:
         if self._driving is not None and not self._driving.ended:
@@ -141,6 +187,9 @@ class RobotControllerNode(ExecutionNode):
         driving = self._driving
         if driving is not None:
             values['driving'] = not driving.ended
+            if self.holding and not driving.moves:
+                text = 'holding' if level == OK else text
+                values['not held'] = driving.drive.not_held or 'nothing'
             if driving.ended:
                 level, text = ERROR, f'driving ended: {driving.ended}'
         if self._refused:

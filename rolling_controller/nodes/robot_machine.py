@@ -22,14 +22,22 @@ from sensor_msgs.msg import JointState
 
 
 class RobotMachine:
-    """See :class:`Machine`; it also knows where the robot heads."""
+    """
+    See :class:`Machine`; it also knows where the robot heads.
+
+    Attributes
+    ----------
+    holds_at
+        Faults at which the robot is held where it is, see :class:`RobotView`.
+
+    """
 
     missing = 'no robot/state came yet'
 
     def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
         """Create the topics."""
         self._node, self._values = node, values
-        self._limits = model.scenario.control_limits
+        self._limits, self.holds_at = model.scenario.control_limits, model.view.holds_at
         self.measured = RobotStates(model.system.state, 'robot/state', stamp_check(node, values))
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0

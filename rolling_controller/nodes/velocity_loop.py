@@ -1,4 +1,4 @@
-"""A robot on a stick: the loop that keeps a wanted velocity until something else is wanted."""
+"""The loop between plans: it keeps a wanted velocity, or holds the robot where it stands."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from rclpy.node import Node
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.robot_laws import Drive
+from rolling_controller.robot_laws import Drive, STILL, Velocity
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import SimulationError
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Velocity ahead [m/s], yaw rate [rad/s], and when it was asked for, by a steady clock [s]."""
+    """A wanted velocity, and when it was asked for, by a steady clock [s]."""
 
-    forward: float
-    turn: float
-    since: float
+    velocity: Velocity = STILL
+    since: float = 0.0
 
 
 class Driving:
@@ -32,29 +32,45 @@ class Driving:
     ----------
     contact_mode
         Mode of the contact as last reported.
+    drive
+        The feedback.
     ended
         Why the driving ended by itself, or the empty string.
 
     """
 
-    def __init__(self, node: Node, equipment: Equipment, drive: Drive, wanted: Wanted) -> None:
-        """Start to drive."""
-        self._node, self._equipment, self._drive = node, equipment, drive
-        self.wanted = wanted
+    def __init__(
+        self, node: Node, equipment: Equipment, drive: Drive, wanted: Wanted | None = None
+    ) -> None:
+        """Start to drive, or to hold where no velocity is wanted."""
+        self._node, self._equipment, self.drive = node, equipment, drive
+        self.wanted = wanted or Wanted()
         self.contact_mode = ''
         self.ended = ''
         self._intake, self._stopped = Intake(equipment), False
         equipment.predictor.forget()
         equipment.watch.begin()
+        equipment.tracker.forget()
         self.loop = equipment.loop(self._tick, self._fail, 'driving')
         self.loop.start()
 
-    def stop(self) -> None:
-        """Stop; the last command is the safe one."""
+    def stop(self, *, safe: bool = True) -> None:
+        """Stop; the last command is the safe one, unless another loop goes on."""
         self._stopped = True
         self.loop.stop()
-        if not self.ended:
+        if safe and not self.ended:
             self._equipment.send_safe_command(self._node)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the robot is to move."""
+        return self._wish() != STILL
+
+    def _wish(self) -> Velocity:
+        """Return the wanted velocity, zero where the wish is too old."""
+        wanted, timeout = self.wanted, self._equipment.values['command_timeout']
+        fresh = time.monotonic() - wanted.since <= timeout
+        return wanted.velocity if fresh else STILL
 
     def _fail(self, text: str) -> None:
         self.loop.stop()
@@ -66,29 +82,32 @@ class Driving:
         self._node.get_logger().error(f'driving ended: {reason}')
 
     def _tick(self) -> bool:
-        equipment = self._equipment
         now = self._intake.take()
+        trouble = self._trouble(now)
+        if trouble:
+            self._give_up(trouble)
+        return not trouble and (now is None or self._answer(*now))
+
+    def _trouble(self, now: tuple[int, Array] | None) -> str:
+        """Return why the robot cannot be driven any more, or the empty string."""
         if self._intake.stale:
-            self._give_up(self._intake.stale)
-            return False
+            return self._intake.stale
         if self.contact_mode in LOST_MODES:
-            self._give_up(f'the contact is {self.contact_mode}')
-            return False
-        if now is None:
-            return True
-        fault = equipment.watch.judge(*now).fault
-        if fault:
-            self._give_up(f'states are not plausible: {fault}')
-            return False
-        at, x = equipment.acting_state(self._node, *now)
-        wanted = self.wanted
-        fresh = time.monotonic() - wanted.since <= equipment.values['command_timeout']
-        forward, turn = (wanted.forward, wanted.turn) if fresh else (0.0, 0.0)
-        u = self._drive.command(at * 1e-9, x, forward, turn)
+            return f'the contact is {self.contact_mode}'
+        fault = '' if now is None else self._equipment.watch.judge(*now).fault
+        return f'states are not plausible: {fault}' if fault else ''
+
+    def _answer(self, stamp: int, x: Array) -> bool:
+        equipment = self._equipment
+        at, x = equipment.acting_state(self._node, stamp, x)
+        u = self.drive.command(at * 1e-9, x, self._wish())
         if not np.isfinite(u).all():
             raise SimulationError('the law gave no finite control')
         u = equipment.watch.limited(u)
-        if self._stopped:  # while this step was computed: the safe command is the last one
+        lost = equipment.tracker.lost(at * 1e-9, x, u) if self.drive.holds else ''
+        if lost:
+            self._give_up(f'the robot cannot be held any more: {lost}')
+        if lost or self._stopped:  # while this step was computed: the safe command is the last one
             return False
         equipment.predictor.note(at, u)
         equipment.machine.send(u, at)

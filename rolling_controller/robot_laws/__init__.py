@@ -5,6 +5,6 @@ from rolling_controller.robot_laws.registry import (
     robot_kinds,
     RobotKind,
 )
-from rolling_controller.robot_laws.robot import Drive, Robot
+from rolling_controller.robot_laws.robot import Drive, Robot, STILL, Velocity
 
-__all__ = ['Drive', 'Robot', 'RobotKind', 'robot_kind', 'robot_kinds']
+__all__ = ['STILL', 'Drive', 'Robot', 'RobotKind', 'Velocity', 'robot_kind', 'robot_kinds']

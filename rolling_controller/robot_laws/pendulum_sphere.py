@@ -10,6 +10,7 @@ from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_controller.law import Following
 from rolling_controller.robot_laws.regulator import never
+from rolling_controller.robot_laws.robot import Drive, Robot, Velocity
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
@@ -22,7 +23,7 @@ from rolling_planner.plan import Plan
 FRICTION = 0.85  # share of the friction that a corrected swing may use
 
 
-class PendulumRobot:
+class PendulumRobot(Robot):
     """Laws of the sphere with a pendulum; see :class:`Robot`."""
 
     # a plan tells neither how the shell turns nor how the pendulum spins about its own axis; about
@@ -77,13 +78,13 @@ class PendulumRobot:
         )
 
 
-class StickDrive:
+class StickDrive(Drive):
     """Keeps the velocity of a sphere with a pendulum; see :class:`Drive`."""
 
     def __init__(self, stick: VelocityStick, yaw: float) -> None:
         """Take the law and the heading [rad]."""
         self._stick, self._steering = stick, Steering(yaw)
 
-    def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
+    def command(self, t: float, x: Array, wanted: Velocity) -> Array:
         """Return the torque on the pendulum in W [N m], shape (3,)."""
-        return self._stick.command(t, x, self._steering.velocity(t, forward, turn))
+        return self._stick.command(t, x, self._steering.velocity(t, wanted))

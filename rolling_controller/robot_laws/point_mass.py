@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
 from rolling_controller.robot_laws.regulator import RegulatedRobot
+from rolling_controller.robot_laws.robot import Drive, Velocity
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
@@ -52,7 +53,7 @@ class PointMassRobot(RegulatedRobot):
         return MassDrive(law, self._scenario.control_limits, yaw, turns=ball.axes > 2)
 
 
-class MassDrive:
+class MassDrive(Drive):
     """Keeps the velocity of a ball; see :class:`Drive`."""
 
     def __init__(self, law: MassDrivenVelocity, limits: Array, yaw: float, *, turns: bool) -> None:
@@ -60,9 +61,8 @@ class MassDrive:
         self._turns = turns
         self._law, self._limits, self._steering = law, limits, Steering(yaw)
 
-    def command(self, t: float, x: Array, forward: float, turn: float) -> Array:
+    def command(self, t: float, x: Array, wanted: Velocity) -> Array:
         """Return the control, theta'' of the masses."""
-        u = self._law.command(
-            t, x, self._steering.velocity(t, forward, turn if self._turns else 0.0)
-        )
+        possible = wanted if self._turns else Velocity(wanted.forward)
+        u = self._law.command(t, x, self._steering.velocity(t, possible))
         return np.array(np.clip(u, -self._limits, self._limits))

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from rolling_controller.option import Option
 from rolling_controller.robot_laws.robot import Robot
-from rolling_dynamics.plugin import needed_role, roles
+from rolling_dynamics.plugin import role_of, roles
 from rolling_dynamics.scenario import Scenario
 
 
@@ -54,9 +54,12 @@ class RobotKind:
         return robot
 
 
+DEFAULT = RobotKind(group='', options=(), laws='rolling_controller.robot_laws.regulator:HeldRobot')
+
+
 def robot_kind(system: str) -> RobotKind:
-    """Return the kind of a system, or raise ParameterError naming those that there are."""
-    kind: RobotKind = needed_role(system, 'law', 'laws here')
+    """Return the kind of a system; the default where its plug-in names none."""
+    kind: RobotKind = role_of(system, 'law') or DEFAULT
     return kind
 
 

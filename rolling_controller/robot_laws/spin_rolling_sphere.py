@@ -8,6 +8,7 @@ import math
 import numpy as np
 from rolling_controller.law import Following, Law
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot
+from rolling_controller.robot_laws.robot import Drive, Velocity
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
@@ -75,14 +76,14 @@ class _Bounded:
         return self._bounded(self._law.command(t, x))
 
 
-class RollingDrive:
+class RollingDrive(Drive):
     """Rolls with the wanted velocity and spins with the wanted rate; see :class:`Drive`."""
 
     def __init__(self, radius: float, bounded: _Bound, yaw: float) -> None:
         """Take the radius [m], what brings a control within bounds, and the heading [rad]."""
         self._radius, self._bounded, self._steering = radius, bounded, Steering(yaw)
 
-    def command(self, t: float, x: Array, forward: float, turn: float) -> Array:  # noqa: ARG002
+    def command(self, t: float, x: Array, wanted: Velocity) -> Array:  # noqa: ARG002
         """Return w_SO_S [rad/s], shape (3,)."""
-        vx, vy = self._steering.velocity(t, forward, turn)
-        return self._bounded(np.array([-vy / self._radius, vx / self._radius, turn]))
+        vx, vy = self._steering.velocity(t, wanted)
+        return self._bounded(np.array([-vy / self._radius, vx / self._radius, wanted.turn]))

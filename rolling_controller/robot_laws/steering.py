@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.robot_laws.robot import Velocity
 
 LONGEST = 0.5  # s between two calls that count: after a pause ahead has not turned on
 
@@ -18,7 +19,7 @@ class Steering:
         self.yaw = yaw
         self._time: float | None = None
 
-    def velocity(self, t: float, forward: float, turn: float) -> NDArray[np.float64]:
+    def velocity(self, t: float, wanted: Velocity) -> NDArray[np.float64]:
         """
         Return the wanted velocity in W [m/s], shape (2,), after ahead has turned on.
 
@@ -26,11 +27,13 @@ class Steering:
         ----------
         t
             Time [s], increasing.
-        forward, turn
-            Speed ahead [m/s], yaw rate [rad/s].
+        wanted
+            Wanted velocity; ahead turns with it.
 
         """
         if self._time is not None:
-            self.yaw += turn * min(max(t - self._time, 0.0), LONGEST)
+            self.yaw += wanted.turn * min(max(t - self._time, 0.0), LONGEST)
         self._time = t
-        return forward * np.array([math.cos(self.yaw), math.sin(self.yaw)])
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        ahead, left = wanted.forward, wanted.left
+        return np.array([c * ahead - s * left, s * ahead + c * left])

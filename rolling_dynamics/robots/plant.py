@@ -53,6 +53,7 @@ class RobotPlant(SteppedPlant):
         self._retract = view.system.retract
         self._seen = self._observer.look(self.x, self.u, self.time)
         self._news: list[str] = []
+        self._held = bool(view.holds_at)
 
     def reset(self, *, position: ArrayLike = (0, 0), rotation: ArrayLike = (0, 0, 0)) -> None:
         """
@@ -96,14 +97,17 @@ class RobotPlant(SteppedPlant):
                 f'no rolling contact at this start: the robot is {gap:.4g} m above the floor'
             )
         super().restart(x)
+        self._held = bool(self.view.holds_at)
 
     def brake(self) -> Array:
         """Return the control that brings the robot to rest."""
         return self.clipped(self._observer.safe_control(self.x, self.time, self._brake_time))
 
     def _advance(self, begin: float, dt: float) -> None:
-        super()._advance(begin, dt)
-        self._follow_heading(dt)
+        self._held = self._held and np.array_equal(self.u, self.brake())
+        if not self._held:
+            super()._advance(begin, dt)
+            self._follow_heading(dt)
 
     def _follow_heading(self, dt: float) -> None:
         if self.view.spin is not None:

@@ -11,6 +11,9 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
+from rolling_dynamics.suggestion import check_names
+
+FAULTS = ('cancelled', 'missed')  # an execution was cancelled, or missed its goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,10 @@ class RobotView:
         Name -> position of a joint [rad or m].
     safe_control
         Control that brings it to rest.
+    holds_at
+        Faults at which a controller holds it where it is, of ``FAULTS``; at the others it gives
+        the safe control. Empty of a robot that stands by itself; any other is held at its start
+        by a simulator until the first command.
     shift
         What moves the robot on the floor by (x, y): tangent vectors, shape (tangent.size, 2).
     turn
@@ -137,10 +144,15 @@ class RobotView:
     links: Sequence[Link]
     joints: Mapping[str, ca.SX] = field(default_factory=dict)
     safe_control: ca.SX
+    holds_at: frozenset[str] = frozenset()
     shift: Array
     turn: Array
     shapes: Sequence[Shape] = ()
     all_modes: Callable[[bool], AllModes] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for an unknown fault."""
+        check_names(self.holds_at, FAULTS, 'holds_at: no fault')
 
 
 def tangent_columns(

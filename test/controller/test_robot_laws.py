@@ -11,7 +11,8 @@ from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.mass_driven_velocity import VelocityGains
-from rolling_controller.robot_laws import robot_kind, robot_kinds
+from rolling_controller.robot_laws import robot_kind, robot_kinds, Velocity
+from rolling_controller.robot_laws.registry import DEFAULT
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.robots import robot_view
@@ -112,9 +113,12 @@ def driven(made, wanted, duration):
     """Return the motion of a robot that is driven from its start, forward and turn over time."""
     x = made.scenario.x0
     drive = made.laws.drive(x, 0.0)
-    return run_lockstep(
-        made.system, made.p, x, lambda t, x: drive.command(t, x, *wanted(t)), duration, rate=250.0
-    )
+
+    def law(t, x):
+        forward, turn = wanted(t)
+        return drive.command(t, x, Velocity(forward, turn=turn))
+
+    return run_lockstep(made.system, made.p, x, law, duration, rate=250.0)
 
 
 @pytest.mark.parametrize('made', ['disk', 'pendulum', 'spin_rolling'], indirect=True)
@@ -190,9 +194,9 @@ def test_scenario_over_the_arc_length_is_refused(tmp_path):
         Made(dataclasses.replace(CASES['spin_rolling'], text=text), tmp_path)
 
 
-def test_unknown_robot_is_refused():
-    with pytest.raises(ParameterError, match='no laws here; there are: pendulum_sphere'):
-        robot_kind('contact')
+def test_a_system_whose_plugin_names_no_laws_gets_the_default():
+    assert robot_kind('contact') is DEFAULT
+    assert robot_kind('pendulum_sphere') is not DEFAULT
 
 
 def test_options_have_the_defaults_of_the_laws():

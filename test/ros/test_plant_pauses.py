@@ -14,7 +14,7 @@ from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
-from rolling_controller.nodes.velocity_loop import Driving, Wanted
+from rolling_controller.nodes.velocity_loop import Driving
 from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
@@ -164,8 +164,8 @@ def test_a_law_without_a_finite_command_ends_driving_by_the_safe_command(model, 
     plant = PausingPlant(model, 0.0)
     node, equipment = equipped(model, plant)
     plant.poll()
-    drive = SimpleNamespace(command=lambda *_: np.r_[np.zeros(5), command])
-    driving = Driving(node, equipment, drive, Wanted(0.0, 0.0, 0.0))
+    drive = SimpleNamespace(holds=False, command=lambda *_: np.r_[np.zeros(5), command])
+    driving = Driving(node, equipment, drive)
     end = time.monotonic() + LONG
     while driving.loop.running:
         assert time.monotonic() < end

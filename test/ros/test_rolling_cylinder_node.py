@@ -23,11 +23,10 @@ LAW = '''
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.law import Following
 from rolling_controller.option import Option
-from rolling_controller.robot_laws import RobotKind
+from rolling_controller.robot_laws import Drive, Robot, RobotKind
 
 
-class CylinderLaws:
-    uncounted = ()
+class CylinderLaws(Robot, Drive):
 
     def __init__(self, scenario, values):
         self.scenario, self.values = scenario, values
@@ -44,8 +43,8 @@ class CylinderLaws:
     def drive(self, x, yaw):
         return self
 
-    def command(self, t, x, forward, turn):
-        return -self.values['velocity_gain'] * (forward - self.arm * x[2:3])
+    def command(self, t, x, wanted):
+        return -self.values['velocity_gain'] * (wanted.forward - self.arm * x[2:3])
 
 
 GAIN = Option(name='velocity_gain', default=0.0, low=0.0, high=9.0, text='velocity gain')

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import casadi as ca
 import numpy as np
 from rolling_dynamics.robots import Ball, general_view, RobotView, Rod
 
@@ -21,5 +20,5 @@ def view(system: Ballbot, p: np.ndarray) -> RobotView:
     general = general_view(system, p)
     shift, turn = np.zeros((system.tangent.size, 2)), np.zeros((system.tangent.size, 3))
     shift[system.tangent.slice('p_WS')], turn[5:8] = np.eye(2), np.eye(3)
-    safe = ca.SX.zeros(system.control.size)
-    return replace(general, shapes=shapes, shift=shift, turn=turn, safe_control=safe)
+    at = frozenset({'cancelled', 'missed'})
+    return replace(general, shapes=shapes, shift=shift, turn=turn, holds_at=at)

@@ -1,0 +1,154 @@
+"""A robot that falls without feedback, from outside, in nodes: it is held between its plans."""
+
+from dataclasses import replace
+import os
+from pathlib import Path
+import sys
+import threading
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rolling_dynamics.plugin import register_plugin
+from rolling_dynamics.scenario import load_scenario
+from rolling_interfaces.action import ExecutePlan
+from rolling_node_kit.qos import EVENT, STREAM_READER
+from rolling_planner import plan_rolling
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_planner.problem.scenario import read_problem
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from transforms3d.quaternions import qmult
+
+CODES = ExecutePlan.Result
+STILL = 1e-3  # m, rad: greatest error two seconds into a hold
+MINUTE = 60.0  # s
+
+
+@pytest.fixture(scope='module')
+def scenario():
+    sys.path.insert(0, str(Path(__file__).parents[2] / 'examples' / 'ballbot'))
+    from ballbot.plugin import PLUGIN
+
+    register_plugin(PLUGIN)
+    return load_scenario(PLUGIN.example)
+
+
+@pytest.fixture(scope='module')
+def plan(scenario):
+    """Return a metre along x in three seconds, from upright."""
+    x = scenario.x0.copy()
+    x[scenario.system.state.slice('q_WB')] = [1, 0, 0, 0]
+    return plan_rolling(replace(read_problem(scenario), x_start=x, horizon=3.0))
+
+
+@pytest.fixture(scope='module')
+def ros_environment(domain, ballbot_installed):
+    folders = os.pathsep.join([str(ballbot_installed), str(Path(__file__).parent)])
+    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': folders}
+
+
+class Ballbot:
+    """The robot with its simulator and controller, in simulated time."""
+
+    def __init__(self, peer, scenario, plan):
+        self.peer, self.scenario, self.plan = peer, scenario, plan
+        self.client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
+
+    def reset(self):
+        assert self.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+
+    def send(self, plan=None, on_feedback=None):
+        message = plan_to_message(plan or self.plan, Time(), 'odom')
+        handle = self.peer.send_goal(self.client, ExecutePlan.Goal(plan=message), on_feedback)
+        assert handle.accepted
+        return handle
+
+    def execute(self, plan=None):
+        return self.peer.result(self.send(plan), 180.0)
+
+    def after(self, duration):
+        """Return the state a duration of simulated time later [s]."""
+        first = []
+
+        def late(message):
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            first.append(stamp)
+            return stamp >= first[0] + duration
+
+        message = self.peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=180)[0]
+        return np.array(message.position)
+
+    def error(self, x, wanted):
+        """Return place [m] and tilt [rad] of a state less those of another."""
+        d = np.array(self.scenario.system.difference(x, wanted)).ravel()
+        return np.array([*d[:2], *d[5:7]])
+
+    def says(self, text):
+        def accept(message):
+            return any(s.name.endswith('controller') and text in s.message for s in message.status)
+
+        self.peer.collect(DiagnosticArray, '/diagnostics', STREAM_READER, accept=accept)
+
+
+@pytest.fixture(scope='module')
+def robot(run_process, peer, scenario, plan, ballbot_installed):
+    path = ballbot_installed / 'ballbot' / 'ballbot.yaml'
+    common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': 500.0}
+    controller = run_process(
+        'rolling_controller.nodes.robot_controller_node',
+        params={**common, 'state_timeout': 5.0, 'start_tolerance': 0.5},
+    )
+    simulator = run_process(
+        'rolling_dynamics.nodes.robot_simulator_node',
+        params={**common, 'rate_factor': 10.0, 'diagnostics_period': 0.2},
+    )
+    for node in (controller, simulator):
+        node.wait_for('steps a second')
+    yield Ballbot(peer, scenario, plan)
+    for node in (simulator, controller):
+        assert node.stop() == 0, node.text
+
+
+def test_it_stands_after_its_plan_and_starts_the_next_from_there(robot):
+    robot.reset()
+    ended = robot.execute()
+    assert ended.error_code == CODES.NONE, ended.error_string
+    end = robot.plan.states[-1]
+    assert np.abs(robot.error(robot.after(2.0), end)).max() < STILL
+    robot.says('holding')
+    states = robot.plan.states.copy()
+    states[:, 0] += end[0]  # another metre, from where it stands
+    ball = robot.scenario.system.state.slice('q_WS')
+    states[:, ball] = [qmult(q, end[ball]) for q in states[:, ball]]
+    ended = robot.execute(replace(robot.plan, states=states))
+    assert ended.error_code == CODES.NONE, ended.error_string
+    assert np.abs(robot.error(robot.after(2.0), states[-1])).max() < STILL
+
+
+def test_it_is_held_where_a_plan_is_cancelled(robot):
+    robot.reset()
+    running = threading.Event()
+    handle = robot.send(on_feedback=lambda _: running.set())
+    assert running.wait(60)
+    assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
+    before, after = robot.after(15.0), robot.after(2.0)
+    assert np.abs(robot.error(after, before)).max() < STILL
+    robot.says('holding')
+
+
+def test_it_falls_once_it_is_stopped(robot):
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    assert robot.peer.call(Trigger, 'controller/stop', Trigger.Request()).success
+    x = robot.after(4.0)
+    assert np.abs(robot.error(x, robot.plan.states[-1])[2:]).max() > 0.3
+
+
+@pytest.mark.slow
+def test_it_stands_for_a_minute(robot):
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    assert np.abs(robot.error(robot.after(MINUTE), robot.plan.states[-1])).max() < STILL
