@@ -9,12 +9,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.robots.view import AllModes, RobotView
-from rolling_dynamics.simulation import Stepper
 
 MassRobot = PointMassBall | PointMassDisk
 
@@ -48,27 +46,26 @@ def all_modes(
 
     """
     if system.unilateral:
-        stepper = Stepper(system if sliding else system.ending_at_slip, p)
-        return AllModes(view, stepper.begin, stepper.step, lambda x: x)
+        body = system if sliding else system.ending_at_slip
+        return AllModes(body, view, lambda x: x, lambda x: x)
     if 'path' in system.state:
         raise ParameterError(
             f'a {system.name} with coordinates along a path can only roll: leave out the entry '
             "'path' of the scenario to have it slide and fly"
         )
     body = cast(MassRobot, system.freed())
-    stepper = Stepper(body if sliding else body.ending_at_slip, p)
     values, s = np.asarray(p, dtype=float), view.symbols
     centre = ca.Function('centre', [s.x, s.p], [view.centre, view.velocity])
     axes = [0, 1, 2] if body.axes == 3 else [0, 2]
 
-    def begin(x: Array) -> MotionState:
+    def lift(x: Array) -> Array:
         place, velocity = (np.array(a).reshape(-1)[axes] for a in centre(x, values))
         kept = {n: v for n, v in system.state.unpack(x).items() if n != 'p'}
-        return stepper.begin(body.state.pack(**kept, p_WB=place, v_WB_W=velocity))
+        return body.state.pack(**kept, p_WB=place, v_WB_W=velocity)
 
     def project(x: Array) -> Array:
         held = body.state.unpack(x)
         known = {n: held[n] for n in held if n in system.state}
         return system.state.pack(**known, p=held['p_WB'][:-1])
 
-    return AllModes(make(body), begin, stepper.step, project)
+    return AllModes(body if sliding else body.ending_at_slip, make(body), lift, project)

@@ -29,8 +29,13 @@ from std_srvs.srv import Trigger
 class SimulatedPlant(Protocol):
     """What the node asks of a plant."""
 
-    time: float
-    fault: str
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+
+    @property
+    def fault(self) -> str:
+        """Why nothing moves any more; empty while it does."""
 
     def step(self, u: NDArray[np.float64], dt: float) -> None:
         """Advance by dt [s] under a constant control."""
@@ -229,11 +234,6 @@ class PlantNode(CompilingNode, LoopNode):
         """Let the stamps go on with the clock."""
         self._epoch += 0 if self.sim_time else round(seconds * 1e9)
 
-    def _fail(self, error: Exception) -> None:
-        with self._lock:
-            self._plant.fault = f'stepping failed: {error}'
-        super()._fail(error)
-
     # -- inputs -----------------------------------------------------------------------------
 
     def _take_command(self, message: Any) -> None:
@@ -273,8 +273,9 @@ class PlantNode(CompilingNode, LoopNode):
             'stale commands': self._stale,
         }
         values |= {f'margin {k}': float(v) for k, v in self._plant.observe().margins.items()}
-        if self._plant.fault:
-            return ERROR, self._plant.fault, values
+        fault = self._fault or self._plant.fault
+        if fault:
+            return ERROR, fault, values
         if self._refused:
             message, self._refused = self._refused, ''
             return WARN, message, values

@@ -19,12 +19,9 @@ from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_dynamics.nodes.sensor_messages import sensor_message, TYPES, write_measurement
-from rolling_dynamics.robots.emulated_robot import EmulatedRobot
-from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
-from rolling_dynamics.robots.plant import RobotPlant
-from rolling_dynamics.scenario_model import load_robot, RobotModel
-from rolling_dynamics.simulation import Stepper
-from rolling_dynamics.simulation.emulation import Emulation, Measurement
+from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
+from rolling_dynamics.scenario_model import load_robot
+from rolling_dynamics.simulation.emulation import Measurement
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import SENSOR_DATA
@@ -39,8 +36,8 @@ TABLE = (
     ),
     Parameter(
         name='motion',
-        default='scenario',
-        choices=('scenario', 'rolling', 'all_modes'),
+        default=MOTIONS[0],
+        choices=MOTIONS,
         read_only=True,
         text='rolling ends where the contact breaks; all_modes goes on, sliding and in flight; '
         'scenario: as its section hybrid asks for',
@@ -63,8 +60,9 @@ class RobotSimulatorNode(PlantNode):
     def load(self) -> Loaded:
         """Load the scenario; make the robot, at its start, and its topics."""
         model, prefix = load_robot(self.values['scenario_file']), self.values['frame_prefix']
-        self._robot = plant = self._plant_of(model)
-        plant.reset()
+        self._robot = plant = emulated_robot(
+            model, motion=self.values['motion'], brake_time=self.values['brake_time']
+        )
         self._names, self._field = list(model.system.control.names), 'effort'
         actuators = model.scenario.actuators
         if len(actuators) > 1 or any(len(a.joints) != len(self._names) for a in actuators):
@@ -85,30 +83,13 @@ class RobotSimulatorNode(PlantNode):
         topics = RobotTopics(self, plant, world=self.values['world_frame'], prefix=prefix)
         return Loaded(model.title, plant, topics)
 
-    def _plant_of(self, model: RobotModel) -> RobotPlant:
-        scenario, given = model.scenario, (model.view, model.params, model.start)
-        if scenario.sensors or scenario.actuators:
-            machine = Emulation(
-                model.system,
-                model.params,
-                scenario.sensors,
-                scenario.actuators,
-                seed=scenario.seed,
-            )
-            return EmulatedRobot(model.view, model.start, machine)
-        options = {'brake_time': self.values['brake_time'], 'limits': model.control_limits}
-        motion = self.values['motion']
-        if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):
-            return HybridRobotPlant(*given, **options, sliding=model.sliding)
-        return RobotPlant(*given, Stepper(model.system, model.params).step, **options)
-
     def news(self) -> list[str]:
         """Return the changes of the mode since the last call."""
         return self._robot.read_news()
 
     def take_turns(self, seen: Any, now: int) -> None:
         """Publish what is measured; in simulated time wait for the answer to the last."""
-        if not isinstance(self._robot, EmulatedRobot):
+        if not self._sensors:
             super().take_turns(seen, now)
             return
         with self._lock:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.nodes.plant_topics import ratio
 from rolling_dynamics.nodes.robot_markers import RobotMarkers
 from rolling_dynamics.robots import Observation
-from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import (
@@ -47,7 +47,7 @@ def relative_pose(X_AB: NDArray[np.float64], X_AC: NDArray[np.float64]) -> NDArr
 class RobotTopics:
     """Publishers of state, odometry, joints, contact, frames and markers."""
 
-    def __init__(self, node: SuiteNode, plant: RobotPlant, *, world: str, prefix: str) -> None:
+    def __init__(self, node: SuiteNode, plant: EmulatedRobot, *, world: str, prefix: str) -> None:
         """
         Create the publishers.
 
@@ -171,7 +171,7 @@ def _in_base(seen: Observation) -> NDArray[np.float64]:
     return np.concatenate([R.T @ seen.wrench[:3], R.T @ seen.wrench[3:]])
 
 
-def _friction(plant: RobotPlant) -> float:
+def _friction(plant: EmulatedRobot) -> float:
     """Return the coefficient of static friction; infinite where the model has none."""
-    layout = plant.system.parameters
-    return float(plant.params[layout.slice('mu')][0]) if 'mu' in layout else math.inf
+    layout, p = plant.view.system.parameters, plant.emulation.p
+    return float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf

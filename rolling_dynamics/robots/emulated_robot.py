@@ -1,66 +1,165 @@
-"""A machine with its sensors and actuators as the simulator node steps it."""
+"""A rolling robot as a simulator shows it: its state, heading, links and contact."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.robots.plant import RobotPlant
-from rolling_dynamics.robots.view import RobotView
-from rolling_dynamics.simulation.emulation import Emulation, Measurement
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots.heading import Heading
+from rolling_dynamics.robots.observation import MotionObserver, Observation, Observer
+from rolling_dynamics.robots.view import AllModes, RobotView
+from rolling_dynamics.scenario_model import RobotModel
+from rolling_dynamics.simulation.emulated_machine import EmulatedMachine
+from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.mode_view import in_mode
+
+SLOW = 1e-3  # radii a second: slower travel counts as rest
+MOTIONS = ('scenario', 'rolling', 'all_modes')
 
 
-class EmulatedRobot(RobotPlant):
+class EmulatedRobot(EmulatedMachine[Observation]):
     """
-    Steps the emulation of a machine: a control is a command, which its actuators take.
+    An emulated robot.
 
-    A machine that starts at rest is held there until the first command comes.
+    States that are given and observed are those of the robot's own system. Where the motion
+    continues in flight, height and velocity of the centre are in the observation.
     """
 
-    def __init__(self, view: RobotView, start: Array, emulation: Emulation) -> None:
+    def __init__(
+        self,
+        view: RobotView,
+        start: ArrayLike,
+        emulation: Emulation,
+        *,
+        modes: AllModes | None = None,
+        brake_time: float = 0.1,
+    ) -> None:
         """
-        Put the machine at its start.
+        Compile the observation; :meth:`reset` puts the robot at its start.
 
         Parameters
         ----------
         view
-            View of the system.
+            View of the robot.
         start
             State at the start.
         emulation
-            The machine.
+            The robot, or its motion through all modes.
+        modes
+            What relates the states of that motion to the robot's own; None where they are.
+        brake_time
+            Time constant with which an uncommanded robot comes to rest [s].
 
         """
-        self._emulation = emulation
-        super().__init__(view, emulation.p, start, lambda x, *_: x)
+        super().__init__(emulation, view.system, start, view.shift, view.turn)
+        self.view, self._modes, self._brake_time = view, modes, brake_time
+        p, shown = emulation.p, view if modes is None else modes.view
+        self._own = Observer(view, p, next(iter(view.system.modes)))
+        self._observers = {m: MotionObserver(shown, p, m) for m in emulation.system.modes}
+        self._heading = Heading(SLOW * view.radius)
 
-    def restart(self, x: Array) -> None:
-        """Continue from a state at time zero, under the safe control."""
-        super().restart(x)
-        self.u = self.brake()
-        self._emulation.restart(x, self.u)
-        self._emulation.held = not self.observe().velocity.any()
-        self._measured = list[Measurement]()
+    def brake(self) -> Array:
+        """Return the control that brings the robot to rest."""
+        return self._safe_control(self._seen.x, self.time)
 
-    def read_measurements(self) -> list[Measurement]:
-        """Return what the sensors measured since the last call, with the times of this plant."""
-        measured, self._measured = self._measured, []
-        return measured
+    def _safe_control(self, x: Array, t: float) -> Array:
+        return self._own.safe_control(x, t, self._brake_time).copy()
 
-    def _look(self, x: Array, u: Array) -> Mapping[str, float]:
-        """Return the margins without those that only change the mode."""
-        modes = self.system.modes[self.mode].resets
-        return {n: m for n, m in super()._look(x, u).items() if n not in modes}
+    def _restart(self, x: Array) -> None:
+        machine = self.emulation
+        machine.restart(
+            x if self._modes is None else self._modes.lift(x), self._safe_control(x, 0.0)
+        )
+        state = machine.state
+        velocity = self._observers[state.mode].look(state.x, machine.u, 0.0).velocity
+        self._heading.restart(velocity)
+        at_rest = machine.instrumented and not velocity.any()
+        machine.held = bool(self.view.holds_at) or at_rest
 
-    def _advance(self, begin: float, dt: float) -> None:  # noqa: ARG002
-        machine = self._emulation
-        if not np.array_equal(self.u, machine.newest):
-            machine.send(self.u, begin)
-            machine.held = False
-        self._measured += machine.advance(self.time)
-        machine.forget()
-        self.x = machine.state.x
-        self._look(self.x, machine.u)
-        if machine.state.ended is not None:
-            self.broken, self.fault = machine.state.ended.name, machine.state.ended.text
+    def _look(self, dt: float) -> Observation:
+        machine, state, heading = self.emulation, self.emulation.state, self._heading
+        seen = self._observers[state.mode].look(state.x, machine.u, state.t)
+        if machine.held or machine.state.ended is not None or not dt:
+            pass
+        elif self.view.spin is not None:
+            heading.spin(seen.spin, dt)
+        else:
+            heading.travel(seen.velocity, seen.acceleration)
+        if self._modes is not None:
+            seen.x = self._modes.project(state.x)
+        seen.yaw, seen.yaw_rate = heading.yaw, heading.rate
+        return seen
+
+    def gap(self, seen: Observation) -> float:
+        """Return the height of the robot above its floor [m]; 0 of one that rolls elsewhere."""
+        return float(seen.centre[2]) - self.view.radius if self.view.on_floor else 0.0
+
+    def contact_point(self, seen: Observation) -> Array:
+        """
+        Return the point below the robot on its floor, in W [m], shape (3,).
+
+        Of a robot that has no floor, its centre.
+        """
+        if not self.view.on_floor:
+            return seen.centre
+        x, y, z = seen.centre.tolist()
+        return np.array([x, y, max(z - self.view.radius, 0.0)])
+
+    @property
+    def has_wrench(self) -> bool:
+        """Whether the model knows the forces of contact; a kinematic one does not."""
+        return next(iter(self.emulation.system.modes.values())).wrench is not None
+
+    def joints(self, seen: Observation) -> tuple[Array, Array]:
+        """Return positions [rad, m] and rates of the joints at an observation, a vector each."""
+        return self._own.joints(seen, self.emulation.u, self.time)
+
+
+def emulated_robot(
+    model: RobotModel, *, motion: str = MOTIONS[0], brake_time: float = 0.1
+) -> EmulatedRobot:
+    """
+    Return the robot of a scenario with its sensors and actuators, at its start.
+
+    Parameters
+    ----------
+    model
+        The robot.
+    motion
+        ``rolling`` ends where another mode begins, ``all_modes`` continues sliding and in flight,
+        ``scenario`` does what its section ``hybrid`` asks for.
+    brake_time
+        Time constant with which an uncommanded robot comes to rest [s].
+
+    Raises
+    ------
+    ParameterError
+        The robot can only roll, or a sensor or actuator does not fit it.
+    SimulationError
+        No motion starts at its start.
+
+    """
+    view, scenario, system, modes = model.view, model.scenario, model.system, None
+    first = next(iter(system.modes))
+    if motion == 'all_modes' or (motion == 'scenario' and model.hybrid):
+        if view.all_modes is None:
+            raise ParameterError(
+                f'a {system.name} has the mode {first!r} alone, no motion beyond it can be '
+                'simulated'
+            )
+        modes = view.all_modes(model.sliding)
+        system = modes.system
+    elif motion == 'rolling':
+        system = in_mode(system, first)
+    machine = Emulation(
+        system,
+        model.params,
+        scenario.sensors,
+        scenario.actuators,
+        limits=model.control_limits,
+        seed=scenario.seed,
+    )
+    robot = EmulatedRobot(view, model.start, machine, modes=modes, brake_time=brake_time)
+    robot.reset()
+    return robot

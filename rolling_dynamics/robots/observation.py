@@ -12,7 +12,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.robots.view import RobotView
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Observation:
     """
     What can be seen of a robot at one instant.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots.shapes import Shape
 from rolling_dynamics.suggestion import check_names
@@ -73,20 +72,20 @@ class AllModes:
 
     Attributes
     ----------
+    system
+        System of that motion, whose parameters are those of the robot's own.
     view
-        View of the system that holds all modes; links and joints are those of the robot's own.
-    begin
-        ``(x) -> state`` with its mode, from a state of the robot's own system.
-    step
-        ``(state, u, dt) -> state``, a fixed step under a held control.
+        View of a system with the same state; links and joints are those of the robot's own.
+    lift
+        ``(x) -> x``: state of that motion from one of the robot's own system.
     project
-        ``(x) -> x``: what the robot's own system holds of a state of all modes.
+        ``(x) -> x``: what the robot's own system holds of a state of that motion.
 
     """
 
+    system: RollingSystem
     view: RobotView
-    begin: Callable[[Array], MotionState]
-    step: Callable[[MotionState, Array, float], MotionState]
+    lift: Callable[[Array], Array]
     project: Callable[[Array], Array]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError, RollingError, SimulationError
 from rolling_dynamics.simulation.stepper import Stepper
 
 LONGEST = 2e-3  # s, of a step of the plant
 SAME_TIME = 1e-12  # s
+NO_STATE = 'not_finite'  # event: the equations have no value any more
 
 
 class Measurement(NamedTuple):
@@ -52,6 +55,10 @@ class Emulation:
         The plant.
     state
         Its state with its mode; ``state.ended`` once a guard has ended the motion.
+    instrumented
+        Whether it has sensors or actuators.
+    time
+        Time to which it was advanced last [s]; where the motion has ended, ``state.t`` stays.
     u, newest
         Control in force, and the command that was sent last, in the units of the control.
     held
@@ -71,6 +78,7 @@ class Emulation:
         sensors: Sequence[Sensor] = (),
         actuators: Sequence[Actuator] = (),
         *,
+        limits: ArrayLike | None = None,
         seed: int = 0,
     ) -> None:
         """
@@ -81,7 +89,10 @@ class Emulation:
         system, p
             The plant.
         sensors, actuators
-            Its instruments; controls without an actuator take effect at once, without limits.
+            Its instruments; controls without an actuator take effect at once.
+        limits
+            Maximum magnitude of each control beside those of the actuators, shape
+            (control.size,), in their units; None for no limit.
         seed
             Random seed of the noise.
 
@@ -92,21 +103,54 @@ class Emulation:
 
         """
         self.system, self.p = system, np.array(p, dtype=float)
-        self._plant = Stepper(system, self.p, max_step=LONGEST)
-        self._seed = seed
-        self._sensors = [_RunningSensor(s, system, self.p) for s in sensors]
+        self._plant = Stepper(system, self.p, max_step=LONGEST, through_modes=True)
+        self._seed, self.instrumented = seed, bool(sensors or actuators)
+        self._sensors = [_RunningSensor(s, system) for s in sensors]
         self._dead_time = np.zeros(system.control.size)
         self._limits = np.full(system.control.size, np.inf)
+        if limits is not None:
+            self._limits[:] = limits
         for actuator in actuators:
             actuator.check(system)
             where = system.control.slice(actuator.control)
             self._dead_time[where] = actuator.dead_time
-            self._limits[where] = actuator.limits
+            self._limits[where] = np.minimum(self._limits[where], actuator.limits)
+        times = np.unique(self._dead_time).tolist()
+        self._dead_times = [(t, self._dead_time == t) for t in times]
+        self._delayed = any(times)
 
-    def restart(self, x: ArrayLike, u: ArrayLike) -> None:
-        """Begin at time zero from a state x under a control u, with the first measurements."""
-        self.u = self.newest = np.array(u, dtype=float)
-        self.state, self.held = self._plant.begin(x, self.u), False
+    def restart(self, x: ArrayLike, u: ArrayLike, p: ArrayLike | None = None) -> None:
+        """
+        Restart at time zero, with the first measurements.
+
+        Parameters
+        ----------
+        x, u
+            State and control, in the units of their layouts.
+        p
+            Parameters from now on, shape (parameters.size,); None: those in force.
+
+        Raises
+        ------
+        ParameterError
+            x is not a state of the system.
+        SimulationError
+            The motion ends where it starts; nothing has changed.
+
+        """
+        u, before = self._checked(u), self.p
+        self.p = self._plant.p = before if p is None else np.array(p, dtype=float)
+        try:
+            state = self._plant.start(x, u)
+            if state.ended is not None:
+                raise SimulationError(
+                    f'no motion starts here: {state.ended.name}: {state.ended.text}'
+                )
+        except RollingError:
+            self.p = self._plant.p = before
+            raise
+        self.u, self.newest = self._limited(u), u
+        self.state, self.held, self.time = state, False, 0.0
         self._sent: list[tuple[float, Array, Array]] = []  # time, which controls, their values
         self._coming: list[Measurement] = []
         for k, sensor in enumerate(self._sensors):
@@ -119,15 +163,64 @@ class Emulation:
         self.state = self._plant.begin(x, self.u, self.state.t)
 
     def send(self, u: ArrayLike, at: float) -> None:
-        """Take a command (control.size) that is sent at a time [s]; limits apply."""
-        self.newest = np.array(u, dtype=float)
-        value = np.clip(self.newest, -self._limits, self._limits)
-        for dead_time in np.unique(self._dead_time):
-            self._sent.append((at + float(dead_time), self._dead_time == dead_time, value))
+        """
+        Take a command that is sent at a time.
+
+        Parameters
+        ----------
+        u
+            Command, shape (control.size,), in the units of the control; limits apply.
+        at
+            Time [s].
+
+        Raises
+        ------
+        ParameterError
+            u has another size, or is not finite.
+
+        """
+        self.newest = self._checked(u)
+        value = self._limited(self.newest)
+        if not self._delayed and at <= self.state.t + SAME_TIME:
+            self.u = value
+            return
+        for dead_time, which in self._dead_times:
+            self._sent.append((at + dead_time, which, value))
         self._sent.sort(key=lambda sent: sent[0])
+
+    def step(self, u: ArrayLike, dt: float) -> list[Measurement]:
+        """
+        Send a command now, unless it is the newest already, and advance.
+
+        Parameters
+        ----------
+        u
+            Command, shape (control.size,), in the units of the control.
+        dt
+            Duration [s].
+
+        Returns
+        -------
+        list of Measurement
+            What is known by then and was not before, oldest first.
+
+        """
+        if np.any(u != self.newest):
+            self.send(u, self.time)
+        return self.advance(self.time + dt)
+
+    def _limited(self, u: Array) -> Array:
+        return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
+
+    def _checked(self, u: ArrayLike) -> Array:
+        u, size = np.array(u, dtype=float), self.system.control.size
+        if u.shape != (size,) or not math.isfinite(sum(u.tolist())):
+            raise ParameterError(f'a control takes {size} finite numbers, got {u.tolist()}')
+        return u
 
     def advance(self, until: float) -> list[Measurement]:
         """Step to a time [s]; return the measurements that are known by then, oldest first."""
+        self.time = until
         while self._sensors:
             sensor = min(self._sensors, key=lambda s: s.next)
             if sensor.next > until + SAME_TIME:
@@ -155,11 +248,18 @@ class Emulation:
             if self.held:
                 self.state = replace(self.state, t=end)
             else:
-                self.state = self._plant.step(self.state, self.u, end - self.state.t)
+                self.state = self._moved(end)
                 self.events += self.state.events
             self.times.append(self.state.t)
             self.states.append(self.state)
             self.controls.append(self.u)
+
+    def _moved(self, end: float) -> MotionState:
+        """Return the state at a time [s]; motion without a finite state ends."""
+        try:
+            return self._plant.step(self.state, self.u, end - self.state.t)
+        except SimulationError as error:
+            return self.state.noted(NO_STATE, str(error), ends=True)
 
     def past(self, since: float) -> list[tuple[MotionState, Array]]:
         """Return states and controls from a time [s] on, the newest at least."""
@@ -170,8 +270,8 @@ class Emulation:
 class _RunningSensor:
     """A sensor with its noise; ``next`` is when it measures next [s]."""
 
-    def __init__(self, sensor: Sensor, system: RollingSystem, p: Array) -> None:
-        self.sensor, self._p = sensor, p
+    def __init__(self, sensor: Sensor, system: RollingSystem) -> None:
+        self.sensor = sensor
         functions = (sensor.function(system, mode) for mode in system.modes)
         made = (FastFunction(compiled(f)[0]) for f in functions)
         self._functions = dict(zip(system.modes, made, strict=True))
@@ -186,7 +286,7 @@ class _RunningSensor:
     def take(self, plant: Emulation) -> Measurement:
         sensor, stamp = self.sensor, self.next
         past = plant.past(stamp - sensor.exposure)
-        outputs = np.array([self._functions[s.mode](s.x, u, s.t, self._p) for s, u in past])
+        outputs = np.array([self._functions[s.mode](s.x, u, s.t, s.p) for s, u in past])
         times = np.array([s.t for s, _ in past])
         span = times[-1] - times[0]
         value = np.trapezoid(outputs, times, axis=0) / span if span > 0 else outputs[-1]

@@ -50,7 +50,13 @@ class Stepper:
     """
 
     def __init__(
-        self, system: RollingSystem, p: ArrayLike, max_step: float = 1e-3, mode: str | None = None
+        self,
+        system: RollingSystem,
+        p: ArrayLike,
+        max_step: float = 1e-3,
+        mode: str | None = None,
+        *,
+        through_modes: bool = False,
     ) -> None:
         """
         Compile the step, or those of all modes.
@@ -65,6 +71,8 @@ class Stepper:
             Longest internal step [s]; a longer ``dt`` is divided evenly.
         mode
             Name of the mode in which state vectors are stepped; the first if None.
+        through_modes
+            Compile the steps of states with their mode, also where there is one mode only.
 
         """
         if not (math.isfinite(max_step) and max_step > 0):
@@ -77,7 +85,7 @@ class Stepper:
                 f'p takes {system.parameters.size} numbers, got shape {self.p.shape}'
             )
         self._machine, self._n = ModeMachine(system), system.state.size
-        several = mode is None and len(system.modes) > 1
+        several = through_modes or (mode is None and len(system.modes) > 1)
         _ = self._steps if several else self._in_one_mode
 
     @cached_property
@@ -114,6 +122,24 @@ class Stepper:
         if starts is not None:
             return starts.begin(self.p, np.asarray(x, dtype=float), held, t)
         return MotionState(t=t, x=np.array(x, dtype=float), mode=self._mode, p=self.p)
+
+    def start(self, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """
+        Return a state with its mode as :meth:`begin`, after guards that are below zero.
+
+        Raises
+        ------
+        SimulationError
+            The system leaves out the mode that it is in.
+
+        """
+        held = np.asarray(u, dtype=float)
+        state = self.begin(x, held, t)
+        if state.mode not in self.system.modes:
+            raise SimulationError(
+                f'{self.system.name} starts in the mode {state.mode!r}, which it leaves out'
+            )
+        return self._machine.start(state, lambda _t, _x: held)
 
     @overload
     def step(self, x: MotionState, u: ArrayLike, dt: float) -> MotionState: ...
@@ -166,7 +192,7 @@ class Stepper:
             function.evaluate()
             x_in[:] = function.output
         result = function.output.copy()
-        if not math.isfinite(result.sum()):
+        if not math.isfinite(sum(result.tolist())):
             raise SimulationError(
                 f'the state is no longer finite after the step from t = {t:.9g} s by {dt:.3g} s'
             )
@@ -175,7 +201,7 @@ class Stepper:
     def _events_in(self, s: MotionState, given: ArrayLike, dt: float, steps: int) -> MotionState:
         """Return the state with its mode after dt seconds."""
         u = np.array(given, dtype=float)
-        if u.shape != (self.system.control.size,) or not math.isfinite(float(u.sum())):
+        if u.shape != (self.system.control.size,) or not math.isfinite(sum(u.tolist())):
             raise ParameterError(
                 f'u takes {self.system.control.size} finite numbers, got shape {u.shape}'
             )
@@ -205,7 +231,7 @@ class Stepper:
         if guard is not None:
             h, guard = self._locate(advance, s.t, h, guard)
         x = advance.function.output[: self._n].copy()
-        if not math.isfinite(float(x.sum())):
+        if not math.isfinite(sum(x.tolist())):
             raise SimulationError(
                 f'the state is no longer finite after the step from t = {s.t:.9g} s by {h:.3g} s'
             )

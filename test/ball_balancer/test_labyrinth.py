@@ -291,11 +291,11 @@ def test_ball_is_held_at_the_start_until_the_first_command():
     plant.reset()
     for _ in range(100):
         plant.step(plant.brake(), 0.01)
-    np.testing.assert_array_equal(plant.x[:2], SCENARIO.x0[:2])
+    np.testing.assert_array_equal(plant.observe().x[:2], SCENARIO.x0[:2])
     assert len(plant.read_measurements()) == 55
     plant.step(np.array([0.1, 0.0]), 0.01)
     plant.step(np.array([0.1, 0.0]), 0.1)
-    assert plant.x[0] != SCENARIO.x0[0]
+    assert plant.observe().x[0] != SCENARIO.x0[0]
 
 
 def test_walls_and_holes_are_drawn_where_they_are():

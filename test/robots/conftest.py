@@ -16,8 +16,8 @@ from robot_plants import make_plant, ROBOTS  # noqa: E402
 @pytest.fixture(params=ROBOTS)
 def robot(request):
     """A plant of each kind of robot, and controls that move it gently in all directions."""
-    plant, scenario = make_plant(ROBOTS[request.param])
+    plant = make_plant(ROBOTS[request.param])
     size = {'pendulum_sphere': 0.02}.get(request.param, 0.3)
     rng = np.random.default_rng(3)
-    controls = size * rng.uniform(0.3, 1.0, (20, scenario.system.control.size))
+    controls = size * rng.uniform(0.3, 1.0, (20, plant.view.system.control.size))
     return plant, np.repeat(controls, 20, axis=0)

@@ -1,9 +1,9 @@
-"""Plants of the scenarios that stand for every kind of robot."""
+"""Emulated robots of the scenarios that stand for every kind of robot."""
 
-from rolling_dynamics.robots import robot_view
-from rolling_dynamics.robots.plant import RobotPlant
-from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import Stepper
+from dataclasses import replace
+
+from rolling_dynamics.robots.emulated_robot import emulated_robot
+from rolling_dynamics.scenario_model import load_robot
 
 ROBOTS = {
     'point_mass_ball': 'point_mass_straight.yaml',
@@ -14,11 +14,7 @@ ROBOTS = {
 DT = 1e-3
 
 
-def make_plant(scenario_file, **options):
-    """Return the plant of a scenario, at its start, and the scenario."""
-    scenario = load_scenario(scenario_file)
-    view = robot_view(scenario.system, scenario.p)
-    step = Stepper(scenario.system, scenario.p).step
-    plant = RobotPlant(view, scenario.p, scenario.x0, step, **options)
-    plant.reset()
-    return plant, scenario
+def make_plant(scenario_file, *, motion='scenario', brake_time=0.1, **changes):
+    """Return the robot of a scenario, with changes of its model, at its start."""
+    model = replace(load_robot(scenario_file), **changes)
+    return emulated_robot(model, motion=motion, brake_time=brake_time)

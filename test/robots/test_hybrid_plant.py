@@ -7,18 +7,25 @@ from robot_plants import DT, make_plant
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.internal_masses import PointMassBall
 from rolling_dynamics.robots import Block, robot_view
-from rolling_dynamics.robots.hybrid_plant import HybridRobotPlant
-from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
+from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.mode_view import in_mode
 
 G = 9.81
 
 
 def hybrid_plant(scenario_file):
-    scenario = load_scenario(scenario_file)
-    view = robot_view(scenario.system, scenario.p)
-    plant = HybridRobotPlant(view, scenario.p, scenario.x0)
+    return make_plant(scenario_file, motion='all_modes', control_limits=None)
+
+
+def example_plant(ex, start, motion='all_modes'):
+    """Return the robot of an example at a start."""
+    view = robot_view(ex.system, ex.p)
+    modes = view.all_modes(True) if motion == 'all_modes' else None
+    system = modes.system if modes else in_mode(ex.system, 'rolling')
+    plant = EmulatedRobot(view, start, Emulation(system, ex.p), modes=modes)
     plant.reset()
     return plant
 
@@ -69,19 +76,19 @@ def test_fixed_steps_agree_with_the_adaptive_motion(example):
 
 def test_while_it_rolls_it_is_the_rolling_robot(ball):
     """The same state, odometry and margins, step by step."""
-    rolling, _ = make_plant('point_mass_straight.yaml')
+    rolling = make_plant('point_mass_straight.yaml')
     ball.reset()
     for k in range(300):
         for plant in (rolling, ball):
             plant.step(np.array([3.0 * np.sin(0.02 * k)]), DT)
-    assert ball.x == pytest.approx(rolling.x, abs=1e-9)
     one, other = rolling.observe(), ball.observe()
+    assert other.x == pytest.approx(one.x, abs=1e-9)
     assert other.centre == pytest.approx(one.centre, abs=1e-9)
     assert other.wrench == pytest.approx(one.wrench, abs=1e-6)
     assert other.margins.keys() == one.margins.keys()
     assert not ball.read_news()
-    body = ball._all.view.system  # its velocity does not drift from that of rolling
-    slip = np.array(body.contact_velocity(ball._state.x, ball.params))
+    machine = ball.emulation  # its velocity does not drift from that of rolling
+    slip = np.array(machine.system.contact_velocity(machine.state.x, machine.p))
     assert np.abs(slip).max() < 1e-14
 
 
@@ -104,21 +111,22 @@ def test_it_slips_flies_and_lands_where_the_rolling_robot_stops(ball):
 
 def test_its_state_is_that_of_the_rolling_robot(ball):
     ball.reset(position=(0.3, -0.2), rotation=(0.0, 0.1, 0.0))
-    assert ball.x.size == ball.system.state.size
+    layout = ball.view.system.state
+    assert ball.observe().x.size == layout.size < ball.emulation.system.state.size
     ball.step(np.zeros(1), DT)
-    assert ball.x[ball.system.state.slice('p')] == pytest.approx([0.3, -0.2], abs=1e-4)
+    assert ball.observe().x[layout.slice('p')] == pytest.approx([0.3, -0.2], abs=1e-4)
 
 
 def test_a_mass_at_its_stop_ends_it():
     """Also of a robot whose own state is that of all modes."""
     ex = mirror_masses()
-    plant = HybridRobotPlant(robot_view(ex.system, ex.p), ex.p, ex.x0)
-    plant.reset()
+    plant = example_plant(ex, ex.x0)
     news = []
     for _ in range(500):
         plant.step(np.zeros(2), DT)
         news += plant.read_news()
-    assert (plant.broken, plant.contact_mode) == ('stop_1', 'stopped')
+    assert plant.contact_mode == 'stopped'
+    assert plant.fault.startswith('stop_1: ')
     assert 'stop of its rail' in plant.fault
     assert news[0].startswith('lift_off at 0.0783 s')
 
@@ -126,12 +134,10 @@ def test_a_mass_at_its_stop_ends_it():
 def test_a_scenario_of_a_hop_is_flown():
     """Driven as the scenario says, the ball clears its box, lands and rolls on."""
     scenario = load_scenario('point_mass_hop.yaml')
-    view = robot_view(scenario.system, scenario.p)
-    plant = HybridRobotPlant(view, scenario.p, scenario.x0)
-    plant.reset()
+    plant = hybrid_plant('point_mass_hop.yaml')
     modes, gaps = [], []
     for k in range(950):
-        plant.step(scenario.control((k + 0.5) * DT, plant.x), DT)
+        plant.step(scenario.control((k + 0.5) * DT, plant.observe().x), DT)
         modes.append(plant.contact_mode)
         gaps.append(plant.observe().margins['obstacle_1'])
     assert not plant.fault
@@ -141,7 +147,7 @@ def test_a_scenario_of_a_hop_is_flown():
     ]
     assert 0.0 < min(gaps) < 0.02
     assert plant.observe().centre[0] > 0.39
-    (box,) = (s for s in view.shapes if isinstance(s, Block))
+    (box,) = (s for s in plant.view.shapes if isinstance(s, Block))
     assert (box.centre[0], box.centre[2]) == pytest.approx((0.365, 0.025))
     assert (box.sides[0], box.sides[2]) == pytest.approx((0.05, 0.05))
 
@@ -160,14 +166,10 @@ def test_a_start_is_in_the_mode_that_it_is_in(entry, value, mode):
     start = ex.x0.copy()
     start[ex.system.state.slice('theta_rate')] = 0.0
     start[ex.system.state.slice(entry)] = value
-    view = robot_view(ex.system, ex.p)
-    plant = HybridRobotPlant(view, ex.p, start)
-    plant.reset()
-    assert plant.contact_mode == mode
-    if entry == 'p_WB':
-        rolling = RobotPlant(view, ex.p, start, lambda x, *_: x)
-        with pytest.raises(SimulationError, match=r'0\.1 m above the floor'):
-            rolling.reset()
+    assert example_plant(ex, start).contact_mode == mode
+    if mode != 'rolling':
+        with pytest.raises(SimulationError, match=f"in the mode '{mode}', which it leaves out"):
+            example_plant(ex, start, 'rolling')
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,9 @@ def test_every_shape_but_the_floor_is_drawn_in_its_link(robot):
 
 
 def test_sizes_and_places_are_those_of_the_shapes():
-    plant, scenario = make_plant('pendulum_torque.yaml')
-    values = {k: float(v[0]) for k, v in scenario.system.parameters.unpack(scenario.p).items()}
+    plant = make_plant('pendulum_torque.yaml')
+    layout = plant.view.system.parameters
+    values = {k: float(v[0]) for k, v in layout.unpack(plant.emulation.p).items()}
     root = described(plant.view)
     shell = root.find("link[@name='shell_link']/visual/geometry/sphere")
     assert float(shell.get('radius')) == pytest.approx(values['shell_radius'])
@@ -71,7 +72,7 @@ def test_sizes_and_places_are_those_of_the_shapes():
 
 
 def test_a_rail_is_a_closed_chain_on_its_curve():
-    plant, _ = make_plant('point_mass_disk.yaml')
+    plant = make_plant('point_mass_disk.yaml')
     rails = [s for s in plant.view.shapes if isinstance(s, Curve)]
     visuals = described(plant.view).findall("link[@name='shell_link']/visual")
     rods = [v for v in visuals if v.find('material').get('name') == 'rail']

@@ -46,11 +46,12 @@ def test_links_are_the_bodies_of_the_system(robot):
     plant, controls = robot
     for u in controls[:50]:
         plant.step(u, DT)
-    poses = plant.system.pose(plant.x, plant.params)
+    pose = plant.view.system.pose
+    poses = pose(plant.observe().x, plant.emulation.p)
     bodies = {'shell': 'shell_link', 'object': 'shell_link', 'pendulum': 'pendulum_link'}
     names = [link.name for link in plant.view.links]
-    for k in range(plant.system.pose.n_out()):
-        body = plant.system.pose.name_out(k)
+    for k in range(pose.n_out()):
+        body = pose.name_out(k)
         name = bodies.get(body, f'{body}_link')
         if name in names:
             link = plant.observe().links[names.index(name)]
@@ -59,7 +60,7 @@ def test_links_are_the_bodies_of_the_system(robot):
 
 
 def test_masses_run_on_the_rails_that_are_drawn():
-    plant, _ = make_plant('point_mass_wind.yaml')
+    plant = make_plant('point_mass_wind.yaml')
     rails = [s for s in plant.view.shapes if isinstance(s, Curve)]
     masses = [k for k, s in enumerate(plant.view.links) if s.name.startswith('mass')]
     for _ in range(400):
@@ -71,7 +72,7 @@ def test_masses_run_on_the_rails_that_are_drawn():
 
 
 def test_a_mass_on_a_trajectory_is_shown_where_it_is_now():
-    plant, _ = make_plant('point_mass_wind.yaml')
+    plant = make_plant('point_mass_wind.yaml')
     for _ in range(300):
         plant.step(np.zeros(2), DT)
     links, t = plant.observe().links, 0.3
@@ -81,10 +82,8 @@ def test_a_mass_on_a_trajectory_is_shown_where_it_is_now():
 
 def test_wind_moves_a_robot_that_nobody_drives():
     """The force of the scenario acts at the time of the plant: 1.2 sin t along x."""
-    plant, scenario = make_plant('point_mass_wind.yaml')
-    at_rest = scenario.x0.copy()
-    at_rest[scenario.system.state.slice('w_WB_B')] = 0.0
-    plant.start = at_rest
+    plant = make_plant('point_mass_wind.yaml')
+    plant.start[plant.view.system.state.slice('w_WB_B')] = 0.0
     plant.reset()
     pushes = []
     for _ in range(1500):
@@ -96,7 +95,7 @@ def test_wind_moves_a_robot_that_nobody_drives():
 
 
 def test_pendulum_joints_turn_base_link_into_the_pendulum():
-    plant, _ = make_plant('pendulum_torque.yaml')
+    plant = make_plant('pendulum_torque.yaml')
     for k in range(600):
         plant.step(np.array([0.1 * math.sin(3e-3 * k), 0.1, 0.0]), DT)
     seen = plant.observe()
@@ -111,9 +110,9 @@ def test_pendulum_joints_turn_base_link_into_the_pendulum():
 
 @pytest.mark.parametrize('pole', [False, True])
 def test_contact_frame_of_the_sphere_lies_below_it(pole):
-    plant, scenario = make_plant('spin_rolling_ball.yaml')
+    plant = make_plant('spin_rolling_ball.yaml')
     if pole:  # the contact at v_o = pi/2
-        q = scenario.system.state.slice('q_SO')
+        q = plant.view.system.state.slice('q_SO')
         plant.start[q] = [math.cos(math.pi / 4), -math.sin(math.pi / 4), 0, 0]
         plant.reset()
     seen = plant.observe()
@@ -127,7 +126,7 @@ def test_contact_frame_of_the_sphere_lies_below_it(pole):
 class TestReset:
     def test_shift_moves_the_robot_on_the_floor(self, robot):
         plant, _ = robot
-        flat = plant.system.name == 'point_mass_disk'
+        flat = plant.view.system.name == 'point_mass_disk'
         before = plant.observe().centre
         plant.reset(position=(0.1, 0.0 if flat else -0.2))
         moved = plant.observe().centre - before
@@ -142,13 +141,13 @@ class TestReset:
 
     def test_it_begins_anew(self, robot):
         plant, controls = robot
-        first = plant.x.copy()
+        first, brake = plant.observe().x.copy(), plant.emulation.u.copy()
         for u in controls[:100]:
             plant.step(u, DT)
         plant.reset()
-        assert (plant.x == first).all()
+        assert (plant.observe().x == first).all()
         assert plant.time == 0.0
-        assert not plant.u.any()
+        assert (plant.emulation.u == brake).all()
 
     @pytest.mark.parametrize(
         ('given', 'text'),
@@ -158,7 +157,7 @@ class TestReset:
         ],
     )
     def test_a_disk_stays_in_its_plane(self, given, text):
-        plant, _ = make_plant('point_mass_disk.yaml')
+        plant = make_plant('point_mass_disk.yaml')
         with pytest.raises(ParameterError, match=text):
             plant.reset(**given)
 

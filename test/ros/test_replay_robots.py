@@ -16,9 +16,9 @@ from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.predictor import Predictor
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
-from rolling_dynamics.robots.plant import RobotPlant
+from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
-from rolling_dynamics.simulation import simulate, Stepper
+from rolling_dynamics.simulation import simulate
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointStateEncoder
@@ -81,8 +81,7 @@ class Rehearsal:
         scenario, self.path = self.case.load(folder)
         self.model = model = load_robot(str(self.path))
         self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
-        step = Stepper(model.system, model.params).step
-        self.plant = RobotPlant(model.view, model.params, model.start, step)
+        self.plant = emulated_robot(model)
         self.values = {e.name: e.default for e in TABLE} | {
             'scenario_file': str(self.path),
             'use_sim_time': True,
@@ -113,7 +112,7 @@ class Rehearsal:
     def measure(self):
         """Tell the state, each third one twice, as a plant does that waits for an answer."""
         self.now += PERIOD
-        data = self.encode(self.now, self.plant.x.tolist())
+        data = self.encode(self.now, self.plant.observe().x.tolist())
         for _ in range(2 if self.now // PERIOD % 3 == 0 else 1):
             self.put('robot/state', data)
             self.machine.measured.take(data)

@@ -6,11 +6,9 @@ import signal
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
-import numpy as np
 import pytest
-from rolling_dynamics.robots.plant import RobotPlant
 from rolling_dynamics.scenario_model import load_robot
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
@@ -140,10 +138,10 @@ def test_slip_is_reported_and_ends_the_motion_until_reset(peer, at_start, comman
         return message.mode == RollingContact.MODE_SLIPPING
 
     contact = peer.collect(RollingContact, 'contact/state', EVENT, accept=slipping)[0]
-    assert contact.friction_utilisation > 1.0
+    assert contact.friction_utilisation >= 1.0
     assert contact.required_friction > 0.5
     health = next_health(peer, lambda s: s.level == DiagnosticStatus.ERROR)
-    assert 'left its envelope: friction' in health.message
+    assert health.message.startswith('friction: ')
     assert float(values_of(health)['margin friction']) < 0.0
     here, there = (next_state(peer).position for _ in range(2))
     assert here == there
@@ -216,11 +214,12 @@ def test_in_simulated_time_plant_and_controller_take_turns(peer, run_process):
     stamps = [time_to_nanoseconds(m.header.stamp) for m in states]
     assert {b - a for a, b in itertools.pairwise(stamps)} == {STEP}
     model = load_robot(SCENARIO)
-    step = Stepper(model.system, model.params).step
-    plant = RobotPlant(model.view, model.params, np.array(states[0].position), step)
+    plant = Emulation(model.system, model.params)
+    plant.restart(states[0].position, [0.0])
     for before, message in itertools.pairwise(states):
-        plant.step(np.array([sent[time_to_nanoseconds(before.header.stamp)]]), 0.002)
-        assert plant.x.tolist() == message.position.tolist()
+        plant.step([sent[time_to_nanoseconds(before.header.stamp)]], 0.002)
+        # the length of a step is rounded as its times are
+        assert message.position.tolist() == pytest.approx(plant.state.x, abs=1e-12)
     peer.node.destroy_publisher(publisher)
     assert node.stop() == 0
 
