@@ -205,7 +205,7 @@ class Emulation:
             What is known by then and was not before, oldest first.
 
         """
-        if np.any(u != self.newest):
+        if np.shape(u) != self.newest.shape or np.any(u != self.newest):
             self.send(u, self.time)
         return self.advance(self.time + dt)
 
