@@ -15,7 +15,7 @@ from rolling_dynamics.errors import CancelledError, ParameterError, SimulationEr
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_states_fit
 from rolling_planner.plan_validity import HOLD
-from rolling_planner.refinement.feedback import growth, UNSTABLE
+from rolling_planner.refinement.feedback import collocated_states, growth, UNSTABLE
 
 NOMINALS = ('simulated', 'plan')
 ELSEWHERE = 1e-3  # distance from the end of a plan, in tangent units
@@ -89,7 +89,7 @@ def nominal_trajectory(
                 "nominal 'plan' needs controls that are linear between the times, and "
                 "plan.interpolation is 'hold': take nominal 'simulated'"
             )
-        return NominalTrajectory(times, _interpolated(system, p, plan, times), controls)
+        return NominalTrajectory(times, collocated_states(system, p, plan, times), controls)
     # steps end at the plan's nodes, where the slope of the control jumps
     stops = np.unique(np.concatenate([times, plan.times]))
     stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
@@ -97,7 +97,7 @@ def nominal_trajectory(
     states = _simulated(system, p, plan, stops, interrupted)
     left = nominal is None and _has_left(system, plan, states[-1])
     if left and plan.interpolation != HOLD and _is_unstable(system, p, plan, knot, interrupted):
-        reference = _interpolated(system, p, plan, times)
+        reference = collocated_states(system, p, plan, times)
         return NominalTrajectory(times, reference, controls, unstable=True)
     return NominalTrajectory(times, states[k], controls)
 
@@ -181,13 +181,3 @@ def _check_motion(t: float, x: NDArray[np.float64]) -> None:
             f'the motion under the controls of the plan is not finite at {t:.6g} s: they are too '
             'large, or the contact becomes singular'
         )
-
-
-def _interpolated(
-    system: RollingSystem, p: NDArray[np.float64], plan: Plan, times: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415  rarely needed, and large
-
-    f = next(iter(system.modes.values())).dynamics.map(len(plan.times))
-    rates = np.array(f(plan.states.T, plan.controls.T, plan.times[None], p)).T
-    return np.array(CubicHermiteSpline(plan.times, plan.states, rates)(times))

@@ -41,7 +41,7 @@ class Plan:
     times
         Shape (N + 1,) [s], increasing; a controller node takes those from 0.
     states
-        Shape (N + 1, n): the motion as simulated, not as collocated.
+        Shape (N + 1, n): the motion as simulated; as collocated where ``needs_feedback``.
     controls
         Shape (N + 1, m).
     contact_wrenches
@@ -116,6 +116,11 @@ class Plan:
     def duration(self) -> float:
         """Time from the first to the last node [s]."""
         return float(self.times[-1] - self.times[0])
+
+    @property
+    def needs_feedback(self) -> bool:
+        """Whether its report says that errors grow too much for its controls to be played back."""
+        return 'open_loop_growth' in self.report
 
     def control_at(self, t: float) -> Array:
         """Return the control at a time [s]; the first or last one outside the plan."""

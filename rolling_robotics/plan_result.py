@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_dynamics.simulation.control import PiecewiseLinear
+from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.trajectory import Segment
 from rolling_planner.planners.planner import Planned
+from rolling_planner.refinement.rollout import Rollout
 from rolling_robotics.result import arrays, heading
 from rolling_robotics.run_scenario import follower_of
 
@@ -15,8 +20,11 @@ SAMPLES = 400  # output times of the simulated plan
 
 
 def simulated(planned: Planned) -> Trajectory:
-    """Return the motion under a plan's controls, from its start and to its end."""
+    """Return the motion under a plan's controls or its feedback, from its start to its end."""
     scenario, plan = planned.scenario, planned.plan
+    found = planned.under_feedback() if planned.under_feedback else None
+    if found is not None:
+        return _of_rollout(scenario, found)
     first = next(iter(scenario.system.modes.values()))
     ends = [guard for guard in first.guards if guard not in first.resets]
     return simulate(
@@ -30,6 +38,23 @@ def simulated(planned: Planned) -> Trajectory:
         atol=scenario.tolerances.absolute,
         events=dict.fromkeys(ends, 'record'),
         follower=follower_of(scenario),
+    )
+
+
+def _of_rollout(scenario: Scenario, found: Rollout) -> Trajectory:
+    """Return a motion under feedback, at the samples by which it was judged."""
+    begin, end = float(found.times[0]), float(found.times[-1])
+    system = in_mode(scenario.system, next(iter(scenario.system.modes)))
+    return Trajectory(
+        system=scenario.system,
+        parameters=scenario.p,
+        times=found.times,
+        states=found.states,
+        controls=found.controls,
+        control=PiecewiseLinear(found.times, found.controls, scenario.system.control.size),
+        segments=(
+            Segment(system=system, parameters=scenario.p, start=begin, end=end, interpolate=None),
+        ),
     )
 
 

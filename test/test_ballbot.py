@@ -15,7 +15,9 @@ from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import check_system
 from rolling_planner import plan_rolling
+from rolling_planner.planners.planner import planner_of, Request
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.plan_result import plan_result
 
 FOLDER = Path(__file__).parents[1] / 'examples' / 'ballbot'
 LIMIT = 8.0  # N m
@@ -83,6 +85,27 @@ def test_a_plan_is_judged_under_the_feedback_that_it_needs(scenario, upright, ho
     assert plan.report['greatest_defect'] < 0.1
     assert plan.states[-1][0] == pytest.approx(1.0, abs=1e-4)  # its reference is collocated
     assert nominal_trajectory(scenario.system, scenario.p, plan, None, 2e-3).unstable
+
+
+def test_a_plan_on_request_is_sampled_and_written_as_it_was_judged(scenario, upright):
+    options = {'method': 'hermite_simpson', 'segments': 25, 'refinements': 3, 'sample_rate': 100.0}
+    options |= {'goal_tolerance': 1e-3, 'normal_force_min': 0.0, 'quiet_ends': False}
+    goal = {'p_WS_x': 1.0, 'p_WS_y': 0.0}
+    request = Request(
+        start=upright, goal=goal, horizon=3.0, options=options | {'time_budget': 60.0}
+    )
+    found = planner_of('ballbot').plan(scenario, lambda _: True, request)
+    plan, result = found.plan, plan_result(found)
+    assert result['reached']
+    assert result['goal_error'] == pytest.approx(plan.report['goal_error'], rel=1e-3)
+    assert np.diff(plan.times).max() <= 0.01 + 1e-9
+    assert len(plan.contact_wrenches) == len(plan.times)
+    assert plan.states[-1][0] == pytest.approx(1.0, abs=1e-4)
+    f = scenario.system.modes['rolling'].dynamics
+    middle = (plan.states[1:] + plan.states[:-1]) / 2, (plan.controls[1:] + plan.controls[:-1]) / 2
+    rates = np.array([f(x, u, 0, scenario.p) for x, u in zip(*middle, strict=True)])[..., 0]
+    slopes = np.diff(plan.states, axis=0) / np.diff(plan.times)[:, None]
+    assert np.abs(slopes - rates)[1:-1].max() < 0.1  # the samples are a motion of the robot
 
 
 def driven(scenario, plan, offset, hold_for):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 from rolling_planner.problem.plan_problem import BY_SAMPLES
 from rolling_planner.problem.scenario import control_limits, known_of, read_problem
 from rolling_planner.progress import Report
+from rolling_planner.refinement.feedback import collocated_states, under_feedback
 from rolling_planner.refinement.planner import plan_rolling, Planner
 from rolling_planner.refinement.rollout import RolloutSimulator
 from rolling_planner.sampling import plan_by_samples
@@ -58,6 +60,9 @@ class CollocationPlanner(SystemPlanner):
         'iterations': ('iterations', 'd'),
         'cost': ('cost', '.6g'),
         'cpu_seconds': ('CPU time [s]', '.3g'),
+        'open_loop_growth': ('growth of errors', '.3g'),
+        'greatest_defect': ('greatest defect', '.3g'),
+        'judged': ('judged', ''),
     }
 
     def check_for_nodes(self, scenario: Scenario) -> None:
@@ -118,6 +123,10 @@ class CollocationPlanner(SystemPlanner):
         problem = self.problem(scenario, request)
         by_samples = problem.method == BY_SAMPLES
         found = (plan_by_samples if by_samples else plan_rolling)(problem, on_iteration)
+        again = None
+        if found.needs_feedback:
+            simulator = RolloutSimulator(problem.system, problem.samples)
+            again = partial(under_feedback, problem, simulator, found)
         if request is not None and not _carries(scenario):
             found = _sampled(problem, found, request.options['sample_rate'])
         state = problem.system.state
@@ -137,6 +146,7 @@ class CollocationPlanner(SystemPlanner):
             goal_error=lambda end: goal_error(problem, end),
             tolerance=problem.goal_tolerance,
             entries=entries,
+            under_feedback=again,
         )
 
 
@@ -158,6 +168,15 @@ def _sampled(problem: PlanProblem, plan: Plan, rate: float) -> Plan:
     ]
     times = np.append(np.concatenate(parts), plan.times[-1])
     controls = plan.controls_at(times)
+    if plan.needs_feedback:
+        states = collocated_states(problem.system, problem.p, plan, times)
+        wrench, wrenches = next(iter(problem.system.modes.values())).wrench, np.zeros((0, 6))
+        if wrench is not None:
+            along = wrench.map(len(times))
+            wrenches = np.array(along(states.T, controls.T, times[None], problem.p)).T
+        return replace(
+            plan, times=times, states=states, controls=controls, contact_wrenches=wrenches
+        )
     found = RolloutSimulator(problem.system, STEPS).run(problem.p, plan.states[0], times, controls)
     return replace(
         plan,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.progress import Report
+
+if TYPE_CHECKING:
+    from rolling_planner.refinement.rollout import Rollout
 
 COLLOCATION = 'rolling_planner.planners.collocation'
 
@@ -76,6 +79,9 @@ class Planned:
         Greatest goal error of a plan that has reached its goal.
     entries
         From that state to further entries of a result file.
+    under_feedback
+        Returns the motion under the feedback that an unstable plan was judged by; None of a plan
+        whose controls are played back.
 
     """
 
@@ -84,6 +90,7 @@ class Planned:
     goal_error: Callable[[Array], float]
     tolerance: float
     entries: Callable[[Array], dict[str, Any]] = field(default=lambda _: {})
+    under_feedback: Callable[[], Rollout | None] | None = None
 
 
 class SystemPlanner(ABC):

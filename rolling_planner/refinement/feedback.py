@@ -82,6 +82,32 @@ def growth(system: RollingSystem, segment_ends: SegmentEnds, plan: Plan) -> Grow
     return Growth(math.exp(min(log, 700.0)), float(max(defects)))
 
 
+def collocated_states(system: RollingSystem, p: Array, plan: Plan, times: Array) -> Array:
+    """
+    Return states between the nodes of a plan by cubic Hermite interpolation.
+
+    Parameters
+    ----------
+    system, p
+        The system and its parameters.
+    plan
+        The plan, whose states are taken as they are.
+    times
+        Times [s], shape (k,).
+
+    Returns
+    -------
+    Array
+        Shape (k, n).
+
+    """
+    from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415  rarely needed, and large
+
+    f = next(iter(system.modes.values())).dynamics.map(len(plan.times))
+    rates = np.array(f(plan.states.T, plan.controls.T, plan.times[None], p)).T
+    return np.array(CubicHermiteSpline(plan.times, plan.states, rates)(times))
+
+
 def under_feedback(
     problem: PlanProblem, simulator: RolloutSimulator, plan: Plan
 ) -> Rollout | None:

@@ -74,9 +74,10 @@ def extent(scene: Scene, camera: Camera) -> tuple[Values, Values]:
     """Return least and greatest place of everything on the picture, shape (2,) each [m]."""
     points = []
     for body in scene.bodies:
-        if not body.meshes:
+        drawn = [*(m.vertices for m in body.meshes), *(line.points for line in body.lines)]
+        if not drawn:
             continue
-        vertices = np.vstack([m.vertices for m in body.meshes])
+        vertices = np.vstack(drawn)
         steps = np.unique(np.linspace(0, len(body.position) - 1, 60).astype(int))
         turned = rotation_matrices(body.attitude[steps])
         world = np.einsum('tij,nj->tni', turned, vertices) + body.position[steps][:, None]
