@@ -7,7 +7,6 @@ quaternions entrywise) and e a change of control held over the step. The derivat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -17,7 +16,6 @@ from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.runge_kutta import step_of_order_4
-from rolling_planner.problem.reduction import reduce_model
 
 Array = NDArray[np.float64]
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics
@@ -107,16 +105,3 @@ class Linearization:
             out[k] = self._jacobian.evaluate()
         J = out.reshape(-1, self._n + self._m, self._n).transpose(0, 2, 1)
         return LinearSteps(J[:, :, : self._n], J[:, :, self._n :])
-
-
-def moving_directions(
-    system: RollingSystem, controls: Sequence[str], x_start: Array
-) -> NDArray[np.int_]:
-    """Return which tangent numbers of motions from a state some controls can change at all."""
-    moving = reduce_model(system, controls, x_start).state_index
-    names = {system.state.names[k] for k in moving}
-    owners: list[tuple[str, ...]] = []  # of each tangent number the states on which it depends
-    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
-        turns = entry.kind == 'quaternion'
-        owners += [entry.components] * turn.size if turns else [(c,) for c in entry.components]
-    return np.array([i for i, owner in enumerate(owners) if names & set(owner)], dtype=int)

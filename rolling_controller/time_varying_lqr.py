@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.linearization import (
     Linearization,
     LinearSteps,
-    moving_directions,
     step_functions,
 )
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
@@ -22,6 +21,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.per_system import once_per_system
+from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD
@@ -249,7 +249,7 @@ class TimeVaryingLqr:
         if len(active) == 0:
             return
         names = [self.system.control.names[k] for k in active]
-        keep = moving_directions(self.system, names, self.plan.states[0])
+        keep = moving_directions(self.system, self.plan.states[0], names)
         W = gramian[np.ix_(keep, keep)]
         values = np.linalg.svd(W, compute_uv=False)
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])

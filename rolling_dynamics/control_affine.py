@@ -54,7 +54,7 @@ class AffineFields:
         """Return a random state, each number within +-1.2, quaternions of norm 1."""
         x = rng.uniform(-1.2, 1.2, self.layout.size)
         for entry in self.layout.entries:
-            if entry.kind == 'quaternion':
+            if entry.has_unit_norm:
                 x[self.layout.slice(entry.name)] /= np.linalg.norm(
                     x[self.layout.slice(entry.name)]
                 )

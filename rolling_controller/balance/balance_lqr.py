@@ -18,8 +18,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names
-from rolling_planner.problem.reduction import reduce_model
 
 PERIOD = 1e-3  # s, of the control loop
 
@@ -90,8 +90,8 @@ class BalanceLqr:
         self.u = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
         names = list(active_controls or system.control.names)
         check_names(names, system.control.names, 'active_controls: no control')
-        moving = _moving(system, names, self.x)
-        active = [system.control.names.index(name) for name in names]
+        moving = moving_directions(system, self.x, names)
+        active = np.array([system.control.names.index(name) for name in names])
         linear = linear_model(system, self.p, self.x, self.u)
         Q = weights.tracking_diagonal(system.tangent)[moving]
         self.decomposition = kalman_decomposition(
@@ -101,7 +101,7 @@ class BalanceLqr:
             Q,
         )
         self._check_stabilizable()
-        self._solve(weights, Q, np.array(moving), np.array(active), period)
+        self._solve(weights, Q, moving, active, period)
         self._law = FastFunction(law_function(system))
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
@@ -197,17 +197,3 @@ def _dense(function: ca.Function) -> ca.Function:
     """Return a function of two arguments with a dense output."""
     symbols = [ca.SX.sym(f'x{k}', function.numel_in(k)) for k in range(2)]
     return ca.Function(function.name(), symbols, [ca.densify(function(*symbols))])
-
-
-def _moving(system: RollingSystem, controls: Sequence[str], x: Array) -> list[int]:
-    """Return where in the tangent space the states stand that these controls can set moving."""
-    states = set(reduce_model(system, controls, x).state_index.tolist())
-    out, k = [], 0
-    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
-        where = range(system.state.slice(entry.name).start, system.state.slice(entry.name).stop)
-        own = [i in states for i in where]
-        # of a turn, axis k goes with the quaternion's component k + 1
-        flags = own[1:] if entry.kind == 'quaternion' else own
-        out += [k + j for j, moves in enumerate(flags) if moves]
-        k += turn.size
-    return out

@@ -11,7 +11,7 @@ import warnings
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.linearization import moving_directions, step_functions
+from rolling_controller.linearization import step_functions
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
@@ -26,6 +26,7 @@ from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFu
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 
@@ -178,7 +179,7 @@ class PredictiveLaw:
         self._rest = None if rest is None else rest.of(system)
         active = self._active(plan, active_controls)
         names = [system.control.names[k] for k in active]
-        self.used = Used(moving_directions(system, names, plan.states[0]), active)
+        self.used = Used(moving_directions(system, plan.states[0], names), active)
         self.limits = limit_arrays(system.control, control_limits)
         self.safe = safe or (lambda _: np.zeros(system.control.size))
         count = self.horizon.stages + 1
@@ -191,9 +192,7 @@ class PredictiveLaw:
         self._program = Program(self._stage.stages)
         functions = _moves(system, count)
         self.difference = functions[1]
-        self._turns = [
-            system.state.slice(e.name) for e in system.state.entries if e.kind == 'quaternion'
-        ]
+        self._turns = [system.state.slice(e.name) for e in system.state.entries if e.has_unit_norm]
         self._move, self._apart = (FastFunction(f) for f in functions)
         self._step = FastFunction(step_functions(system)[0])
         self._range = [np.tile(limit[active], (count, 1)) for limit in self.limits]

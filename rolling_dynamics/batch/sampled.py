@@ -164,7 +164,7 @@ class _Samples:
 def _normalise(system: RollingSystem, states: Array) -> None:
     """Give quaternions their norm back, which interpolation does not keep."""
     for entry in system.state.entries:
-        if entry.kind == 'quaternion':
+        if entry.has_unit_norm:
             part = states[..., system.state.slice(entry.name)]
             norm = np.linalg.norm(part, axis=-1, keepdims=True)
             part /= np.where(norm > 0, norm, 1.0)

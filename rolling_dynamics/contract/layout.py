@@ -17,7 +17,7 @@ from rolling_dynamics.text import quoted
 if TYPE_CHECKING:
     import casadi as ca
 
-KINDS = ('vector', 'angle', 'quaternion')
+KINDS = ('vector', 'angle', 'quaternion', 'turn')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class Entry:
     frame
         Frame in which the components are expressed, or the empty string.
     kind
-        ``vector``, ``angle`` (each component may be shifted by whole turns) or ``quaternion``
-        (four components w, x, y, z of a unit quaternion).
+        ``vector``, ``angle`` (each component may be shifted by whole turns), ``quaternion``
+        (four components w, x, y, z of a unit quaternion) or ``turn`` (two components of one,
+        cosine and sine of half the angle about an axis).
     text
         What it means, in one line.
     scale
@@ -60,6 +61,8 @@ class Entry:
             raise ParameterError(f'{self.name}: kind must be one of {KINDS}, got {self.kind!r}')
         if self.kind == 'quaternion' and len(self.components) != 4:
             raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
+        if self.kind == 'turn' and len(self.components) != 2:
+            raise ParameterError(f'{self.name}: a turn has 2 components')
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise ParameterError(f'{self.name}: scale must be positive, got {self.scale!r}')
 
@@ -67,6 +70,11 @@ class Entry:
     def size(self) -> int:
         """Number of components."""
         return len(self.components)
+
+    @property
+    def has_unit_norm(self) -> bool:
+        """Whether its components make a vector of norm 1."""
+        return self.kind in {'quaternion', 'turn'}
 
 
 def vector_entry(

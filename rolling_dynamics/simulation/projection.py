@@ -24,9 +24,9 @@ def projection(system: RollingSystem) -> ca.Function:
 
 
 def unit_norms(layout: Layout, x: ca.SX) -> dict[str, ca.SX]:
-    """Return the entries of a state by name, quaternions with norm 1."""
+    """Return the entries of a state by name, attitudes with norm 1."""
     out = {}
     for entry in layout.entries:
         part = x[layout.slice(entry.name)]
-        out[entry.name] = part / ca.norm_2(part) if entry.kind == 'quaternion' else part
+        out[entry.name] = part / ca.norm_2(part) if entry.has_unit_norm else part
     return out

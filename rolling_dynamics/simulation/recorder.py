@@ -91,7 +91,7 @@ class Recorder:
 
     def _on_constraints(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
         for entry in self._layout.entries:
-            if entry.kind == 'quaternion':
+            if entry.has_unit_norm:
                 part = states[:, self._layout.slice(entry.name)]
                 part /= np.linalg.norm(part, axis=1, keepdims=True)
         return states

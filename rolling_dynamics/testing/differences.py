@@ -95,7 +95,7 @@ def unit_norms(s: Subject) -> None:
         rate = values(s.mode.dynamics, x, u, 0.0, s.p)
         for entry in s.system.state.entries:
             where = s.system.state.slice(entry.name)
-            if entry.kind == 'quaternion':
+            if entry.has_unit_norm:
                 grows = float(x[where] @ rate[where])
                 if not abs(grows) <= EXACT * max(1.0, np.abs(rate[where]).max()):
                     raise Failed(

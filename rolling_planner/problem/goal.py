@@ -11,10 +11,10 @@ from rolling_dynamics.contract.capabilities import CarriedObject, ChartCoordinat
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
+from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.errors import InfeasibleError
 from rolling_planner.problem.plan_problem import PlanProblem
-from rolling_planner.problem.reduction import ReducedModel
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 
 IDLE = 1e-9  # by how much a state that cannot move may miss its goal
@@ -57,7 +57,7 @@ def nearest_turn(system: RollingSystem, x: Array, near: Array) -> Array:
     return out
 
 
-def goal_rows(problem: PlanProblem, model: ReducedModel) -> GoalRows:
+def goal_rows(problem: PlanProblem, model: Restriction) -> GoalRows:
     """
     Return the goal as linear constraints on the last moving state.
 
@@ -85,7 +85,7 @@ def goal_rows(problem: PlanProblem, model: ReducedModel) -> GoalRows:
             turn = period[where][used]
         full = np.zeros((len(block), layout.size))
         full[:, where] = block
-        wanted = wanted - full[:, model.frozen_index] @ problem.x_start[model.frozen_index]
+        wanted = wanted - full[:, model.rest_index] @ problem.x_start[model.rest_index]
         for row, value, turns in zip(full[:, model.state_index], wanted, turn, strict=True):
             if np.any(row):
                 out.append((row, value, turns, entry.name))
@@ -95,7 +95,7 @@ def goal_rows(problem: PlanProblem, model: ReducedModel) -> GoalRows:
                     f'and the active controls {", ".join(problem.active_controls)} cannot move '
                     'it; use more degrees of freedom of the hand or another goal'
                 )
-    n = model.x.numel()
+    n = model.state.size
     return GoalRows(
         np.array([o[0] for o in out]).reshape(-1, n),
         np.array([o[1] for o in out]),
@@ -110,7 +110,7 @@ def attitude_rows(q: Array) -> Array:
     return np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
 
 
-def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple[ca.SX, list[str]]:
+def object_rows(problem: PlanProblem, model: Restriction, goal: ca.SX) -> tuple[ca.SX, list[str]]:
     """
     Return the object's motion as rows that vanish at the goal, and the name of each.
 
@@ -131,10 +131,12 @@ def object_rows(problem: PlanProblem, model: ReducedModel, goal: ca.SX) -> tuple
             f'goal.{next(iter(problem.object_goal))}: a system of kind '
             f'{system.name!r} has no object of its own'
         )
+    s = model.symbols
+    whole = model.whole_state(s.x, s.p), model.whole_parameters(s.p)
     rows, start = [], 0
     names: list[str] = []
     for entry, (values, matters) in problem.object_goal.items():
-        value = carrying.object_motion(entry)(model.full_state, model.p)
+        value = carrying.object_motion(entry)(*whole)
         wanted = goal[start : start + len(values)]
         start += len(values)
         if entry == 'q_WO':

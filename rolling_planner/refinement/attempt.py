@@ -106,7 +106,7 @@ def attempt(
         By how much to aim beside the goal, in its rows; None where at it.
 
     """
-    model, nx = formulation.model, formulation.model.x.numel()
+    model, nx = formulation.model, formulation.model.state.size
     end = guess.states(np.array([problem.horizon]))[0]
     goal = formulation.goal(problem)
     if aside is not None:
@@ -154,7 +154,7 @@ def attempt(
 
 def collocated(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Plan:
     """Return states and controls of an attempt at the ends of its segments, as collocated."""
-    model, nx = formulation.model, formulation.model.x.numel()
+    model, nx = formulation.model, formulation.model.state.size
     z = found.optimum.z[found.transcription.segment_nodes]
     return Plan.of(
         problem.system,
@@ -179,7 +179,7 @@ def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attem
 def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Array:
     """Return how far beside its optimum a simulation ends, (k,), in units of the goal rows."""
     model = formulation.model
-    optimum = found.optimum.z[-1, : model.x.numel()]
+    optimum = found.optimum.z[-1, : model.state.size]
     apart = found.rollout.states[-1, model.state_index] - optimum
     return np.array(formulation.goal(problem).rows @ apart)
 
@@ -201,7 +201,7 @@ def _judge(problem: PlanProblem, found: Attempt) -> None:
 
 def as_guess(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Guess:
     """Return an attempt as the guess of the next one."""
-    model, nx = formulation.model, formulation.model.x.numel()
+    model, nx = formulation.model, formulation.model.state.size
     z = found.optimum.z
     return Guess.from_samples(
         found.transcription.node_times,

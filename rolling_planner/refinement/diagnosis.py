@@ -126,7 +126,7 @@ def _at_limit(problem: PlanProblem, formulation: Formulation, best: Attempt) -> 
         for k, name in enumerate(formulation.envelope)
         if np.any(path[:, k] <= low[:, k] + AT_LIMIT)
     }
-    z, nx = best.optimum.z, model.x.numel()
+    z, nx = best.optimum.z, model.state.size
     reach = np.maximum(1.0, np.abs(z)) * AT_LIMIT
     at = (z <= bounds.z_low + reach) | (z >= bounds.z_high - reach)
     names = problem.system.state.names, problem.system.control.names

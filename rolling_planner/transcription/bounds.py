@@ -72,7 +72,7 @@ def _variables(
     tighter: dict[str, float],
 ) -> tuple[Array, Array]:
     model, system = formulation.model, problem.system
-    nx = model.x.numel()
+    nx = model.state.size
     low = np.full((transcription.n_nodes, formulation.nodes.size), -np.inf)
     high = -low
     for k, i in enumerate(model.state_index):

@@ -12,9 +12,9 @@ from rolling_dynamics.contract.capabilities import ChartView, offers
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.restriction import Restriction
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import nearest_turn
-from rolling_planner.problem.reduction import ReducedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,18 @@ def tracked_view(problem: PlanProblem) -> str | None:
     return w.view if w.tracking or ends else None
 
 
-def cost_expressions(model: ReducedModel, view: str | None) -> CostExpressions:
+def cost_expressions(model: Restriction, view: str | None) -> CostExpressions:
     """Return the cost of a model; view is what is tracked, see :class:`Weights`."""
-    R = ca.SX.sym('R', model.u.numel())
-    running = ca.dot(R, model.u**2) / 2
+    R = ca.SX.sym('R', model.control.size)
+    running = ca.dot(R, model.symbols.u**2) / 2
     if view is None:
         return CostExpressions(running, ca.SX(0), R)
-    layout, function = _view(model.system, view)
+    layout, function = _view(model.whole, view)
     n = layout.size
     Q, P1, wanted = (ca.SX.sym(name, n) for name in ('Q', 'P1', 'wanted'))
-    goal = ca.SX.sym('x_goal', model.system.state.size)
-    away = function(model.full_state, model.p, goal) - wanted
+    goal = ca.SX.sym('x_goal', model.whole.state.size)
+    s = model.symbols
+    away = function(model.whole_state(s.x, s.p), model.whole_parameters(s.p), goal) - wanted
     return CostExpressions(
         running + ca.dot(Q, away**2) / 2,
         ca.dot(P1, away**2) / 2,

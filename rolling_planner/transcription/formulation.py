@@ -17,9 +17,9 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import newest
 from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.restriction import restricted, Restriction
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_rows, GoalRows, object_rows
-from rolling_planner.problem.reduction import reduce_model, ReducedModel
 from rolling_planner.refinement.rollout import RolloutSimulator
 from rolling_planner.transcription.cost import cost_data, cost_expressions, tracked_view
 from rolling_planner.transcription.node_functions import (
@@ -58,7 +58,7 @@ class Formulation:
 
     """
 
-    model: ReducedModel
+    model: Restriction
     nodes: NodeFunctions
     terminal: Terminal | None
     terminal_names: tuple[str, ...]
@@ -79,7 +79,7 @@ class Formulation:
     ) -> Array:
         """Return the data of nodes at shares of the horizon, shape (k, n)."""
         object_goal = [values for values, _ in problem.object_goal.values()]
-        fixed = np.concatenate([problem.p, problem.x_start[self.model.frozen_index]])
+        fixed = self.model.take_parameters(problem.p, problem.x_start)
         cost = cost_data(problem, shares, guess_end, tracking=tracking)
         end = np.concatenate([np.zeros(0), *object_goal])
         rows = (len(shares), 1)
@@ -147,20 +147,22 @@ def formulate(problem: PlanProblem) -> Formulation:
 
 def _formulate(problem: PlanProblem) -> Formulation:
     system = problem.system
-    model = reduce_model(system, problem.active_controls, problem.x_start)
+    model = restricted(
+        system, None, problem.x_start, problem.active_controls, [next(iter(system.modes))]
+    )
+    s = model.symbols
     kept, limits = tuple(envelope_bounds(problem)), envelope(system)
-    path = [model.evaluate(limits[name]) for name in kept]
+    path = [model.of(limits[name])(*s) for name in kept]
     view = tracked_view(problem)
     cost = cost_expressions(model, view)
     object_goal = ca.SX.sym('object_goal', sum(len(v) for v, _ in problem.object_goal.values()))
-    at_nodes = ca.vertcat(model.p, model.frozen, cost.data)
+    at_nodes = ca.vertcat(s.p, cost.data)
     data = ca.vertcat(at_nodes, object_goal)  # the last is for the end alone
-    mode = next(iter(system.modes.values()))
     nodes = node_functions(
-        model.x,
-        model.u,
+        s.x,
+        s.u,
         at_nodes,
-        model.evaluate(mode.dynamics)[model.state_index.tolist()],
+        model.mode.dynamics(*s),
         ca.vertcat(*path) if path else ca.SX(0, 1),
         cost.running,
     )
@@ -172,7 +174,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
         names += ['release'] * 3
     terminal = None
     if names or view is not None:
-        terminal = terminal_functions(ca.vertcat(model.x, model.u), data, cost.terminal, rows)
+        terminal = terminal_functions(ca.vertcat(s.x, s.u), data, cost.terminal, rows)
     return Formulation(
         model,
         nodes,
@@ -184,12 +186,11 @@ def _formulate(problem: PlanProblem) -> Formulation:
     )
 
 
-def _contact_force(problem: PlanProblem, model: ReducedModel) -> ca.SX:
+def _contact_force(problem: PlanProblem, model: Restriction) -> ca.SX:
     """Return the contact force over the weight; it vanishes where the contact ends."""
-    function = next(iter(problem.system.modes.values())).wrench
+    s, function = model.symbols, model.mode.wrench
     if function is None:
         raise ParameterError(f'release: a system of kind {problem.system.name!r} has no contact')
-    wrench = model.evaluate(function)
-    layout = problem.system.parameters
-    mass, gravity = model.p[layout.slice('mass')], model.p[layout.slice('gravity_W')]
-    return wrench[3:6] / (mass * (ca.norm_2(gravity) + 1e-9))
+    params = problem.system.parameters.split(model.whole_parameters(s.p))
+    mass, gravity = params['mass'], params['gravity_W']
+    return function(*s)[3:6] / (mass * (ca.norm_2(gravity) + 1e-9))

@@ -57,7 +57,7 @@ def transcribed(problem, method, segments=3):
     shares = t.node_times / problem.horizon
     d = f.data(problem, shares, problem.x_start, tracking=True)
     rng = np.random.default_rng(3)
-    nx = f.model.x.numel()
+    nx = f.model.state.size
     z = rng.normal(size=(t.n_nodes, f.nodes.size)) * 0.2
     z[:, :nx] += problem.x_start[f.model.state_index]
     return f, t, z.ravel(), d.ravel()
@@ -118,11 +118,11 @@ def test_the_solver_is_given_a_dense_gradient_and_sparse_matrices(method):
 def collocated_end(problem, control, segments, method):
     """Return the last state of the trajectory that fulfils the collocation for a control."""
     f = formulate(problem)
-    rows = np.zeros((0, f.model.x.numel()))
+    rows = np.zeros((0, f.model.state.size))
     times = np.linspace(0, problem.horizon, segments + 1)
     t = f.transcription(times, method, rows)
     d = f.data(problem, t.node_times / problem.horizon, problem.x_start, tracking=True).ravel()
-    nx, M = f.model.x.numel(), t.n_nodes
+    nx, M = f.model.state.size, t.n_nodes
     u = np.array([control(s) for s in t.node_times])
     X = np.tile(problem.x_start[f.model.state_index], (M, 1))
     motion = t.rows['motion']
@@ -196,7 +196,7 @@ def test_states_that_cannot_move_are_taken_out():
     problem = reorientation()
     model = formulate(problem).model
     names = np.array(problem.system.state.names)
-    assert set(names[model.frozen_index]) == {
+    assert set(names[model.rest_index]) == {
         'p_WH_x',
         'p_WH_y',
         'p_WH_z',
@@ -217,7 +217,7 @@ def test_bounds_hold_the_start_and_the_goal():
     problem = reorientation()
     f, t, _, _ = transcribed(problem, 'hermite_simpson')
     bounds = plan_bounds(problem, f, t, {}, f.goal(problem), problem.x_start[f.model.state_index])
-    nx = f.model.x.numel()
+    nx = f.model.state.size
     np.testing.assert_allclose(bounds.z_low[0, :nx], problem.x_start[f.model.state_index])
     assert np.all(bounds.z_high[:, nx:] == 50)
     width = bounds.g_high - bounds.g_low

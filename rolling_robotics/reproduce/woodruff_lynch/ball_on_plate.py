@@ -124,7 +124,7 @@ def coarse_plan() -> Plan:
     found = attempt(problem, planner.formulation, times, guess, {}, watch, iterations=300)
     model = planner.formulation.model
     z = found.optimum.z[found.transcription.segment_nodes]
-    split = model.x.numel()
+    split = model.state.size
     states = model.expand_states(z[:, :split], problem.x_start)
     for turn in (problem.system.state.slice(n) for n in ('q_WH', 'q_HO')):
         states[:, turn] /= np.linalg.norm(states[:, turn], axis=1, keepdims=True)
