@@ -21,7 +21,8 @@ as PNG. Parameters that the paper leaves unsaid are inferred and stated.
 
 The verdict of a number is `met` within its tolerance, else `not met`, which ends the command with
 exit status 1. A printed number that does not follow from what the paper itself says (see
-docs/errata.md) is `refuted` where the computed one is what it should be."""
+docs/errata.md) is `refuted` where the computed one is what it should be. A number that the paper
+does not print, and nothing else determines, is `computed`."""
 EXAMPLE = """\
   rolling reproduce ivanova-pivovarova --json numbers.json --figures figures"""
 
@@ -31,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('name', metavar='NAME', help=f'one of: {", ".join(REPRODUCTIONS)}')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the table')
     parser.add_argument(
-        '--fast', action='store_true', help='leave out what takes over a minute, and say what'
+        '--fast', action='store_true', help='shorten what takes over a minute, and say what'
     )
     parser.add_argument(
         '--unseen',
@@ -53,7 +54,7 @@ def run(args: Namespace) -> int:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')
     out = checked_output(args.json, '.json', '--json') if args.json else None
     module = importlib.import_module(REPRODUCTIONS[args.name])
-    # a paper that says what of it is LONG can leave that out
+    # a paper that says what of it is LONG can shorten that
     options = {'fast': args.fast} if hasattr(module, 'LONG') else {}
     with Progress(f'reproducing {args.name}'):
         rows = module.rows(**options)
@@ -65,7 +66,7 @@ def run(args: Namespace) -> int:
     if args.unseen:
         say('\n'.join(f'not shown in the text at hand: {name}' for name in unseen or ['none']))
     if options.get('fast'):
-        say(f'left out, as it takes over a minute: {module.LONG}')
+        say(f'shortened, as it takes over a minute: {module.LONG}')
     if args.figures is not None:
         with Progress(f'drawing {args.name}'):
             drawn = list(module.figures(args.figures, **options))

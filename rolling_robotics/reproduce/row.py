@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+import math
 from typing import Any
 
-MET, NOT_MET, REFUTED = 'met', 'not met', 'refuted'
+MET, NOT_MET, REFUTED, COMPUTED = 'met', 'not met', 'refuted', 'computed'
 RELATIONS: dict[str, Callable[[float, float, float], bool]] = {
     'equal': lambda computed, printed, tolerance: abs(computed - printed) <= tolerance,
     'above': lambda computed, printed, tolerance: computed > printed + tolerance,
@@ -50,11 +51,14 @@ class Row:
     @property
     def verdict(self) -> str:
         """
-        ``met``, ``not met`` or ``refuted``.
+        ``met``, ``not met``, ``refuted`` or ``computed``.
 
         A printed number is refuted where the computed one is as expected and disagrees with it.
-        A number that is not finite meets nothing.
+        A number is only computed where nothing is printed or expected. A number that is not
+        finite meets nothing.
         """
+        if self.printed is None and self.expected is None:
+            return COMPUTED if math.isfinite(self.computed) else NOT_MET
         right = self.expected is None or abs(self.computed - self.expected) <= self.tolerance
         if not right:
             return NOT_MET
@@ -112,5 +116,5 @@ def table(rows: list[Row]) -> str:
     for r in rows:
         printed = '-' if r.printed is None else f'{r.printed:g}'
         numbers = f'{printed:>9}  {r.computed:>9.6g}  {r.tolerance:>9g}'
-        lines.append(f'{r.name:{width}}  {numbers}  {r.verdict:<7}  {r.unit}'.rstrip())
+        lines.append(f'{r.name:{width}}  {numbers}  {r.verdict:<8}  {r.unit}'.rstrip())
     return '\n'.join(lines)

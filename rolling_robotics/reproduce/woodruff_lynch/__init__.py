@@ -18,11 +18,11 @@ from rolling_robotics.reproduce.woodruff_lynch import (
 )
 
 SUMMARY = 'object on a moving hand: dynamics, planning, feedback (Woodruff & Lynch)'
-LONG = 'Fig. 13, twelve flip-ups in open and in closed loop'
+LONG = 'Fig. 13, two flip-ups of each law instead of twelve'
 
 
 def rows(*, fast: bool = False) -> list[Row]:
-    """Return every number, section by section; ``fast`` leaves out what takes over a minute."""
+    """Return every number, section by section; ``fast`` makes fewer trials."""
     return [
         *spinning_plate.rows(),
         *dish.rows(),

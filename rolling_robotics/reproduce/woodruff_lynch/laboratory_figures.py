@@ -23,11 +23,11 @@ SIDE = Camera(-math.pi / 2, math.radians(8))
 DEPTH = 0.02  # m, half of what is drawn of plate and object across the plane
 
 
-def flip_up_band() -> Figure:
-    """Return Fig. 13: mean and two standard deviations of twelve flip-ups of each law."""
+def flip_up_band(*, fast: bool = False) -> Figure:
+    """Return Fig. 13: mean and two standard deviations of flip-ups of each law."""
     figure = Figure(figsize=(WIDTH, 3.0))
     axes = figure.subplots()
-    for k, (law, trials) in enumerate(flip_ups().items()):
+    for k, (law, trials) in enumerate(flip_ups(fast=fast).items()):
         seen = band(trials)
         stood = sum(not t.failure for t in trials)
         label = f'{law.replace("_", " ")}: {stood} of {len(trials)} balance'

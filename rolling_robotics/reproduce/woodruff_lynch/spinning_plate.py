@@ -111,13 +111,12 @@ def _horizontal() -> list[Row]:
     times, points = path(HORIZONTAL, LONG, 2401)
     motion = run(HORIZONTAL, LONG, 2401)
     wrench = motion.evaluate(_wrench)
-    least, most = points[times <= PERIOD + 0.1].min(axis=0), points.max(axis=0)
     angle = np.unwrap(np.arctan2(points[:, 1], points[:, 0] - CENTRE))
     weight = 0.1 * 9.81
     q_dot, spin = _start_rates(*plate())
     return [
         beside('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
-        beside('V-C1: centre of the circle, (15)', 0.1, (least[0] + most[0]) / 2, 1e-6, 'm'),
+        beside('V-C1: centre of the circle, (15)', 0.1, _centre(points)[0], 1e-9, 'm'),
         beside('V-C1: radius of the circle, (16)', 0.1, float(_radii(points).mean()), 1e-9, 'm'),
         beside(
             'V-C1: divergence of the radius in 120 s, usual tolerance (printed: below)',
@@ -207,6 +206,12 @@ def _start_rates(system: ContactSystem, p: Array, x0: Array) -> tuple[Array, flo
     q_dot = np.concatenate([rates[layout.slice(n)] for n in ('contact_o', 'contact_h', 'psi')])
     w, _ = system.object_twist(x0, p)
     return q_dot, float(np.linalg.norm(np.asarray(w)))
+
+
+def _centre(points: Array) -> Array:
+    """Return the centre of the circle through points, by least squares, shape (2,) [m]."""
+    rows = np.column_stack([2 * points[:, :2], np.ones(len(points))])
+    return np.asarray(np.linalg.lstsq(rows, (points[:, :2] ** 2).sum(axis=1))[0][:2])
 
 
 def _radii(points: Array) -> Array:
