@@ -114,19 +114,26 @@ def rolling_motion(
     )
     # Euler about the centre of mass with f = m (a_o - g), in O where the inertia is constant
     r_O, w_O = R.T @ r, R.T @ w_o
-    J_contact = inertia_O + mass * (ca.sumsqr(r_O) * ca.SX.eye(3) - r_O @ r_O.T)
-    load = mass * ca.cross(r_O, R.T @ (b - gravity_H)) - ca.cross(w_O, inertia_O @ w_O)
-    inverse = inverse_symmetric(J_contact)
+    # about the contact J = S - m r r'. Its inverse, Sherman & Morrison, with r'(r x c) = 0 and
+    # S - inertia = m r^2 used: nothing cancels where the inertia is far below m r^2
+    lever, gyration = ca.cross(r_O, R.T @ (b - gravity_H)), ca.cross(w_O, inertia_O @ w_O)
+    square = ca.sumsqr(r_O)
+    inverse = inverse_symmetric(inertia_O + mass * square * ca.SX.eye(3))
+    along = inverse @ r_O
+    least = ca.dot(along, inertia_O @ r_O)
+    turned = inverse @ (mass * lever - gyration) - mass * along * (
+        ca.dot(along, inertia_O @ lever + square * gyration) / least
+    )
     carried = hand.alpha + ca.cross(hand.w, w_HO_H)
     if friction == 'rolling':
         spin_torque = ca.SX(0)
-        alpha_o = R @ (inverse @ load)
+        alpha_o = R @ turned
     else:  # Eq. (5): the rate of w_HO . n vanishes
         n_O = R.T @ n
         wanted = ca.dot(n, carried) - ca.dot(w_HO_H, contact.n_rate)
-        column = inverse @ n_O
-        spin_torque = (wanted - ca.dot(n_O, inverse @ load)) / ca.dot(n_O, column)
-        alpha_o = R @ (inverse @ load + column * spin_torque)
+        column = inverse @ n_O + along * (mass * square * ca.dot(along, n_O) / least)
+        spin_torque = (wanted - ca.dot(n_O, turned)) / ca.dot(n_O, column)
+        alpha_o = R @ (turned + column * spin_torque)
     force = mass * (b - ca.cross(alpha_o, r) - gravity_H)
     return RollingMotion(alpha_o - carried, force, spin_torque)
 

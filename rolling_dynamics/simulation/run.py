@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+import logging
 import math
 from typing import TypeAlias
 import weakref
@@ -33,6 +34,8 @@ START = 2.0  # how much better a chart must be to change to it before the first 
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
 RESTARTS = 100  # of events at one and the same time
 PROGRESS = 256  # steps in one go, and between two calls of on_progress
+JUDGED, MANY = 50_000, 1e6  # steps after which their number is judged, and what is many for a run
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,10 +79,11 @@ class Run:
         self._events: list[Event] = []
         self._stopped = False
         self._restarts = 0
-        self._step = 0.0
+        self._step, self._many = 0.0, False
 
     def trajectory(self, begun: MotionState, end: float) -> Trajectory:
         """Return the motion from a state to a time."""
+        self._span = begun.t, end
         system, s = self._on_charts(begun)
         self._take(s)
         self._system, self._modes = system, self._machine(system)
@@ -130,10 +134,24 @@ class Run:
             if solver is self._solver and self._state.ended is None:
                 self._recorder.step(solver)
             passed = self._recorder.steps // PROGRESS > before // PROGRESS
+            if passed and self._recorder.steps >= JUDGED and not self._many:
+                self._judge_steps(solver.t)
             if report and passed and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
         if self._state.ended is None:
             self._state = replace(self._state, t=self._solver.t, x=self._solver.x)
+
+    def _judge_steps(self, t: float) -> None:
+        """Warn once where the run would take many steps at its mean step so far."""
+        (start, end), steps = self._span, self._recorder.steps
+        self._many = (t - start) * MANY < steps * (end - start)
+        if self._many:
+            LOG.warning(
+                'at t = %.4g of %g s there are %d steps already, %.3g s each: rtol and atol are '
+                'near the rounding of the equations, or parameters make them stiff, such as a '
+                'very small mass or inertia',
+                *(t, end, steps, (t - start) / steps),
+            )
 
     def _handle(self, hits: list[tuple[float, int]], piece: Piece) -> None:
         solver, charts = self._solver, chart_guards(self._system)

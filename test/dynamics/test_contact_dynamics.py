@@ -1,6 +1,8 @@
 """Rolling dynamics against Newton and Euler in maximal coordinates, and against each other."""
 
 from contact_samples import (
+    ball_state,
+    level_ball,
     maximal_model,
     maximal_state,
     PAIRS,
@@ -126,3 +128,20 @@ def test_pure_rolling_keeps_the_spin_at_zero():
         h = 1e-5
         slope = float(spin(x + h * f, u, 0, p) - spin(x - h * f, u, 0, p)) / (2 * h)
         assert abs(slope) < 1e-8 * max(1.0, np.abs(f).max())
+
+
+@pytest.mark.parametrize('friction', FRICTION)
+@pytest.mark.parametrize('inertia', [4e-5, 1e-10, 1e-12, 1e-14])
+def test_a_ball_of_little_inertia_rolls_down_in_as_few_steps_as_any(friction, inertia):
+    """Along the incline it accelerates by the pull of gravity over 1 + J / (m r^2)."""
+    mass, radius, pull, duration = 0.1, 0.05, 1.0, 1.0
+    system, _ = level_ball(radius, mass, friction=friction)
+    p = system.pack_parameters(
+        mass=mass, inertia=inertia, gravity_W=(pull, 0.0, -9.8), mu=1.0, mu_spin=1.0
+    )
+    x0 = ball_state(system)
+    motion = simulate(system, p, x0, None, duration)
+    place = motion.states[-1, system.state.slice('contact_h')]
+    a = pull / (1 + inertia / (mass * radius**2))
+    np.testing.assert_allclose(place, [a * duration**2 / 2, 0.0], atol=1e-11)
+    assert motion.steps < 60

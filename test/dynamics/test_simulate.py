@@ -13,7 +13,7 @@ from rolling_dynamics.compiled import compiler
 from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.errors import CancelledError, SimulationError
-from rolling_dynamics.simulation import dormand_prince_step, simulate, Stepper
+from rolling_dynamics.simulation import dormand_prince_step, run, simulate, Stepper
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.scipy_solver import METHODS
 from rolling_dynamics.surfaces import Plane
@@ -371,3 +371,22 @@ def test_a_rate_that_is_not_finite_names_its_time(control):
     system = Clock(1, lambda x, u, t: [ca.sqrt(1 - t)])
     with pytest.raises(SimulationError, match=r't = (1|0\.99999)'):
         simulate(system, [], [1], control, 2.0)
+
+
+def test_steps_that_explode_are_reported_while_the_simulation_runs(monkeypatch, caplog):
+    monkeypatch.setattr(run, 'JUDGED', 1000)
+    monkeypatch.setattr(run, 'MANY', 1e5)
+    told = []
+
+    def watch(_t):
+        told.append(len(caplog.records))
+        return len(told) < 12
+
+    fast = Clock(2, lambda x, u, t: [x[1], -1e12 * x[0]])  # a million radians in a second
+    with pytest.raises(CancelledError):
+        simulate(fast, [], [1, 0], None, 1.0, dense=False, t_eval=[1.0], on_progress=watch)
+    assert told == [0] * 3 + [1] * 9
+    assert 'there are 10' in caplog.text
+    caplog.clear()
+    simulate(fast, [], [1, 0], None, 1e-3, dense=False, t_eval=[1e-3])  # thousands, not 1e5
+    assert not caplog.records
