@@ -12,7 +12,7 @@ from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.swing_tracking import SwingTracking, TrackingGains
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import SphereParameters
-from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 
 E = np.array([0.0, 0.0, 1.0])

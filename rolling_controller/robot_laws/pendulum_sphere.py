@@ -14,7 +14,7 @@ from rolling_controller.robot_laws.robot import Drive, Robot, Velocity
 from rolling_controller.robot_laws.steering import Steering
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
-from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import casadi as ca
 from rolling_dynamics.internal_masses.masses import MassPoint
 from rolling_dynamics.rotations import skew
+from rolling_dynamics.small_matrices import solve_3x3
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def rolling_acceleration(state: BallState) -> ca.SX:
         s = rGamma + p.chi
         matrix += p.mass * skew(s) @ skew(s)
         right += p.mass * ca.cross(s, bias(state, p) - state.gravity)
-    return solve3(matrix, right)
+    return solve_3x3(matrix, right)
 
 
 def contact_force(state: BallState, Omega_dot: ca.SX) -> ca.SX:
@@ -109,14 +110,6 @@ def flight_acceleration(state: BallState) -> tuple[ca.SX, ca.SX]:
     # the double sums of (B.15) with m_j / M - delta_ij, carried out
     matrix += skew(first) @ skew(first) / M
     right -= ca.cross(first, state.R_WB.T @ state.force_W - weighted) / M
-    Omega_dot = solve3(matrix, right)
+    Omega_dot = solve_3x3(matrix, right)
     inner = ca.cross(Omega_dot, first) + weighted
     return Omega_dot, state.force_W / M + state.gravity_W - state.R_WB @ inner / M  # (B.6)
-
-
-def solve3(A: ca.SX, b: ca.SX) -> ca.SX:
-    """Return A^-1 b of a 3x3 matrix by the adjugate: no branches, few operations."""
-    a, d, g = A[:, 0], A[:, 1], A[:, 2]
-    dg, ga, ad = ca.cross(d, g), ca.cross(g, a), ca.cross(a, d)
-    determinant = ca.dot(a, dg)
-    return ca.vertcat(ca.dot(dg, b), ca.dot(ga, b), ca.dot(ad, b)) / determinant

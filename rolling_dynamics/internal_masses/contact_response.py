@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
-from rolling_dynamics.internal_masses.ball_equations import BallState, solve3
+from rolling_dynamics.internal_masses.ball_equations import BallState
 from rolling_dynamics.internal_masses.disk_equations import DiskState
 from rolling_dynamics.rotations import skew
+from rolling_dynamics.small_matrices import solve_3x3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ def ball_response(state: BallState, force_W: ca.SX) -> Response:
     matrix += skew(first) @ skew(first) / M
     force = state.R_WB.T @ force_W
     torque = -ca.cross(state.radius * state.Gamma, force)
-    turn = solve3(matrix, torque - ca.cross(first, force) / M)
+    turn = solve_3x3(matrix, torque - ca.cross(first, force) / M)
     return Response(turn, state.R_WB @ (force + ca.cross(first, turn)) / M)
 
 

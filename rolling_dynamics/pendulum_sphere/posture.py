@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from transforms3d.quaternions import axangle2quat, quat2mat
 

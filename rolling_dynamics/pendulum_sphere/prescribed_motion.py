@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere

@@ -6,7 +6,7 @@ import math
 
 import casadi as ca
 from numpy.typing import ArrayLike
-from rolling_dynamics.pendulum_sphere.equations import E
+from rolling_dynamics.mechanism.mass import E3 as E
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.robots.shapes import Ball, Disk, Floor, Rod, Shape
 from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols

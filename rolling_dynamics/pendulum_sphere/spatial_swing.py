@@ -19,7 +19,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits
-from rolling_dynamics.pendulum_sphere.layouts import STATE
+from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.posture import resting_direction
 from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_angle

@@ -8,9 +8,8 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
-from rolling_dynamics.pendulum_sphere.layouts import PARAMETERS
 from rolling_planner.gait_planner.problem import Circle
 
 
@@ -32,11 +31,10 @@ class KeepOutSphere(PendulumSphere):
             Number of circles.
 
         """
-        super().__init__()
         names = tuple(f'keep_out_{k}_{c}' for k in range(1, count + 1) for c in ('x', 'y', 'r'))
         circles = Entry('keep_out', names, 'm', 'W', text='circles: centre and radius')
+        super().__init__(*((circles,) if count else ()))
         self.count = count
-        self.parameters = Layout((*PARAMETERS.entries, circles) if count else PARAMETERS.entries)
 
     def pack_with_circles(
         self, params: SphereParameters, circles: Sequence[Circle], margin: float

@@ -1,0 +1,70 @@
+"""A body of a machine with its motion, as the equations see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import casadi as ca
+from rolling_dynamics.mechanism.mass import Moments
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Link:
+    """
+    Motion of a body as an affine function of the machine's speeds.
+
+    Vectors are expressed in the axes F of the body, which are those of W, of the body or of its
+    parent. The origin of the body is carried by a point of the parent and moves from there:
+
+        alpha = C alpha_P [if it follows] + turn rates + turn_bias
+        a     = C (acceleration of the point of the parent) + move rates + move_bias
+
+    Attributes
+    ----------
+    R_WB, R_WF
+        Attitudes of body and axes.
+    p_WB
+        Origin in W [m].
+    w, v
+        Angular velocity [rad/s] and velocity of the origin [m/s], in F.
+    C
+        Rotation from the axes of the parent to F.
+    point
+        Point of the parent that carries the body, from the parent's origin, in its axes [m].
+    follows
+        Whether the body turns with the parent; not where its speeds are absolute.
+    turn, move
+        What one unit of each speed's rate adds to the accelerations (3, k).
+    turn_bias, move_bias
+        Accelerations that need no rates.
+    rates
+        Rates of the entries of the state that belong to the joint, but for those of its speeds.
+    contact
+        Of a rolling body: contact from the origin [m], and normal of the parent, in F.
+
+    """
+
+    R_WB: ca.SX
+    R_WF: ca.SX
+    p_WB: ca.SX
+    w: ca.SX
+    v: ca.SX
+    C: ca.SX = field(default_factory=lambda: ca.SX.eye(3))
+    point: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+    follows: bool = True
+    turn: ca.SX = field(default_factory=lambda: ca.SX(3, 0))
+    move: ca.SX = field(default_factory=lambda: ca.SX(3, 0))
+    turn_bias: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+    move_bias: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+    rates: Mapping[str, ca.SX] = field(default_factory=dict)
+    contact: tuple[ca.SX, ca.SX] = field(default_factory=lambda: (ca.SX(3, 1), ca.SX(3, 1)))
+    moments: Moments = field(
+        default_factory=lambda: Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(1, 1))
+    )
+
+
+def ground() -> Link:
+    """Return the world as a body."""
+    zero = ca.SX(3, 1)
+    return Link(R_WB=ca.SX.eye(3), R_WF=ca.SX.eye(3), p_WB=zero, w=zero, v=zero)

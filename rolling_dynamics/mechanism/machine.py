@@ -1,0 +1,192 @@
+"""Description of a machine: parameters, controls, bodies on joints, torques."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.symbols import Symbols
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
+from rolling_dynamics.mechanism.joints import Joint, REST_RATE, Rolling
+from rolling_dynamics.mechanism.link import ground, Link
+from rolling_dynamics.mechanism.mass import Distribution
+from rolling_dynamics.suggestion import suggestion
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """
+    A body of a machine.
+
+    Attributes
+    ----------
+    name
+        As the outputs of ``pose`` have it.
+    joint
+        How it moves on its parent.
+    mass
+        How its mass is distributed; None for a body without mass.
+    parent
+        Name of the body that carries it; the empty string for the ground.
+
+    """
+
+    name: str
+    joint: Joint
+    mass: Distribution | None
+    parent: str
+
+
+class Machine:
+    """
+    Bodies, joints and what drives them.
+
+    ``parameter`` and ``control`` give symbols, from which masses, lengths and torques are written;
+    the entries of the layouts come in the order in which they are declared. The state has all
+    configurations, in the order of the bodies, and then all speeds.
+
+    Attributes
+    ----------
+    name
+        Name of the kind of machine.
+    bodies
+        The bodies by name, parents first.
+
+    """
+
+    def __init__(self, name: str) -> None:
+        """Begin a machine without bodies."""
+        self.name = name
+        self.bodies: dict[str, Body] = {}
+        self._parameters: dict[Entry, ca.SX] = {}
+        self._controls: dict[Entry, ca.SX] = {}
+        self._torques: list[tuple[str, ca.SX]] = []
+        self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
+        self.t = ca.SX.sym('t')
+
+    def parameter(self, name: str | Entry, unit: str = '', text: str = '') -> ca.SX:
+        """Declare a parameter and return its symbol, scalar unless an entry is given."""
+        entry = Entry(name, (name,), unit, text=text) if isinstance(name, str) else name
+        return self._declare(self._parameters, entry)
+
+    def control(self, entry: Entry) -> ca.SX:
+        """Declare an entry of the control and return its symbol."""
+        return self._declare(self._controls, entry)
+
+    @staticmethod
+    def _declare(declared: dict[Entry, ca.SX], entry: Entry) -> ca.SX:
+        declared[entry] = ca.SX.sym(entry.name, entry.size)
+        return declared[entry]
+
+    def body(
+        self, name: str, joint: Joint, mass: Distribution | None = None, *, on: str = ''
+    ) -> None:
+        """
+        Add a body.
+
+        Parameters
+        ----------
+        name
+            Of the body.
+        joint
+            How it moves on its parent.
+        mass
+            How its mass is distributed; None for a body without mass.
+        on
+            Name of the parent; the empty string for the ground.
+
+        Raises
+        ------
+        ParameterError
+            The name is taken, or there is no such parent.
+
+        """
+        if name in self.bodies:
+            raise ParameterError(f'{self.name}: there are two bodies {name!r}')
+        if on and on not in self.bodies:
+            raise ParameterError(
+                f'{self.name}: {name!r} is carried by {on!r}, which is not a body '
+                f'declared before it{suggestion(on, list(self.bodies))}'
+            )
+        self.bodies[name] = Body(name, joint, mass, on)
+
+    def torque(self, torque_W: ca.SX, on: str, *, reaction: str = '') -> None:
+        """Apply a torque (3) [N m], in W, to a body, and its reverse to another one."""
+        self._torques.append((on, torque_W))
+        if reaction:
+            self._torques.append((reaction, -torque_W))
+
+    @cached_property
+    def state(self) -> Layout:
+        """Layout of x; what is not given is at rest at the origin."""
+        joints = [b.joint for b in self.bodies.values()]
+        entries = (
+            *(e for j in joints for e in j.configuration),
+            *(e for j in joints for e in j.speeds),
+        )
+        rest = {'quaternion': (1.0, 0.0, 0.0, 0.0)}
+        return Layout(entries, {e.name: rest.get(e.kind, (0.0,) * e.size) for e in entries})
+
+    @cached_property
+    def control_layout(self) -> Layout:
+        """Layout of u."""
+        return Layout(tuple(self._controls))
+
+    @cached_property
+    def parameters(self) -> Layout:
+        """Layout of p."""
+        return Layout(tuple(self._parameters))
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Symbols of the equations."""
+        x = ca.SX.sym('x', self.state.size)
+        u, p = (ca.vertcat(*declared.values()) for declared in (self._controls, self._parameters))
+        params = {e.name: symbol for e, symbol in self._parameters.items()}
+        return Symbols(x, u, self.t, p, self.state.split(x), params)
+
+    @cached_property
+    def links(self) -> dict[str, Link]:
+        """The bodies with their motion, by name."""
+        out: dict[str, Link] = {}
+        for body in self.bodies.values():
+            parent = out[body.parent] if body.parent else ground()
+            link = body.joint.link(parent, self.symbols.values)
+            if body.mass is not None:
+                link = replace(link, moments=body.mass.moments(link.R_WF.T @ link.R_WB))
+            out[body.name] = link
+        return out
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """Equations of motion."""
+        names = list(self.bodies)
+        parents = [names.index(b.parent) if b.parent else -1 for b in self.bodies.values()]
+        applied: dict[int, Wrench] = {}
+        for name, torque_W in self._torques:
+            b, torque = names.index(name), self.links[name].R_WF.T @ torque_W
+            before = applied.get(b, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
+            applied[b] = Wrench(before.torque + torque, before.force)
+        return Dynamics(
+            list(self.links.values()), parents, self.gravity_W, applied, list(self._laws(names))
+        )
+
+    def _laws(self, names: Sequence[str]) -> list[Law]:
+        out = []
+        for b, body in enumerate(self.bodies.values()):
+            joint = body.joint
+            if not isinstance(joint, Rolling):
+                continue
+            if ca.SX(joint.resistance).is_zero() and ca.SX(joint.damping).is_zero():
+                continue
+            link = self.links[names[b]]
+            reach, normal = link.contact
+            rolling = link.w - ca.dot(normal, link.w) * normal
+            slow = REST_RATE**2 * ca.norm_2(self.gravity_W) / ca.norm_2(reach)
+            direction = rolling / ca.sqrt(ca.sumsqr(rolling) + slow)
+            out.append(Law(b, -joint.damping * link.w, -joint.resistance * direction))
+        return out

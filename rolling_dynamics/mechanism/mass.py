@@ -1,0 +1,164 @@
+"""How the mass of a body is distributed: mass, first and second moments about its origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import casadi as ca
+
+E3 = ca.DM([0, 0, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """
+    Moments of mass about the origin of a body, in its axes.
+
+    The second moment is ``even`` 1 + ``excess`` axis axis' + ``rest``. The even part stands apart
+    because it has no gyroscopic torque.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    first
+        Mass times centre of mass (3) [kg m].
+    even, excess, axis, rest
+        Second moment: two numbers, a unit vector (3) and a symmetric matrix (3, 3) [kg m^2].
+
+    """
+
+    mass: ca.SX
+    first: ca.SX
+    even: ca.SX
+    excess: ca.SX = field(default_factory=lambda: ca.SX(1, 1))
+    axis: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+    rest: ca.SX = field(default_factory=lambda: ca.SX(3, 3))
+
+    @property
+    def second(self) -> ca.SX:
+        """Second moment about the origin, a symmetric matrix (3, 3) [kg m^2]."""
+        scaled = self.excess * self.axis
+        uneven = ca.triu(scaled @ self.axis.T)
+        return self.even * ca.SX.eye(3) + ca.triu2symm(uneven) + self.rest
+
+    def gyroscopic(self, w: ca.SX) -> ca.SX:
+        """Return w x (second moment times w) (3) [N m]."""
+        along = self.excess * ca.dot(self.axis, w)
+        return along * ca.cross(w, self.axis) + ca.cross(w, self.rest @ w)
+
+    def twice_kinetic(self, w: ca.SX, v: ca.SX) -> ca.SX:
+        """Return twice the kinetic energy at an angular velocity and a velocity of the origin."""
+        turning = self.even * ca.sumsqr(w) + self.excess * ca.dot(self.axis, w) ** 2
+        turning += ca.dot(w, self.rest @ w)
+        return self.mass * ca.sumsqr(v) + 2 * ca.dot(v, ca.cross(w, self.first)) + turning
+
+
+class Distribution(Protocol):
+    """How the mass of a body is distributed."""
+
+    @property
+    def mass(self) -> ca.SX:
+        """Mass [kg]."""
+        ...
+
+    @property
+    def centre(self) -> ca.SX:
+        """Centre of mass in the frame of the body (3) [m]."""
+        ...
+
+    @property
+    def about_centre(self) -> ca.SX:
+        """Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2]."""
+        ...
+
+    def moments(self, R_FB: ca.SX) -> Moments:
+        """Return the moments about the origin of the body in axes F."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Revolution:
+    """
+    A body with an axis of inertial symmetry through its origin and its centre of mass.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    across
+        Moment of inertia across the axis, about the centre of mass [kg m^2].
+    excess
+        What the moment about the axis has more [kg m^2]; 0 of a homogeneous ball.
+    offset
+        Of the centre of mass from the origin along the axis [m].
+    axis
+        Unit vector in the frame of the body (3).
+
+    """
+
+    mass: ca.SX
+    across: ca.SX
+    excess: ca.SX | float = 0.0
+    offset: ca.SX | float = 0.0
+    axis: ca.DM = E3
+
+    @property
+    def centre(self) -> ca.SX:
+        """Centre of mass in the frame of the body (3) [m]."""
+        return ca.SX(self.offset * self.axis)
+
+    @property
+    def about_centre(self) -> ca.SX:
+        """Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2]."""
+        return self.across * ca.SX.eye(3) + self.excess * (self.axis @ self.axis.T)
+
+    def moments(self, R_FB: ca.SX) -> Moments:
+        """Return the moments about the origin of the body in axes F."""
+        axis = R_FB @ self.axis
+        carried = self.mass * self.offset
+        return Moments(
+            mass=ca.SX(self.mass),
+            first=carried * axis,
+            even=self.across + carried * self.offset,
+            excess=self.excess - carried * self.offset,
+            axis=axis,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """
+    Any body.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    about_centre
+        Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2].
+    centre
+        Centre of mass in the frame of the body (3) [m].
+
+    """
+
+    mass: ca.SX
+    about_centre: ca.SX
+    centre: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+
+    def moments(self, R_FB: ca.SX) -> Moments:
+        """Return the moments about the origin of the body in axes F."""
+        second = self.about_centre + point_second(self.mass, self.centre)
+        return Moments(
+            mass=ca.SX(self.mass),
+            first=R_FB @ (self.mass * self.centre),
+            even=ca.SX(1, 1),
+            rest=R_FB @ second @ R_FB.T,
+        )
+
+
+def point_second(mass: ca.SX, place: ca.SX) -> ca.SX:
+    """Return the second moment of a point mass at a place (3, 3) [kg m^2]."""
+    carried = mass * place
+    return ca.dot(carried, place) * ca.SX.eye(3) - ca.triu2symm(ca.triu(carried @ place.T))

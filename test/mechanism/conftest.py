@@ -1,0 +1,8 @@
+"""Make the second derivation importable as ``kane_oracle``."""
+
+from pathlib import Path
+import sys
+
+_HERE = str(Path(__file__).parent)
+if _HERE not in sys.path:
+    sys.path.insert(0, _HERE)
