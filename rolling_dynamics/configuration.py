@@ -36,12 +36,23 @@ def share_folders() -> Iterator[Path]:
 
 
 def examples() -> dict[str, Path]:
-    """Return the scenarios that come with the suite, sorted: file by name."""
+    """Return the scenarios of the suite and of installed plug-ins, sorted: file by name."""
+    from rolling_dynamics.plugin import plugins  # noqa: PLC0415  imports every plug-in
+
+    found = _shipped()
+    for plugin in plugins().values():
+        path = Path(plugin.example or '')
+        if path.is_absolute() and path.is_file():
+            found.setdefault(path.stem, path)
+    return dict(sorted(found.items()))
+
+
+def _shipped() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in share_folders():
         for path in (folder / 'config' / 'scenarios').glob(f'*{SUFFIX}'):
             found.setdefault(path.stem, path)
-    return dict(sorted(found.items()))
+    return found
 
 
 def find_scenario(name: str | Path) -> Path:
@@ -64,8 +75,9 @@ def find_scenario(name: str | Path) -> Path:
     given = Path(os.path.expanduser(name))  # noqa: PTH111  that of Path raises RuntimeError
     if os.path.isfile(given):  # noqa: PTH113  that of Path raises where a folder is closed
         return given
-    known = examples()
-    wanted = given.name.removesuffix(SUFFIX)
+    wanted, known = given.name.removesuffix(SUFFIX), _shipped()
+    if wanted not in known:
+        known = examples()
     if given.parent in WITHIN and wanted in known:
         return known[wanted]
     if os.path.lexists(given):

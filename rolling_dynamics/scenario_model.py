@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.equilibrium import is_unstable
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots import robot_view, RobotView
+from rolling_dynamics.robots.view import FAULTS
 from rolling_dynamics.scenario import load_scenario, Scenario
 
 if TYPE_CHECKING:
@@ -150,7 +152,11 @@ def load_model(scenario_file: str) -> Model:
 def load_robot(scenario_file: str) -> RobotModel:
     """Return the robot of a scenario file; arguments and errors as :func:`load_model`."""
     scenario = load_scenario(scenario_file)
-    return RobotModel(view=robot_view(scenario.system, scenario.p), **_numbers(scenario))
+    view = robot_view(scenario.system, scenario.p)
+    if view.holds_at is None:
+        falls = is_unstable(scenario.system, scenario.p, scenario.x0)
+        view = replace(view, holds_at=frozenset(FAULTS if falls else ()))
+    return RobotModel(view=view, **_numbers(scenario))
 
 
 def _numbers(scenario: Scenario) -> dict[str, Any]:

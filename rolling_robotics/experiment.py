@@ -70,8 +70,9 @@ class Experiment:
         Laws of the controller that one may choose from by its parameter ``law``, the usual first.
     demo
         ``module:attribute`` of what `rolling demo` does with it, a
-        :class:`rolling_robotics.demo.demo.Demo`, one of the laboratory, or what has a method
-        ``perform(out, use_sim_time=...)`` that returns the exit status.
+        :class:`rolling_robotics.demo.demo.Demo`, one of the laboratory, what has a method
+        ``perform(out, use_sim_time=...)`` that returns the exit status, or a function of the
+        experiment that returns one of these.
 
     """
 
@@ -91,7 +92,8 @@ class Experiment:
         if not self.demo:
             raise ParameterError(f'{self.name}: this experiment has no demonstration')
         module, _, attribute = self.demo.partition(':')
-        return getattr(import_module(module), attribute)
+        found = getattr(import_module(module), attribute)
+        return found(self) if callable(found) else found
 
     def nodes_on(self, hardware: str = '') -> tuple[NodeEntry, ...]:
         """Return the nodes on a kind of hardware, or raise ParameterError naming the kinds."""
@@ -145,7 +147,7 @@ HAND_AND_OBJECT = (
 
 
 def of_robot(
-    name: str, text: str, scenario_file: str, *recorded: str, demo: str = ''
+    name: str, text: str, scenario_file: str, *recorded: str, demo: str = '', files: str = ''
 ) -> Experiment:
     """
     Return the experiment of a rolling robot: plant, planner and controller.
@@ -153,22 +155,30 @@ def of_robot(
     Parameters
     ----------
     name, text, scenario_file, demo
-        See :class:`Experiment`; the files of parameters and of RViz are called like it.
+        See :class:`Experiment`.
     recorded
         Topics that are recorded beside those of every robot.
+    files
+        Name of the files of parameters and of RViz where it is not that of the experiment; the
+        nodes take the scenario then whatever the file of parameters says.
 
     """
+    given = {'scenario_file': scenario_file} if files else {}
+    modules = {
+        'simulator': 'rolling_dynamics.nodes.robot_simulator_node',
+        PLANNER.name: PLANNER.module,
+        'controller': 'rolling_controller.nodes.robot_controller_node',
+    }
     return Experiment(
         name=name,
         text=text,
-        nodes=(
-            NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
-            PLANNER,
-            NodeEntry(name='controller', module='rolling_controller.nodes.robot_controller_node'),
+        nodes=tuple(
+            NodeEntry(name=node, module=module, parameters=given)
+            for node, module in modules.items()
         ),
-        params_file=f'{name}.yaml',
+        params_file=f'{files or name}.yaml',
         scenario_file=scenario_file,
-        rviz_file=f'{name}.rviz',
+        rviz_file=f'{files or name}.rviz',
         recorded=(
             'robot/state',
             'robot/control',

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import logging
+from pathlib import Path
 
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.plugin import roles
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import printable
-from rolling_robotics.experiment import Experiment
+from rolling_robotics.experiment import Experiment, of_robot
 
 LOG = logging.getLogger(__name__)
 
@@ -32,9 +35,37 @@ EXPERIMENTS: Mapping[str, Experiment] = by_name()
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment, or raise ParameterError naming those that exist."""
-    try:
+    """
+    Return an experiment by its name, or that of a robot by its scenario.
+
+    Parameters
+    ----------
+    name
+        Name of an experiment, or a scenario of a rolling robot: a path, or an example.
+
+    Raises
+    ------
+    ParameterError
+        There is neither, or the scenario is not one of a robot; the text names the experiments.
+
+    """
+    if name in EXPERIMENTS:
         return EXPERIMENTS[name]
-    except KeyError:
+    try:
+        path = find_scenario(name)
+    except ScenarioError:
         known = suggestion(name, list(EXPERIMENTS))
         raise ParameterError(f'no experiment {name!r}{known}') from None
+    return of_scenario(path)
+
+
+def of_scenario(path: Path) -> Experiment:
+    """Return the experiment of a robot that a scenario describes; raise ParameterError if none."""
+    model = load_robot(str(path))
+    return of_robot(
+        path.stem,
+        model.scenario.description or f'A {model.system.name}.',
+        str(path),
+        demo='rolling_robotics.demo.any_robot:demo',
+        files='robot',
+    )

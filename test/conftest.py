@@ -123,6 +123,19 @@ def ballbot_installed(tmp_path_factory):
     return _installed('ballbot', tmp_path_factory.mktemp('ballbot'))
 
 
+@pytest.fixture(scope='session')
+def stranger_installed(tmp_path_factory):
+    """Return the folder of a copy of it with no role but the scenario: it has no view."""
+    folder = tmp_path_factory.mktemp('stranger')
+    package = shutil.copytree(EXAMPLES / 'ballbot', folder / 'copy') / 'ballbot'
+    (package / 'view.py').unlink()
+    plugin = package / 'plugin.py'
+    lines = plugin.read_text().splitlines(keepends=True)
+    plugin.write_text(''.join(line for line in lines if 'robot_view' not in line))
+    assert 'view' not in plugin.read_text()
+    return _installed(folder / 'copy', folder)
+
+
 def _installed(name, folder):
     source = shutil.copytree(EXAMPLES / name, folder / 'source')  # a build leaves files there
     options = ('--no-deps', '--no-build-isolation', '--no-index', '--target', folder / 'site')

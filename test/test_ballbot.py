@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.balance.hold import Hold, nearest_equilibrium
+from rolling_controller.balance.hold import Hold
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.nominal import nominal_trajectory
+from rolling_dynamics.equilibrium import nearest_equilibrium
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario

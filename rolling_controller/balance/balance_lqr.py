@@ -8,7 +8,6 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.balance.equilibrium import linear_model
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
@@ -17,6 +16,7 @@ from rolling_controller.time_varying_lqr import law_equations, law_function
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names

@@ -7,74 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.balance.equilibrium import STILL, tangent_rate
-from rolling_controller.balance.kalman_decomposition import UNSTABLE
 from rolling_controller.lqr_weights import Limits, LqrWeights
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-
-STEPS = 20  # of Newton's method
-FAR = 0.2  # greatest distance of an equilibrium from the state, in tangent units
-RANK = 1e-9  # share of the greatest singular value below which a direction does not count
-
-
-def nearest_equilibrium(
-    system: RollingSystem,
-    p: ArrayLike,
-    x: ArrayLike,
-    u: ArrayLike | None = None,
-    within: float = FAR,
-) -> tuple[Array, Array]:
-    """
-    Return the state and control nearest to given ones at which the system stays at rest.
-
-    Solves f(x, u) = 0 by Newton's method with the least change of state and control: on a slope it
-    finds the torque that holds the robot there.
-
-    Parameters
-    ----------
-    system, p
-        The system and its parameters.
-    x
-        State near the equilibrium, shape (state.size,).
-    u
-        Control near that of the equilibrium, shape (control.size,); zero if None.
-    within
-        Greatest distance of the equilibrium from the state, in tangent units.
-
-    Returns
-    -------
-    tuple of Array
-        State and control of the equilibrium.
-
-    Raises
-    ------
-    ParameterError
-        There is no equilibrium near the state: it moves, or no control holds it.
-
-    """
-    x0, v = np.array(x, dtype=float), np.zeros(system.control.size)
-    if u is not None:
-        v = np.array(u, dtype=float)
-    y, rate = x0, tangent_rate(system)
-    for _ in range(STEPS):
-        residual, J = (np.array(out) for out in rate(y, v, p))
-        residual = residual.ravel()
-        if not np.isfinite(residual).all() or np.abs(residual).max() < STILL / 10:
-            break
-        change = np.linalg.lstsq(J, -residual, rcond=RANK)[0]
-        y = np.array(system.retract(y, change[: system.tangent.size])).ravel()
-        v = v + change[system.tangent.size :]
-    residual = np.array(rate(y, v, p)[0]).ravel()
-    away = float(np.linalg.norm(np.array(system.difference(y, x0))))
-    if not (np.abs(residual).max() < STILL and away <= within):
-        worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p)[0]))))]
-        raise ParameterError(
-            f'there is no equilibrium near this state: {worst} changes fastest there; give a '
-            'state at rest that the controls can hold'
-        )
-    return y, v
+from rolling_dynamics.equilibrium import FAR, nearest_equilibrium, UNSTABLE
 
 
 class Hold(BalanceLqr):

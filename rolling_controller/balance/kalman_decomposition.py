@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.equilibrium import UNSTABLE
 
 RANK = 1e-8  # share of the greatest below which a direction adds nothing
 LEGIBLE = 1e-6  # share of a combination's greatest coefficient that is written out
-UNSTABLE = 1e-3  # 1/s: growth rates below are rounding of eigenvalues that are zero
 
 
 @dataclass(frozen=True, eq=False)

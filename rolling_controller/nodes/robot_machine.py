@@ -37,7 +37,8 @@ class RobotMachine:
     def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
         """Create the topics."""
         self._node, self._values = node, values
-        self._limits, self.holds_at = model.scenario.control_limits, model.view.holds_at
+        self._limits = model.scenario.control_limits
+        self.holds_at = model.view.holds_at or frozenset()
         self.measured = RobotStates(model.system.state, 'robot/state', stamp_check(node, values))
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0

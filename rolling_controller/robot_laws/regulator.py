@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 import math
 
-from rolling_controller.balance.hold import FAR, Hold
+from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following
 from rolling_controller.lqr_options import read_weights
 from rolling_controller.robot_laws.robot import Drive, Robot, Velocity
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.equilibrium import FAR
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan

@@ -38,6 +38,7 @@ def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
             for name, X in zip(system.pose.name_out(), poses, strict=True)
         ],
         safe_control=ca.SX.zeros(system.control.size),
+        holds_at=None,
         shift=np.zeros((system.tangent.size, 2)),
         turn=np.zeros((system.tangent.size, 3)),
     )

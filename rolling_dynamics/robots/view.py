@@ -120,7 +120,8 @@ class RobotView:
     holds_at
         Faults at which a controller holds it where it is, of ``FAULTS``; at the others it gives
         the safe control. Empty of a robot that stands by itself; any other is held at its start
-        by a simulator until the first command.
+        by a simulator until the first command. None where the equations decide: all faults of a
+        robot that leaves the equilibrium nearest its start.
     shift
         What moves the robot on the floor by (x, y): tangent vectors, shape (tangent.size, 2).
     turn
@@ -143,7 +144,7 @@ class RobotView:
     links: Sequence[Link]
     joints: Mapping[str, ca.SX] = field(default_factory=dict)
     safe_control: ca.SX
-    holds_at: frozenset[str] = frozenset()
+    holds_at: frozenset[str] | None = frozenset()
     shift: Array
     turn: Array
     shapes: Sequence[Shape] = ()
@@ -151,7 +152,7 @@ class RobotView:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an unknown fault."""
-        check_names(self.holds_at, FAULTS, 'holds_at: no fault')
+        check_names(self.holds_at or (), FAULTS, 'holds_at: no fault')
 
 
 def tangent_columns(

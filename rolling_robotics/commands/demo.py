@@ -23,7 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'name',
         metavar='NAME',
-        help='demonstration, such as ball_on_plate; an unknown name gets the list',
+        help='demonstration, such as ball_on_plate, or the scenario of a rolling robot; an '
+        'unknown name gets the list',
     )
     parser.add_argument(
         '--out',

@@ -25,7 +25,7 @@ class Demo:
     Attributes
     ----------
     experiment
-        Name of the experiment.
+        Name of the experiment, or a scenario file.
     request
         What is asked of the planner.
     places
@@ -71,7 +71,7 @@ class Demo:
         if any(self.rotation_off):
             turn = ', '.join(f'{v:g}' for v in self.rotation_off)
             parts.append(f'({turn}) rad off in attitude')
-        return '; '.join([*parts, *([self.plant_text] if self.plant_text else [])])
+        return '; '.join([*parts, *([self.plant_text] if self.plant_text else [])]) or 'as planned'
 
 
 ROBOT_WATCHED = {'robot/state': 'joints', 'contact/wrench': 'force'}

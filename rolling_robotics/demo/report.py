@@ -37,7 +37,7 @@ def conclude(demo: Demo, record: Record, out: Path) -> int:
         say(f'  {label:<12}  {error:26.5f}     {1e3 * record.miss(label):27.3f}')
     if math.isfinite(ratio):
         say(f'under feedback the error is {ratio:.3g} times smaller')
-    figure = out / f'{demo.experiment}.png'
+    figure = out / f'{Path(demo.experiment).stem}.png'
     demo.draw(record, figure)
     say(f'figure: {figure}')
     closed_loop = record.runs['closed loop']

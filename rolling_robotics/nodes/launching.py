@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
@@ -12,9 +12,9 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from rolling_dynamics.configuration import find_config, PACKAGE
-from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
-from rolling_robotics.experiments import find_experiment
+from rolling_dynamics.configuration import find_config, find_scenario, PACKAGE
+from rolling_robotics.experiment import Experiment, NodeEntry, of_robot, OWN_CLOCK, RECORDER
+from rolling_robotics.experiments import find_experiment, of_scenario
 from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription
@@ -122,8 +122,8 @@ def _prefix(context: LaunchContext) -> str:
     return LaunchConfiguration('frame_prefix').perform(context)
 
 
-def _rviz(context: LaunchContext, experiment: Experiment) -> list[Node]:
-    view = view_file(find_config(experiment.rviz_file), _prefix(context))
+def _rviz(context: LaunchContext, rviz_file: str) -> list[Node]:
+    view = view_file(find_config(rviz_file), _prefix(context))
     return [
         Node(
             package='rviz2',
@@ -161,17 +161,38 @@ def launch_description(name: str, *, only: Sequence[str] = ()) -> LaunchDescript
         chosen = tuple(entry for entry in experiment.every_node if entry.name in only)
         experiment = replace(experiment, nodes=chosen, hardware={})
     return LaunchDescription(
-        [
-            *_arguments(experiment),
-            OpaqueFunction(function=_find_parameters),
-            OpaqueFunction(function=lambda context: _recorder(context, experiment)),
-            OpaqueFunction(function=lambda context: _nodes(context, experiment)),
-            OpaqueFunction(
-                function=lambda context: _rviz(context, experiment),
-                condition=IfCondition(LaunchConfiguration('rviz')),
-            ),
-        ]
+        [*_arguments(experiment), *_started(lambda _: experiment, experiment.rviz_file)]
     )
+
+
+def scenario_description() -> LaunchDescription:
+    """Return what launches the robot of a scenario, by the argument ``scenario``."""
+
+    def described(context: LaunchContext) -> Experiment:
+        return of_scenario(find_scenario(LaunchConfiguration('scenario').perform(context)))
+
+    of_any = of_robot('robot', '', '')
+    scenario = DeclareLaunchArgument(
+        'scenario', description='scenario of a rolling robot: a path, or the name of an example'
+    )
+    return LaunchDescription(
+        [scenario, *_arguments(of_any), *_started(described, of_any.rviz_file)]
+    )
+
+
+def _started(
+    described: Callable[[LaunchContext], Experiment], rviz_file: str
+) -> list[OpaqueFunction]:
+    """Return what starts the nodes of the experiment that a context describes."""
+    return [
+        OpaqueFunction(function=_find_parameters),
+        OpaqueFunction(function=lambda context: _recorder(context, described(context))),
+        OpaqueFunction(function=lambda context: _nodes(context, described(context))),
+        OpaqueFunction(
+            function=lambda context: _rviz(context, rviz_file),
+            condition=IfCondition(LaunchConfiguration('rviz')),
+        ),
+    ]
 
 
 def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | RegisterEventHandler]:

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.balance.equilibrium import linear_model
 from rolling_controller.balance.kalman_decomposition import kalman_decomposition
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.simulation import Stepper

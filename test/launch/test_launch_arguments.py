@@ -1,5 +1,6 @@
 """What launch files do with their arguments, beside stand-ins for launch and launch_ros."""
 
+import contextlib
 import importlib.util
 from pathlib import Path
 import sys
@@ -7,7 +8,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
-from rolling_dynamics.configuration import find_config
+from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,3 +73,26 @@ def test_bridges_and_estimator_start_alone(launching):
     arguments = [call.args[0] for call in launching.DeclareLaunchArgument.call_args_list]
     assert 'params_file' in arguments
     assert 'hardware' not in arguments
+
+
+def test_one_launch_file_starts_the_robot_of_any_scenario(launching):
+    file = ROOT / 'launch' / 'system.launch.py'
+    spec = importlib.util.spec_from_file_location('launch_file', file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.generate_launch_description()
+    given = {'frame_prefix': '', 'params_file': 'robot.yaml', 'scenario': 'pendulum_slope'}
+    context = SimpleNamespace(launch_configurations=given)
+    for call in launching.OpaqueFunction.call_args_list:
+        if 'condition' not in call.kwargs:
+            with contextlib.suppress(KeyError):  # of the recorder: there is no argument `record`
+                call.kwargs['function'](context)
+    nodes = {call.kwargs['name']: call.kwargs for call in launching.Node.call_args_list}
+    assert list(nodes) == ['simulator', 'planner', 'controller']
+    path = str(find_scenario('pendulum_slope'))
+    assert all({'scenario_file': path} in node['parameters'] for node in nodes.values())
+
+
+def test_a_scenario_of_an_object_on_a_hand_is_refused(launching):
+    with pytest.raises(ParameterError, match='is an object on a hand, not a rolling robot'):
+        launching.of_scenario(find_scenario('ball_on_plate_hard'))

@@ -20,5 +20,4 @@ def view(system: Ballbot, p: np.ndarray) -> RobotView:
     general = general_view(system, p)
     shift, turn = np.zeros((system.tangent.size, 2)), np.zeros((system.tangent.size, 3))
     shift[system.tangent.slice('p_WS')], turn[5:8] = np.eye(2), np.eye(3)
-    at = frozenset({'cancelled', 'missed'})
-    return replace(general, shapes=shapes, shift=shift, turn=turn, holds_at=at)
+    return replace(general, shapes=shapes, shift=shift, turn=turn)
