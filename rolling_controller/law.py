@@ -87,6 +87,8 @@ class Following(NamedTuple):
         with ``times`` and ``states``.
     hold
         What holds the end of the motion from then on; None where nothing does.
+    notice
+        What the law does not do, of which nothing follows for a user; or the empty string.
 
     """
 
@@ -97,3 +99,4 @@ class Following(NamedTuple):
     holds: bool = False
     course: Callable[[], Course] | None = None
     hold: Drive | None = None
+    notice: str = ''

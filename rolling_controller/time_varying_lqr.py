@@ -30,6 +30,7 @@ KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds
 BLOCK = 4096  # knots of which the memory is laid out at once
 WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
+NAMED = 0.25  # part of a unit error that is not corrected, from which on it is named
 
 
 def prepare_regulator(system: RollingSystem) -> None:
@@ -55,7 +56,9 @@ class TimeVaryingLqr:
     gramian_least, gramian_greatest
         Singular values of the controllability Gramian over what the active controls can move.
     warning
-        What a user should know about controllability, or why there is no feedback; else empty.
+        Why there is no feedback; empty where there is.
+    notice
+        Errors that feedback does not correct to first order; empty where it corrects all.
 
     """
 
@@ -244,20 +247,24 @@ class TimeVaryingLqr:
         return np.array([known.index(n) for n in names])
 
     def _judge(self, gramian: NDArray[np.float64], active: NDArray[np.int_]) -> None:
-        """Judge the Gramian over the directions that can move, and warn where it is weak."""
-        self.gramian_least, self.gramian_greatest, self.warning = 0.0, 0.0, ''
+        """Judge the Gramian over the directions that can move, and name those where it is weak."""
+        self.gramian_least, self.gramian_greatest = 0.0, 0.0
+        self.warning = self.notice = ''
         if len(active) == 0:
             return
         names = [self.system.control.names[k] for k in active]
         keep = moving_directions(self.system, self.plan.states[0], names)
         W = gramian[np.ix_(keep, keep)]
-        values = np.linalg.svd(W, compute_uv=False)
+        directions, values, _ = np.linalg.svd(W)
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
-        if self.gramian_least < WEAK * self.gramian_greatest:
-            self.warning = (
-                'the linearisation along this plan is nearly uncontrollable: least singular value '
-                f'of the Gramian {self.gramian_least:.3g}, greatest {self.gramian_greatest:.3g}; '
-                'feedback cannot correct every error (symmetry planes and rest are such plans)'
+        weak = directions[:, values < WEAK * values[0]]
+        part = (weak**2).sum(axis=1)  # of a unit error in each entry, what is not corrected
+        errors = [self.system.tangent.names[k] for k in keep[part > NAMED]]
+        if errors:
+            self.notice = (
+                f'along this plan feedback does not correct errors of {", ".join(errors)}, to '
+                f'first order (singular values of the Gramian: {self.gramian_least:.3g} to '
+                f'{self.gramian_greatest:.3g}): a start off the plan in them stays off it'
             )
 
 

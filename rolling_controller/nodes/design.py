@@ -126,7 +126,7 @@ def design_law(
         course = None if pursuit is None else (lambda: pursuit.course)
         return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
     lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
-    return Following(lqr, lqr.times, lqr.states, lqr.warning)
+    return Following(lqr, lqr.times, lqr.states, lqr.warning, notice=lqr.notice)
 
 
 def open_loop(

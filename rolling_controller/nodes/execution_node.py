@@ -292,6 +292,8 @@ class ExecutionNode(CompilingNode):
                 settle(COMPILE_LIMIT, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
+                if following.notice:
+                    self.get_logger().info(following.notice)
                 resolve(self, designed, following)
             except CancelledError:
                 self.get_logger().info('the design of the feedback was interrupted')

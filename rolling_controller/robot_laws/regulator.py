@@ -54,7 +54,7 @@ class RegulatedRobot(Robot):
             control_limits=self._scenario.control_limits,
             interrupted=interrupted,
         )
-        return Following(law, law.times, law.states, law.warning)
+        return Following(law, law.times, law.states, law.warning, notice=law.notice)
 
 
 class HeldRobot(RegulatedRobot):
