@@ -33,9 +33,10 @@ class Labyrinth(WrittenSystem):
     A solid ball on a board with walls and holes, which servos tilt at commanded speeds.
 
     The ball rolls without slip, spin or resistance. A wall, its ends too, gives back a share of
-    the speed towards it and leaves the rest as it is; a ball that comes slowly stays at it, in the
-    mode ``at_wall``, until it is pulled away. The motion ends with the centre of the ball over a
-    hole.
+    the speed towards it and leaves the rest as it is: an effective coefficient, since a ball skids
+    after a wall until it rolls, and no skid is modelled here. A ball that comes slowly stays at
+    it, in the mode ``at_wall``, until it is pulled away. The motion ends with the centre of
+    the ball over a hole.
 
     Attributes
     ----------
@@ -225,7 +226,7 @@ def _parameters(walls: int, holes: int) -> Layout:
         ('radius', 'm', 'of the ball'),
         ('mass', 'kg', 'of the ball'),
         ('gravity', 'm/s^2', ''),
-        ('restitution', '', 'speed after a wall over that before'),
+        ('restitution', '', 'of rolling, after a wall over before'),
         ('hole_radius', 'm', ''),
         ('reach', 'rad', 'of each servo'),
         ('servo_speed', 'rad/s', 'maximum'),

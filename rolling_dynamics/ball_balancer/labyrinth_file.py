@@ -34,7 +34,13 @@ class SolidBallSection(Section):
 class BoardSection(Section):
     """The board; lengths from its middle."""
 
-    restitution: float = quantity('speed after a wall over that before', least=0, most=1)
+    restitution: float = quantity(
+        'effective coefficient of a wall: speed of rolling after it over that before, the skid '
+        'between left out; (5 e - 2)/7 of a smooth wall with coefficient e, so at most 3/7, and '
+        'up to 31/49 where friction at the wall takes all the spin that it can',
+        least=0,
+        most=1,
+    )
     hole_radius: float = quantity('the ball falls with its centre over a hole', 'm', positive=True)
     walls: Array = _rows('x and y of both ends of each', 4)
     holes: Array = _rows('middles', 2)

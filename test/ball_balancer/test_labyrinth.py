@@ -28,6 +28,7 @@ from rolling_robotics.demo.rig import Seen
 from rolling_robotics.demo.verdict import MISSED, REACHED
 from rolling_robotics.plan_result import plan_result
 from rolling_robotics.plugins.labyrinth import demo
+from rolling_robotics.run_scenario import simulate_scenario
 
 SCENARIO = load_scenario('labyrinth')
 FILE = LabyrinthFile.of(SCENARIO)
@@ -345,3 +346,41 @@ def test_the_demonstration_tells_time_speed_and_distances(tmp_path, capsys, monk
         assert 'it fell through a hole' in told
         assert 'of its centre from a hole: 0.0 mm' in told
     assert (tmp_path / 'labyrinth.png').stat().st_size > 20_000
+
+
+@pytest.mark.parametrize('e', [0.5, 0.8, 1.0])
+@pytest.mark.parametrize(
+    ('kept', 'rolls', 'most'),
+    [(1, lambda e: (5 * e - 2) / 7, 3 / 7), (2 / 7, lambda e: (35 * e - 4) / 49, 31 / 49)],
+    ids=['smooth', 'rough'],
+)
+def test_effective_coefficient_of_a_wall_is_what_the_skid_leaves(e, kept, rolls, most):
+    """
+    A ball whose speed a wall reversed, and whose spin it kept or stopped, skids until it rolls.
+
+    A smooth wall keeps the spin; one that does not slip on the ball leaves 2/7 of it.
+    """
+    speed, radius = 0.4, FILE.ball.radius
+    scenario = load_scenario(
+        {
+            'system': 'contact',
+            'object': {
+                'surface': {'kind': 'sphere', 'radius': radius},
+                'mass': FILE.ball.mass,
+                'inertia': 'solid',
+            },
+            'hand': {'surface': {'kind': 'plane'}},
+            'friction': {'mu': 0.3, 'mu_kinetic': 0.3},
+            'hybrid': {},
+            'initial': {
+                'object': {'position': [0, 0, radius], 'velocity': [-e * speed, 0, 0]},
+                'relative_velocity': {'w_WO_W': [0, kept * speed / radius, 0]},
+            },
+            'duration': 1.0,
+        }
+    )
+    motion = simulate_scenario(scenario)
+    assert [event.name for event in motion.events] == ['stick']
+    (after,) = motion.states[-1, scenario.system.state.index('v_HO_H_x', 'state')]
+    assert after == pytest.approx(-rolls(e) * speed, abs=1e-7)
+    assert rolls(1.0) == pytest.approx(most)  # as the scenario's reference says
