@@ -29,11 +29,10 @@ import numpy as np
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.trials.chain import PERIOD
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
-from rolling_robotics.trials.prepare import build
-from rolling_robotics.trials.run import moments
+from rolling_robotics.trials.prepare import build, LaboratorySetup
+from rolling_robotics.trials.run import moments, until_failed
 
 LAWS = ('closed_loop', 'predictive')
 EXACT = 'predictive with the true state and inertia'
@@ -83,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @cache
-def _experiment() -> Experiment:
+def _experiment() -> LaboratorySetup:
     return build('flip_up')
 
 
@@ -93,16 +92,10 @@ def run(seed: int, law: str, scale: float) -> Ended:
     imperfections = replace(Imperfections().scaled(scale), informed=True)
     judge, errors, exact = Judge(experiment), [0.0], law == EXACT
     name = 'predictive' if exact else law
-    for now in moments(experiment, name, seed, imperfections, exact=exact):
+    made = moments(experiment, name, seed, imperfections, exact=exact)
+    for now in until_failed(judge, made):
         seen = errors[-1] if now.seen is None else abs(now.seen[OBJECT] - now.truth[OBJECT])
         errors.append(float(seen))
-        if now.held:
-            continue
-        judge.happened(now.time + PERIOD, *now.events)
-        judge.look(now.time + PERIOD, now.angle)
-        if judge.failure:
-            break
-    judge.close()
     off = max(errors[-round(BEFORE / PERIOD) :])
     return {'failure': judge.failure, 'off': off, 'cpu': time.process_time() - began}
 

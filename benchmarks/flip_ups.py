@@ -25,7 +25,7 @@ from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
-from rolling_robotics.demo.figures.panels import saved_panels
+from rolling_robotics.figures.panels import saved_panels
 from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import TrialLanes
@@ -162,8 +162,8 @@ def _beside() -> list[bool]:
     imperfections = Imperfections().scaled(COMPARED)
     with RUNS.open('a') as file:
         for trial in run_many(EXPERIMENT, [LAW], missing, imperfections) if missing else ():
-            known[trial.seed] = trial.failure
-            line = {'seed': trial.seed, 'failure': trial.failure}
+            known[trial.seed] = trial.ended
+            line = {'seed': trial.seed, 'failure': trial.ended}
             print(json.dumps(line), file=file, flush=True)
     return [not known[seed] for seed in BESIDE]
 

@@ -9,8 +9,9 @@ from benchmarks.row import Row
 import numpy as np
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE
-from rolling_robotics.trials.run import run_many, Trial
-from rolling_robotics.trials.summary import rest_time
+from rolling_robotics.trials.prepare import CRITERIA
+from rolling_robotics.trials.run import run_many
+from rolling_robotics.trials.trial import Record
 
 TRIALS = range(2000, 2100)  # seeds on which nothing was tuned
 SECONDS = 60.0  # of the loop
@@ -27,10 +28,10 @@ def rows() -> Iterator[Row]:
     yield from _loop(busy=True)
 
 
-def _successes(name: str, trials: Sequence[Trial], goal: str) -> Row:
+def _successes(name: str, trials: Sequence[Record], goal: str) -> Row:
     slips = sum(any(e == 'slip' for _, e in trial.events) for trial in trials)
-    limited = sum(trial.limited > 0 for trial in trials)
-    failures = [f'{trial.seed}: {trial.failure}' for trial in trials if trial.failure]
+    limited = sum(trial.values['limited'] > 0 for trial in trials)
+    failures = [f'{trial.seed}: {trial.ended}' for trial in trials if trial.ended]
     return Row(
         name=name,
         value=float(len(trials) - len(failures)),
@@ -62,7 +63,7 @@ def _damping() -> Iterator[Row]:
     damped, free = (
         np.array(
             [
-                rest_time(t)
+                CRITERIA['damping'].outcome(t).time
                 for t in run_many('damping', [law], DAMPED, to_the_end=True, duration=duration)
             ]
         )

@@ -21,8 +21,8 @@ import numpy as np
 import psutil
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.bringup import Bringup, private_domain
-from rolling_robotics.demo.request import state_goal
 from rolling_robotics.experiments import find_experiment
+from rolling_robotics.trials.plan_request import state_goal
 
 MEGABYTE = 2**20
 PLANNER_GOAL, NODE_GOAL = 700, 150  # MB
@@ -79,7 +79,7 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
         A goal was not planned, or not reached.
 
     """
-    from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415  needs ROS
+    from rolling_robotics.nodes.client import Client  # noqa: PLC0415  needs ROS
 
     experiment = find_experiment('ball_on_plate')
     wanted = state_goal(load_scenario(experiment.scenario_file))
@@ -97,8 +97,8 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
                 'controller': {'state_timeout': 5.0},
             },
         )
-        with bringup, DemoClient(domain=domain, check=bringup.check) as client:
-            client.wait_until_ready(TIMEOUT)
+        with bringup, Client(domain=domain, check=bringup.check) as client:
+            client.wait_until_served(TIMEOUT)
             begin = time.monotonic()
             while time.monotonic() - begin < seconds:
                 client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
@@ -106,9 +106,9 @@ def rounds(seconds: float, folder: Path) -> Iterator[tuple[float, dict[str, floa
                 if result.error_code:
                     raise RuntimeError(f'no plan: {result.error_string}')
                 client.reset(rng.normal(0, 1e-3, 2).tolist(), rng.normal(0, 0.02, 3).tolist())
-                run = client.execute(result.plan, open_loop=False, timeout=TIMEOUT)
-                if run.code:
-                    raise RuntimeError(f'the goal was missed: {run.text}')
+                run = client.follow(result.plan, lambda _: None, TIMEOUT)
+                if run.error_code:
+                    raise RuntimeError(f'the goal was missed: {run.error_string}')
                 pids = {name: process.pid for name, process in bringup.processes.items()}
                 yield time.monotonic() - begin, sizes(pids)
 

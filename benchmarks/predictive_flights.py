@@ -18,10 +18,10 @@ import numpy as np
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.qos import EVENT
+from rolling_robotics.demo.clock import in_simulated_time
 from rolling_robotics.demo.run import brought_up, LOCKSTEP_TIMEOUT, START_TIMEOUT
-from rolling_robotics.demo.verdict import in_simulated_time
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.nodes.client import Client
 
 FLIGHTS = 12
 GOAL = {
@@ -39,7 +39,7 @@ TIMEOUT = 120.0
 PATIENCE = 25.0  # of the controller for a new plan, in simulated time [s]
 
 
-class _Disturber(DemoClient):
+class _Disturber(Client):
     """A client that moves the goal and strikes the object while a plan is executed."""
 
     def equip(self) -> None:
@@ -55,7 +55,7 @@ class _Disturber(DemoClient):
         timeout: float,
         on_start: Callable[[], None] = lambda: None,
     ) -> ExecutePlan.Result:
-        """Have a plan executed with what disturbs it; see :class:`DemoClient`."""
+        """Have a plan executed with what disturbs it; see :class:`Client`."""
         pending = [(MOVED_AT, self._move), (PUSHED_AT, self._strike)]
 
         def disturb(message: ExecutePlan.Feedback) -> None:
@@ -94,7 +94,7 @@ def rows() -> Iterator[Row]:
         ) as (domain, bringup),
         _Disturber(domain=domain, check=bringup.check) as client,
     ):
-        client.wait_until_ready(START_TIMEOUT)
+        client.wait_until_served(START_TIMEOUT)
         for _ in range(FLIGHTS):
             told.append(_flown(client, *rng.uniform(0.0, 2 * np.pi, 2)))
             print(f'    {told[-1][1]}', flush=True)
@@ -115,6 +115,6 @@ def _flown(client: _Disturber, aside: float, heading: float) -> tuple[bool, str]
     plan = client.plan(GOAL, HORIZON, lambda _: None, TIMEOUT)
     if plan.error_code:
         return False, f'no plan: {plan.error_string}'
-    run = client.execute(plan.plan, open_loop=False, timeout=TIMEOUT)
-    text = f'code {run.code} {run.text}, goal error {run.final_error:.3g}'
-    return run.code == ExecutePlan.Result.NONE, text
+    run = client.follow(plan.plan, lambda _: None, TIMEOUT)
+    text = f'code {run.error_code} {run.error_string}, goal error {run.final_error:.3g}'
+    return run.error_code == ExecutePlan.Result.NONE, text

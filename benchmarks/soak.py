@@ -37,7 +37,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.nodes.demo_client import LateAnswerError
+from rolling_robotics.nodes.client import LateAnswerError
 
 PATIENCE = 300.0  # for an answer, on a machine that has other work: beyond it a goal hangs [s]
 READY = 300.0  # for nodes to start, with an empty cache [s]

@@ -10,7 +10,7 @@ from typing import Any
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rolling_interfaces.action import PlanRolling
-from rolling_robotics.nodes.demo_client import ClientError, DemoClient
+from rolling_robotics.nodes.client import Client, ClientError
 
 CODES = {
     value: name
@@ -44,7 +44,7 @@ class Answer:
     result: Any
 
 
-class SoakClient(DemoClient):
+class SoakClient(Client):
     """Asks, cancels, and switches nodes off and on."""
 
     def ask(self, goal: Any) -> Asked:

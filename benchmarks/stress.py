@@ -6,8 +6,8 @@ Run every demonstration beside busy processes, and say of each how it ended.
     python -m benchmarks.stress --ends --busy 0 --runs 100 ball_on_plate damping:emulated
 
 Each is run in simulated time, where it must pass, and by the clock, where it must pass or say why
-it is void; with no busy processes it must pass by the clock too. The exit status is 0 if all was
-as it must be, else 1. With ``--ends`` the nodes of an experiment, after a colon on what hardware,
+it is inconclusive; with no busy processes it must pass by the clock too. The exit status is 0 if
+all was as it must be, else 1. With ``--ends`` the nodes of an experiment, after a colon on what hardware,
 are started, become active, and get SIGINT, with an allocator that checks its heap (glibc's): none
 may be ended by a signal.
 """
@@ -28,8 +28,8 @@ import time
 from typing import NamedTuple
 
 from rolling_robotics.bringup import Bringup, private_domain
-from rolling_robotics.demo.verdict import REACHED, VOID
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
+from rolling_robotics.trials.report import INCONCLUSIVE, REACHED
 
 ALL = [name for name, experiment in EXPERIMENTS.items() if experiment.demo]
 TIMES = {'simulated': '--simulated-time', 'clock': '--no-simulated-time'}
@@ -40,7 +40,7 @@ CHECKED = {
     'MALLOC_CHECK_': '3',  # abort where the heap is damaged
     'MALLOC_PERTURB_': '90',  # fill what is freed
 }
-WHY_VOID = ('the run is void: ', 'not judged: ')  # in a line that tells it
+INCONCLUSIVE_LINE, MARGIN_LINE = 'inconclusive: ', 'margin: '
 
 
 class Ended(NamedTuple):
@@ -99,7 +99,7 @@ def busy(count: int) -> Iterator[None]:
 
 def ends_well(name: str) -> bool:
     """Start and stop the nodes of an experiment, print how each ended, and tell whether well."""
-    from rolling_robotics.nodes.demo_client import ClientError, DemoClient  # noqa: PLC0415
+    from rolling_robotics.nodes.client import Client, ClientError  # noqa: PLC0415
 
     experiment, _, hardware = name.partition(':')
     late = ''
@@ -113,7 +113,7 @@ def ends_well(name: str) -> bool:
         )
         try:
             nodes.start()
-            with DemoClient(domain=domain, check=nodes.check, watched={}) as client:
+            with Client(domain=domain, check=nodes.check) as client:
                 client.wait_until_active(nodes.processes, LONGEST_START)
         except ClientError as error:
             late = f'  not active: {error}'
@@ -148,19 +148,17 @@ def run(name: str, option: str) -> Ended:
 
 
 def reason(text: str, status: int) -> str:
-    """Return what a demonstration printed of its margin, or of why it is void."""
+    """Return what a demonstration printed of its margin, or of why it is inconclusive."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for start in WHY_VOID if status == VOID else ('margin: ',):
-        found = [line[line.index(start) :] for line in lines if start in line]
-        if found:
-            return found[-1]
-    return lines[-1] if lines else ''
+    start = INCONCLUSIVE_LINE if status == INCONCLUSIVE else MARGIN_LINE
+    found = [line[line.index(start) :] for line in lines if start in line]
+    return (found or lines or [''])[-1]
 
 
 def is_fine(ended: Ended, kind: str, *, busy: bool) -> bool:
     """Tell whether a demonstration ended as it must."""
-    may_be_void = busy and kind == 'clock' and bool(ended.line)
-    return ended.status == REACHED or (ended.status == VOID and may_be_void)
+    excused = busy and kind == 'clock' and bool(ended.line)
+    return ended.status == REACHED or (ended.status == INCONCLUSIVE and excused)
 
 
 def row(name: str, kind: str, ended: Ended, *, fine: bool) -> str:

@@ -69,10 +69,8 @@ class Experiment:
     laws
         Laws of the controller that one may choose from by its parameter ``law``, the usual first.
     demo
-        ``module:attribute`` of what `rolling demo` does with it, a
-        :class:`rolling_robotics.demo.demo.Demo`, one of the laboratory, what has a method
-        ``perform(out, use_sim_time=...)`` that returns the exit status, or a function of the
-        experiment that returns one of these.
+        ``module:attribute`` of its demonstration, a :class:`rolling_robotics.demo.demo.Demo`, or
+        of a function of the experiment that returns one.
 
     """
 
@@ -87,8 +85,8 @@ class Experiment:
     laws: tuple[str, ...] = ()
     demo: str = ''
 
-    def load_demo(self) -> Any:  # noqa: ANN401  of either kind
-        """Return what `rolling demo` does; raise ParameterError where there is nothing."""
+    def load_demo(self) -> Any:  # noqa: ANN401  imports this module
+        """Return its demonstration; raise ParameterError where there is nothing."""
         if not self.demo:
             raise ParameterError(f'{self.name}: this experiment has no demonstration')
         module, _, attribute = self.demo.partition(':')

@@ -250,22 +250,18 @@ def lockstep() -> Entries:
     from rolling_controller.ball_balancer.rig_model import RigModel  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.lockstep_trials import LockstepTrials  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.trial_offsets import offset  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.verdict import failure  # noqa: PLC0415
     from rolling_robotics.trials.prepare import LAWS  # noqa: PLC0415
     from rolling_robotics.trials.run import run_many  # noqa: PLC0415
 
     out: Entries = {}
     for name, laws in LAWS.items():
         trials = run_many(name, laws, SEEDS, workers=1)
-        out[f'{name}, emulated hardware'] = _verdicts((t.law, t.failure) for t in trials)
+        out[f'{name}, emulated hardware'] = _verdicts((t.law, t.ended) for t in trials)
     for name, demo in LABORATORY.items():
-        simulated = LockstepTrials(demo)
+        made = [demo.trial(law, seed) for law in demo.lengths() for seed in SEEDS]
         out[f'{name}, simulated hand'] = _verdicts(
-            (law, failure(demo, simulated.run(law, seed, offset(seed))))
-            for law in demo.lengths()
-            for seed in SEEDS
+            (record.law, demo.criterion.outcome(record).failure)
+            for record in demo.task.in_lockstep(made)
         )
     balance = balance_arm.BalanceOnArm()
     out['balance_3d on a UR5e'] = [balance_arm.arrived(balance.trial(seed)) for seed in SEEDS]

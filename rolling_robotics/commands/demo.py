@@ -11,9 +11,9 @@ from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 HELP = 'run a demonstration with the ROS 2 nodes as processes'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
-a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4 nothing
-was proved: the machine did not keep the clock, or samples are missing. What is void is run once
-more, in simulated time, unless --no-simulated-time was given."""
+a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4
+inconclusive: the machine did not keep the clock, or samples are missing. What is inconclusive by
+the clock is run once more, in simulated time, unless --no-simulated-time was given."""
 LEAST_RATE, GREATEST_RATE = 100.0, 2000.0  # Hz
 EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
@@ -77,29 +77,25 @@ def run(args: Namespace) -> int:
 
     need_ros('demo')
     from rolling_robotics.demo import run_demo  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.demos import LABORATORY  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.run import run_laboratory  # noqa: PLC0415
+    from rolling_robotics.experiments import EXPERIMENTS  # noqa: PLC0415
 
-    sim = args.simulated_time
-    if args.name not in LABORATORY:
-        if args.hardware or args.trials or args.rate:
-            raise ParameterError(
-                f'--hardware, --trials and --rate go with {", ".join(LABORATORY)}, '
-                f'got {args.name!r}'
-            )
-        return int(run_demo(args.name, args.out, use_sim_time=sim, law=args.law))
+    laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
+    if args.name not in laboratory and (args.hardware or args.trials or args.rate):
+        raise ParameterError(
+            f'--hardware, --trials and --rate go with {", ".join(laboratory)}, got {args.name!r}'
+        )
     if args.trials < 0:
         raise ParameterError(f'--trials must be positive, got {args.trials}')
     if args.rate and not LEAST_RATE <= args.rate <= GREATEST_RATE:
         raise ParameterError(
             f'--rate must lie from {LEAST_RATE:g} to {GREATEST_RATE:g} Hz, got {args.rate:g}'
         )
-    return run_laboratory(
+    return run_demo(
         args.name,
         args.out,
+        law=args.law,
         hardware=args.hardware,
         trials=args.trials,
-        use_sim_time=sim,
+        use_sim_time=args.simulated_time,
         rate=args.rate,
-        law=args.law,
     )

@@ -88,7 +88,7 @@ def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator
     """Draw each execution of a recording beside its plan and yield the files."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_robotics.commands.recordings import opened  # noqa: PLC0415
-    from rolling_robotics.figures.beside import beside_figure, motion_of_plan  # noqa: PLC0415
+    from rolling_robotics.figures.beside import records_figure  # noqa: PLC0415
     from rolling_robotics.plot import write_figure  # noqa: PLC0415
 
     if args.plan or set(args.only or []) - {BESIDE}:
@@ -101,9 +101,7 @@ def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator
         stem = recorded.path.name
     for k, one in enumerate(executions, 1):
         progress.say(f'execution {k} of {len(executions)}', (k - 1) / len(executions))
-        word = 'open loop' if one.open_loop else 'closed loop'
-        planned = motion_of_plan(one.plan)
         path = folder / f'{stem}_{BESIDE}_{k}.{args.format}'
-        make = partial(beside_figure, one.groups, planned, one.motion, word)
+        make = partial(records_figure, [one])
         if write_figure(BESIDE, make, path):
             yield path

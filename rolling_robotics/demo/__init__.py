@@ -1,4 +1,4 @@
-"""Demonstrations: plan a motion, execute it open loop and under feedback, on real nodes."""
+"""Demonstrations: trials of an experiment on real nodes, judged by their recording."""
 
 from rolling_robotics.demo.run import run_demo
 

@@ -1,4 +1,4 @@
-"""Whether this machine keeps the clock: what runs on it is judged by wall-clock time only then."""
+"""By the clock or in simulated time: does this machine keep the clock, and what if it does not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import time
 
 from rolling_robotics.bringup import realtime_allowed
+from rolling_robotics.trials.report import INCONCLUSIVE, say
 
 PERIOD, TURNS = 1e-3, 400  # of the loop that is tried [s]
 LATE_SHARE = 0.05  # of its turns that may begin a period late, or later
+MISSED_SHARE = 0.1  # of its deadlines in a second that the loop of a node may miss
 
 
 def unpunctual() -> str:
@@ -43,3 +45,50 @@ def late_share(
             late += 1
             due += behind - behind % PERIOD  # what was missed is not made up for
     return late / TURNS
+
+
+def too_late(share: float, node: str) -> str:
+    """Return why a trial is inconclusive whose node missed this share of its deadlines, or ''."""
+    if share <= MISSED_SHARE:
+        return ''
+    return (
+        f'{node} missed {share:.0%} of its deadlines in a second, more than {MISSED_SHARE:.0%}: '
+        'this machine did not keep the clock'
+    )
+
+
+def in_simulated_time(wanted: bool | None) -> bool:
+    """Return whether to run in simulated time: as is wanted, else where the clock is not kept."""
+    if wanted is not None:
+        return wanted
+    why = unpunctual()
+    if why:
+        say(f'simulated time, since this machine does not keep the clock: {why}')
+    return bool(why)
+
+
+def judged(run: Callable[[bool], int], wanted: bool | None, *, sim: bool) -> int:
+    """
+    Run a demonstration, once more in simulated time if it is inconclusive by the clock.
+
+    Parameters
+    ----------
+    run
+        Runs it in simulated time, or by the clock, and returns its exit status.
+    wanted
+        Whether simulated time was asked for; None if nothing was. What was asked to run by the
+        clock is not run again.
+    sim
+        Whether the first run is in simulated time.
+
+    Returns
+    -------
+    int
+        Exit status of the last run.
+
+    """
+    outcome = run(sim)
+    if outcome != INCONCLUSIVE or wanted is False or sim:
+        return outcome
+    say('once more, in simulated time')
+    return run(True)

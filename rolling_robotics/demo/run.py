@@ -1,47 +1,42 @@
-"""
-A demonstration, end to end: plan a motion, execute it open loop and under feedback.
-
-Nodes run as processes on real ROS 2; this process is one more client of theirs.
-"""
+"""A demonstration, end to end: nodes as processes, trials, a recording that judges, a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_dynamics.text import printable
-from rolling_robotics.bringup import (
-    Bringup,
-    private_domain,
-)
+from rolling_robotics.bringup import Bringup, private_domain
+from rolling_robotics.demo.clock import in_simulated_time, judged
 from rolling_robotics.demo.demo import Demo
-from rolling_robotics.demo.record import Execution, Record
-from rolling_robotics.demo.report import conclude, ending_text, progress_text
-from rolling_robotics.demo.verdict import in_simulated_time, judged, MISSED, say
 from rolling_robotics.experiments import find_experiment
-
-if TYPE_CHECKING:
-    from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.figures.beside import records_figure
+from rolling_robotics.plot import write_figure
+from rolling_robotics.trials.report import outcomes, report, say
+from rolling_robotics.trials.trial import Outcome, Record, Trial
 
 START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
-PLAN_TIMEOUT = 300.0
-EXECUTION_TIMEOUT = 600.0
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
 HEALTH_PERIOD = 0.2  # between two diagnostics of loops in wall-clock time [s]
-PRINT_EVERY = 0.1  # s between two lines of feedback
-IDLE_PACE = 0.05  # simulated seconds in a second while nothing is executed
+SETTLE = 1.5  # s, in wall-clock time: processes that find each other keep all processors busy
+SLOWER = 5.0  # times, for a trial that is repeated
+Overrides = dict[str, dict[str, object]]
 
 
 def run_demo(
-    name: str, out_dir: str | Path, *, use_sim_time: bool | None = None, law: str = ''
+    name: str,
+    out_dir: str | Path,
+    *,
+    law: str = '',
+    hardware: str = '',
+    trials: int = 0,
+    use_sim_time: bool | None = None,
+    rate: float = 0.0,
 ) -> int:
     """
     Run the demonstration of an experiment.
@@ -52,68 +47,120 @@ def run_demo(
         Name of the experiment, for example ``ball_on_plate``.
     out_dir
         Folder for the figure, the recording and the logs of the nodes; made if it is not there.
+    law
+        One of the laws of the experiment's controller; empty for its usual one.
+    hardware
+        One of the kinds of hardware of the experiment; empty for the first.
+    trials
+        Trials under feedback; 0 for the usual number.
     use_sim_time
         True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where the
         machine keeps the clock, and once more in simulated time if it turns out not to.
-    law
-        One of the laws of the experiment's controller; empty for its usual one.
+    rate
+        Loop rate of emulated hardware in wall-clock time [Hz]; 0 for what the processors of
+        this machine carry.
 
     Returns
     -------
     int
-        0 if the goal was reached under feedback, 1 if it was missed, 4 if the last run was void.
+        0 if every trial under feedback has succeeded, 1 if one has failed, 4 if none has failed
+        but one is inconclusive.
 
     Raises
     ------
     RollingError
-        There is no such demonstration, or a node did not do its part.
+        There is no such demonstration, law or hardware, or a node did not do its part.
 
     """
     experiment = find_experiment(name)
+    demo: Demo = experiment.load_demo()
     experiment.check_law(law)
-    demo = replace(experiment.load_demo(), law=law)
-    perform = partial(_outcome, demo) if isinstance(demo, Demo) else demo.perform
+    experiment.nodes_on(hardware)
+    demo = demo.on(hardware).under(law)
+    need_nodes()
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
-    need_nodes()
-    return judged(
-        lambda sim: perform(out, use_sim_time=sim),
-        use_sim_time,
-        sim=in_simulated_time(use_sim_time),
-    )
+    say(experiment.text)
+    sim = (use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time)
+
+    def run(sim: bool) -> int:
+        made = demo.all_trials(trials)
+        records, recording = performed(
+            demo, made, out, use_sim_time=sim, law=law, hardware=hardware, rate=rate
+        )
+        found = outcomes(made, records)
+        status = report(made, found, demo.law, faster=demo.faster, beside=in_lockstep(made))
+        figure = out / f'{Path(name).stem}.png'
+        draw(demo, records, figure)
+        say(f'figure: {figure}')
+        say(f'recording: {recording}')
+        return status
+
+    return judged(run, use_sim_time, sim=sim)
 
 
-def _outcome(demo: Demo, out: Path, *, use_sim_time: bool) -> int:
-    """Run it once; return REACHED, MISSED or VOID."""
-    record, recording = performed(demo, out, use_sim_time=use_sim_time)
-    outcome = MISSED if record is None else conclude(demo, record, out)
-    say(f'recording: {recording}')
-    return outcome
+def in_lockstep(trials: Sequence[Trial]) -> dict[str, list[Outcome]]:
+    """Return by law the outcomes of trials in lockstep, without those that have no such driver."""
+    out: dict[str, list[Outcome]] = {}
+    for trial, record in zip(trials, trials[0].task.in_lockstep(trials), strict=False):
+        out.setdefault(trial.law, []).append(trial.criterion.outcome(record))
+    return out
 
 
-def performed(demo: Demo, out: Path, *, use_sim_time: bool) -> tuple[Record | None, Path]:
-    """Start the nodes, plan, execute, stop them; return what was seen, and the recording."""
-    experiment = find_experiment(demo.experiment)
-    scenario = load_scenario(experiment.scenario_file)
-    recording, pace = fresh_folder(out / 'recording'), demo.pace if use_sim_time else None
-    say(f'{experiment.text}')
-    with brought_up(
-        out,
-        time_text(pace),
-        experiment=experiment,
-        record=recording,
-        use_sim_time=use_sim_time,
-        overrides=_overrides(demo, use_sim_time=use_sim_time),
-    ) as (domain, bringup):
-        record = _run(demo, scenario, domain, bringup, pace=pace)
-    return record, recording
+def draw(demo: Demo, records: Sequence[Record], figure: Path) -> None:
+    """Write the figure of trials, a PNG file."""
+    if demo.draw is not None:
+        demo.draw(records, figure)
+        return
+    write_figure(demo.experiment, lambda: records_figure(records), figure)
 
 
-def time_text(pace: float | None) -> str:
-    """Return which time the nodes keep: simulated, up to so many seconds in one, or the clock."""
-    if pace is None:
-        return 'time: that of the clock'
-    return f'time: simulated, plant and controller in lockstep, up to {pace:g} times real time'
+def performed(
+    demo: Demo,
+    trials: Sequence[Trial],
+    out: Path,
+    *,
+    use_sim_time: bool,
+    law: str = '',
+    hardware: str = '',
+    rate: float = 0.0,
+) -> tuple[list[Record], Path]:
+    """Start the nodes, carry out the trials, stop the nodes; return records and recording."""
+    from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415  (needs ROS)
+
+    experiment, recording = find_experiment(demo.experiment), fresh_folder(out / 'recording')
+    kept = f'simulated, up to {demo.pace:g} times real time' if use_sim_time else "the clock's"
+    with (
+        brought_up(
+            out,
+            f'hardware: {hardware}; time: {kept}' if hardware else f'time: {kept}',
+            experiment=experiment,
+            record=recording,
+            hardware=hardware,
+            use_sim_time=use_sim_time,
+            overrides=_overrides(demo, law, rate, use_sim_time=use_sim_time),
+        ) as (domain, bringup),
+        TrialClient(domain=domain, check=bringup.check) as client,
+    ):
+        begin = time.monotonic()
+        client.wait_until_active(bringup.processes, START_TIMEOUT)
+        client.wait_until_recorded(experiment.recorded, START_TIMEOUT)
+        say(f'nodes are up after {time.monotonic() - begin:.1f} s')
+        if not use_sim_time:
+            time.sleep(SETTLE)
+        records = []
+        for trial in trials:
+            client.pace = (demo.plant, demo.idle_pace, demo.pace) if use_sim_time else None
+            record = trial.task.ask(client, trial)
+            if record.inconclusive:
+                say(f'{trial.text()}: inconclusive: {record.inconclusive}; once more')
+                if use_sim_time:
+                    client.pace = (demo.plant, demo.idle_pace, demo.pace / SLOWER)
+                record = trial.task.ask(client, trial)
+            say(f'{trial.text()}: {record.ended or "done"}')
+            planned = trial.criterion.planned(trial.duration)
+            records.append(replace(record, law=trial.law, seed=trial.seed, planned=planned))
+    return demo.task.read(recording, records), recording
 
 
 @contextmanager
@@ -126,7 +173,7 @@ def brought_up(out: Path, text: str, **options: Any) -> Iterator[tuple[int, Brin
     out
         Folder of the logs.
     text
-        Told after the names of the nodes.
+        Printed after the names of the nodes.
     options
         See :class:`Bringup`.
 
@@ -168,83 +215,16 @@ def fresh_folder(folder: Path) -> Path:
     return made
 
 
-def _overrides(demo: Demo, *, use_sim_time: bool) -> dict[str, dict[str, object]]:
+def _overrides(demo: Demo, law: str, rate: float, *, use_sim_time: bool) -> Overrides:
     """Return the parameters that go over those of the experiment's file, by node."""
-    simulator: dict[str, object] = {}
-    controller: dict[str, object] = {}
+    patient: Mapping[str, object] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
+    plant = {'rate_factor': demo.idle_pace, **patient} if use_sim_time else {}
+    out: Overrides = {demo.plant: dict(plant), 'controller': {'law': law} if law else {}}
     if demo.plant_file:
-        simulator['scenario_file'] = demo.plant_file
-    if use_sim_time:
-        simulator |= {'rate_factor': IDLE_PACE, 'lockstep_timeout': LOCKSTEP_TIMEOUT}
-    else:
-        simulator['diagnostics_period'] = controller['diagnostics_period'] = HEALTH_PERIOD
-    if demo.law:
-        controller['law'] = demo.law
-    return {'simulator': simulator, 'controller': controller}
-
-
-def _run(
-    demo: Demo, scenario: Scenario, domain: int, bringup: Bringup, *, pace: float | None
-) -> Record | None:
-    """Return what was seen, or None if there is no plan."""
-    from rolling_planner.nodes.conversions import message_to_plan  # noqa: PLC0415
-    from rolling_robotics.nodes.demo_client import DemoClient  # noqa: PLC0415
-
-    with DemoClient(domain=domain, check=bringup.check, watched=demo.watched) as client:
-        begin = time.monotonic()
-        client.wait_until_ready(START_TIMEOUT)
-        say(f'nodes are up after {time.monotonic() - begin:.1f} s')
-        plan = _plan(client, demo, scenario)
-        if plan is None:
-            return None
-        say(f'start: {demo.perturbation_text()}')
-        runs: dict[str, Execution] = {}
-        for label, settings in demo.runs.items():
-            client.reset(demo.position_off, demo.rotation_off)
-            client.set_parameters('controller', settings)
-            runs[label] = client.execute(
-                plan,
-                open_loop=bool(settings.get('open_loop', False)),
-                timeout=EXECUTION_TIMEOUT,
-                on_start=lambda: _set_pace(client, pace),
-            )
-            _set_pace(client, IDLE_PACE if pace else None)
-            say(f'{label}: {ending_text(runs[label])}')
-    return Record(
-        scenario=scenario,
-        places=demo.places(scenario),
-        plan=message_to_plan(plan),
-        runs=runs,
-    )
-
-
-def _set_pace(client: DemoClient, pace: float | None) -> None:
-    """Let the plant simulate this many seconds in a second; None leaves it to the clock."""
-    if pace is not None:
-        client.set_parameters('simulator', {'rate_factor': pace})
-
-
-def _plan(client: DemoClient, demo: Demo, scenario: Scenario) -> Any:
-    """Return the plan, or None after saying why there is none."""
-    wanted = demo.request(scenario)
-    say(f'goal: {wanted.text}')
-    last = [0.0]
-
-    def show(feedback: Any) -> None:
-        now = time.monotonic()
-        if now - last[0] < PRINT_EVERY:
-            return
-        last[0] = now
-        say(f'  planning: {progress_text(feedback)}')
-
-    client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
-    result = client.plan(wanted.goal, wanted.horizon, show, PLAN_TIMEOUT)
-    if result.error_code:
-        say(f'no plan: {printable(result.error_string)}')
-        return None
-    times = result.plan.times
-    say(
-        f'planned {times[-1]:.4g} s of motion, {len(times)} samples, in '
-        f'{result.planning_time:.2f} s'
-    )
-    return result.plan
+        out[demo.plant]['scenario_file'] = demo.plant_file
+    if not use_sim_time:
+        for node in out.values():
+            node['diagnostics_period'] = HEALTH_PERIOD
+    for name, values in demo.task.overrides(use_sim_time=use_sim_time, rate=rate).items():
+        out[name] = {**values, **out.get(name, {})}
+    return out

@@ -13,8 +13,8 @@ import numpy as np
 from rolling_planner.plan import Plan
 from rolling_robotics.figures.style import COLOURS, GREY, legend, panel_grid, room
 from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.trials.trial import Motion, Record
 
-Motion = Mapping[str, tuple[Values, Values]]  # scalar name -> times [s] and values
 STILL = 1e-12  # what stays below it in plan and execution has no panel
 PLANNED = (0, (4, 2))  # dashes
 
@@ -61,11 +61,21 @@ def plan_figure(arrays: Arrays, plan: Mapping[str, Any] | None = None) -> Figure
             columns = arrays[name].reshape(len(arrays.time), -1).T
             executed |= {c: (arrays.time, v) for c, v in zip(components, columns, strict=True)}
     word = 'simulated' if plan is arrays.result.get('plan') else 'executed'
-    return beside_figure(groups, planned, executed, word)
+    return beside_figure(groups, planned, [(word, executed)])
+
+
+def records_figure(records: Sequence[Record]) -> Figure | None:
+    """Return the figure of trials beside what was planned; None where they have no arrays."""
+    shown = [record for record in records if record.arrays]
+    if not shown:
+        return None
+    groups = [Group(n, a.components, a.unit) for n, a in shown[0].arrays.items() if a.components]
+    executed = [(record.law, record.motion()) for record in shown]
+    return beside_figure(groups, shown[0].planned, executed)
 
 
 def beside_figure(
-    groups: Sequence[Group], planned: Motion, executed: Motion, word: str = 'executed'
+    groups: Sequence[Group], planned: Motion, executed: Sequence[tuple[str, Motion]]
 ) -> Figure:
     """
     Return one panel for each group that moves: planned dashed, executed in full lines.
@@ -74,24 +84,42 @@ def beside_figure(
     ----------
     groups
         What may be drawn.
-    planned, executed
-        Both motions.
-    word
-        What the full lines are.
+    planned
+        The motion that was to be kept.
+    executed
+        Names and motions; those of the first name are drawn in full, the others fainter.
 
     """
-    shown = [g for g in groups if _moves(g, planned) or _moves(g, executed)]
-    figure, grid = panel_grid(len(shown), 0.6, 1.55, sharex=True)
+    motions = [planned, *(motion for _, motion in executed)]
+    shown = [g for g in groups if any(_moves(g, motion) for motion in motions)]
+    columns = min(2, max(len(shown), 1))
+    figure, grid = panel_grid(len(shown), 0.6, 3.1 / columns, columns, sharex=True)
+    names = list(dict.fromkeys(name for name, _ in executed))
     for axes, group in zip(grid, shown, strict=True):
-        _draw(axes, group, planned, executed)
-    for axes in grid[-2:]:
+        for name, motion in reversed(executed):
+            _draw(axes, group, planned, motion, names.index(name), alone=len(names) == 1)
+        _finish(axes, group, planned)
+    for axes in grid[-columns:]:
         axes.set_xlabel('time [s]')
-    kinds = [
-        Line2D([], [], color=GREY, linestyle=PLANNED, label='planned'),
-        Line2D([], [], color=GREY, label=word),
+    kinds = [Line2D([], [], color=GREY, linestyle=PLANNED, label='planned')] if planned else []
+    by_name = any(len(group.names) == 1 for group in shown) and len(names) > 1
+    kinds += [
+        Line2D(
+            [],
+            [],
+            color=COLOURS[k] if by_name else GREY,
+            label=name.replace('_', ' '),
+            **_faint(k),
+        )
+        for k, name in enumerate(names)
     ]
-    figure.legend(handles=kinds, loc='outside lower center', ncols=2)
+    figure.legend(handles=kinds, loc='outside lower center', ncols=len(kinds))
     return figure
+
+
+def _faint(k: int) -> dict[str, Any]:
+    """Return how the motions of the k-th name are drawn."""
+    return {'alpha': 1.0 if k == 0 else 0.5, 'linestyle': ('-', ':', '-.', '--')[k % 4]}
 
 
 def _moves(group: Group, motion: Motion) -> bool:
@@ -102,16 +130,27 @@ def _moves(group: Group, motion: Motion) -> bool:
     )
 
 
-def _draw(axes: Axes, group: Group, planned: Motion, executed: Motion) -> None:
+def _draw(
+    axes: Axes, group: Group, planned: Motion, executed: Motion, number: int, *, alone: bool
+) -> None:
+    """Draw a motion of the ``number``-th name; one scalar has a colour for each name."""
     flip = _sign(group, planned, executed)
     for k, name in enumerate(group.names):
-        colour = COLOURS[k % len(COLOURS)]
-        label = name.removeprefix(f'{group.title}_')
         if name in executed:
             times, values = executed[name]
-            axes.plot(times, flip * values, color=colour, label=label)
+            colour = number if len(group.names) == 1 and not alone else k
+            style = {'color': COLOURS[colour % len(COLOURS)], **_faint(number)}
+            label = name.removeprefix(f'{group.title}_') if number == 0 else None
+            axes.plot(times, flip * values, label=label, **style)
+
+
+def _finish(axes: Axes, group: Group, planned: Motion) -> None:
+    """Draw the planned motion, and name what is shown."""
+    for k, name in enumerate(group.names):
         if name in planned:
-            axes.plot(*planned[name], color=colour, linestyle=PLANNED, linewidth=1.0, alpha=0.75)
+            style: dict[str, Any] = {'linestyle': PLANNED, 'linewidth': 1.0, 'alpha': 0.75}
+            colour = COLOURS[k % len(COLOURS)] if len(group.names) > 1 else GREY
+            axes.plot(*planned[name], color=colour, **style)
     axes.set_title(group.title)
     axes.set_ylabel(f'[{group.unit}]' if group.unit else '')
     axes.margins(x=0)

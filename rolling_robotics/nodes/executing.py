@@ -12,11 +12,11 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
-from rolling_robotics.demo.report import progress_text
-from rolling_robotics.demo.verdict import MISSED, REACHED, say
 from rolling_robotics.files import read_result
-from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.nodes.client import Client
 from rolling_robotics.progress import Progress
+from rolling_robotics.trials.plan_request import progress_text
+from rolling_robotics.trials.report import MISSED, REACHED, say
 
 READY_TIMEOUT = 30.0  # s
 
@@ -52,7 +52,7 @@ def execute(
 
     """
     plan = RollingPlan() if file is None else _plan_in(file)
-    with DemoClient(namespace=namespace, watched={}) as client:
+    with Client(namespace=namespace) as client:
         client.wait_until_served(READY_TIMEOUT, planner=bool(goal))
         if goal:
             with Progress('planning') as progress:

@@ -7,7 +7,7 @@ from rclpy.node import Node
 from rolling_dynamics.text import printable
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import MISSED_SHARE
-from rolling_robotics.demo.verdict import too_late
+from rolling_robotics.demo.clock import too_late
 from rolling_robotics.experiment import RECORDER
 
 
@@ -33,8 +33,8 @@ class Lateness:
         self._worst = 0.0, ''
 
     @property
-    def void(self) -> str:
-        """Why what went on since :meth:`begin` proves nothing; empty in simulated time."""
+    def reason(self) -> str:
+        """Why what went on since :meth:`begin` is inconclusive; empty in simulated time."""
         return too_late(*self._worst)
 
     def _take(self, message: DiagnosticArray) -> None:

@@ -1,243 +1,220 @@
-"""A client of the laboratory's nodes: sets up trials, starts them, and watches."""
+"""A client that carries out trials: places what moves, has it driven, and reports how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import contextlib
+from collections.abc import Sequence
 import math
-import os
-from pathlib import Path
 import time
+from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.action import ActionClient
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.text import printable
-from rolling_interfaces.action import RunExperiment
-from rolling_interfaces.msg import RollingContact
+from rolling_interfaces.action import ExecutePlan, PlanRolling, RunExperiment
+from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import time_to_nanoseconds
-from rolling_node_kit.priority import take_priority
-from rolling_node_kit.qos import EVENT
-from rolling_robotics.demo.laboratory.recorded_trials import MODES, TRUTH
-from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen, Truth
-from rolling_robotics.demo.record import Execution, Stream
-from rolling_robotics.experiment import RECORDER
-from rolling_robotics.hardware import EMULATED
-from rolling_robotics.nodes.demo_client import ClientError, DemoClient
-from rolling_robotics.nodes.replay.runs import REPLAYED
-from std_srvs.srv import SetBool, Trigger
+from rolling_node_kit.qos import EVENT, LATCHED
+from rolling_planner.nodes.conversions import message_to_plan
+from rolling_robotics.nodes.client import Client, ClientError
+from rolling_robotics.trials.plan_request import PlanRequest, progress_text
+from rolling_robotics.trials.report import say
+from rolling_robotics.trials.trial import Record, Trial
 
-ESTIMATE = 'object/odometry'
-AGREED = 0.02  # rad between estimate and truth, below which a trial may begin
-AGREED_FOR = 0.5  # s
-PATIENCE = 30.0  # for that [s]
-PRIORITY = 5  # below those of loops and recorder
+PLAN_TIMEOUT, EXECUTION_TIMEOUT = 300.0, 600.0  # s
+SLOWEST, SPARE = 60.0, 60.0  # s by the clock for a second, and beyond them, in a run
+TAKEN, REACHED = 60.0, 600.0  # s by the clock, for a set point to be taken, and for its time
+PRINT_EVERY = 0.1  # s between two lines of feedback
+AGREED, AGREED_FOR, PATIENCE = 0.02, 0.5, 30.0  # rad, s, s: estimate and truth before a trial
 CODES = RunExperiment.Result
 NEVER_BEGUN = (CODES.INVALID_GOAL, CODES.INFEASIBLE, CODES.INACTIVE)
-LATE = 2.0  # s, for the last samples of a trial
-SPARE = 60.0  # beyond its length that a trial may take [s]
+STATE = 'robot/state'
 
 
-class TrialClient(DemoClient):
-    """Speaks to controller and plant of the laboratory; a context manager."""
+class TrialClient(Client):
+    """
+    Carries out trials, one after another.
 
-    def __init__(
-        self, *, domain: int, check: Callable[[], None], hardware: str, by_clock: bool
-    ) -> None:
-        """
-        Start a node.
+    Attributes
+    ----------
+    pace
+        Node of the plant, and simulated seconds in a second between trials and in them; None in
+        wall-clock time.
 
-        Parameters
-        ----------
-        domain, check
-            As of :class:`DemoClient`.
-        hardware
-            ``simulated`` or ``emulated``.
-        by_clock
-            Whether the nodes run in wall-clock time: a reader that is left behind holds them up,
-            so that this one takes a low real-time priority where it may.
+    """
 
-        """
-        topics = (TRUTH, ESTIMATE) if hardware == EMULATED else (TRUTH,)
-        super().__init__(domain=domain, check=check, watched=dict.fromkeys(topics, 'attitude'))
-        self._hardware = hardware
-        self._modes: list[tuple[float, str]] = []
+    def equip(self) -> None:
+        """Create the action client and the topics of set points."""
+        self.pace: tuple[str, float, float] | None = None
         self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
-        self._node.create_subscription(RollingContact, MODES[hardware], self._take_contact, EVENT)
-        self._prompt = by_clock and take_priority(PRIORITY)
+        self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', EVENT)
+        self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
+        self._set_points: list[tuple[float, Array]] = []
+        self._plan: RollingPlan | None = None
+        self._executed = 0
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Cancel what still runs, and leave as an ordinary process."""
-        super().__exit__(kind)
-        if self._prompt:
-            for task in Path('/proc/self/task').iterdir():
-                with contextlib.suppress(OSError):
-                    os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
+    def _take(self, message: PoseStamped) -> None:
+        place = np.array([message.pose.position.x, message.pose.position.y])
+        self._set_points.append((time_to_nanoseconds(message.header.stamp) * 1e-9, place))
 
-    def _take_contact(self, message: RollingContact) -> None:
-        stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
-        self._modes.append((stamp, message.mode))
+    def _go(self, *, on: bool) -> None:
+        """Let the plant simulate as fast as in a trial, or as between them."""
+        if self.pace is not None:
+            node, idle, pace = self.pace
+            self.set_parameters(node, {'rate_factor': pace if on else idle})
 
-    # -- calls ------------------------------------------------------------------------------
+    # -- plans ------------------------------------------------------------------------------
 
-    def wait_until_ready(self, timeout: float) -> None:
-        """Wait until the laws are prepared, the plant is seen, and a recorder listens."""
-        end = time.monotonic() + timeout
-        self.wait_until_active(['controller'], timeout)
-        self._wait(
-            'the plant was not seen',
-            lambda: (
-                self._seen.is_set() and self._experiment.server_is_ready() and self._is_recorded()
-            ),
-            end - time.monotonic(),
+    def planned(self, request: PlanRequest) -> str:
+        """Have the plan made that is executed from now on; return why there is none."""
+        if self._plan is not None:
+            return ''
+        last = [0.0]
+
+        def show(feedback: PlanRolling.Feedback) -> None:
+            if time.monotonic() - last[0] > PRINT_EVERY:
+                last[0] = time.monotonic()
+                say(f'  planning: {progress_text(feedback)}')
+
+        say(f'goal: {request.text}')
+        self.wait_until_served(PLAN_TIMEOUT)
+        self.reset((0.0, 0.0), (0.0, 0.0, 0.0))
+        result = self.plan(request.goal, request.horizon, show, PLAN_TIMEOUT)
+        if result.error_code:
+            return f'no plan: {printable(result.error_string)}'
+        self._plan = result.plan
+        times = result.plan.times
+        took = f'in {result.planning_time:.2f} s'
+        say(f'planned {times[-1]:.4g} s of motion, {len(times)} samples, {took}')
+        return ''
+
+    def execute(self, trial: Trial) -> Record:
+        """Have the plan executed, which was made before, from the start of a trial."""
+        plan = self._plan
+        self.reset(trial.position, trial.rotation, **trial.disturbances)
+        self.set_parameters('controller', trial.settings)
+        self._lateness.begin()
+        result = self.follow(
+            plan, lambda _: None, EXECUTION_TIMEOUT, on_start=lambda: self._go(on=True)
         )
-
-    def _is_recorded(self) -> bool:
-        """Tell whether a recorder, if there is one, listens to all that a replay needs."""
-        if RECORDER.name not in self._node.get_node_names():
-            return True
-        return all(
-            any(
-                reader.node_name == RECORDER.name
-                for reader in self._node.get_subscriptions_info_by_topic(topic)
-            )
-            for topic in REPLAYED
-        )
-
-    def preparation(self) -> str:
-        """Return what the controller told when it was ready."""
-        return printable(self._lateness.values.get('controller', {}).get('prepared', ''))
-
-    def _trigger(self, name: str) -> str:
-        answer = self._call(Trigger, name, Trigger.Request())
-        if not answer.success:
-            raise ClientError(f'{name}: {answer.message}')
-        return str(answer.message)
-
-    def _switch(self, node: str, *, on: bool) -> None:
-        self._call(SetBool, f'{node}/enable', SetBool.Request(data=on))
-
-    def _await_samples(self, record: Execution, end: float) -> None:
-        """Wait a little for samples that were sent before a time [s] and have not come yet."""
-        late = time.monotonic() + LATE
-        while time.monotonic() < late and not record.seen[TRUTH].stamps[-1:] >= [end]:
-            time.sleep(0.01)
-
-    # -- trials -----------------------------------------------------------------------------
-
-    def place(self, off: Offset) -> None:
-        """Put the object at its start, off by so much."""
-        if self._hardware == EMULATED:
-            self._place_emulated(off)
-            return
-        self.set_parameters(
-            'simulator',
-            {
-                'perturbation_position': [off.shift, 0.0],
-                'perturbation_rotation': [0.0, off.turn, 0.0],
-                'inertia_factor': off.inertia,
-                'resistance_factor': off.resistance,
+        self._go(on=False)
+        self._executed += 1
+        why = printable(result.error_string) if result.error_code else ''
+        stale = result.error_code == ExecutePlan.Result.STALE_STATE  # the plant runs to its end
+        return Record(
+            number=self._executed - 1,
+            end=message_to_plan(plan).duration,
+            ended=why,
+            inconclusive=self._lateness.reason or (why if stale else ''),
+            values={
+                'error': result.final_error,
+                'tolerance': self._number('controller', 'goal_tolerance'),
             },
         )
-        self._trigger('simulator/reset')
 
-    def _place_emulated(self, off: Offset) -> None:
+    # -- runs of the laboratory -------------------------------------------------------------
+
+    def place(self, trial: Trial) -> None:
         """Let the arm go back to its start, and wait until the object is known there."""
-        self._trigger('motor_bridge/stop')
+        self.trigger('motor_bridge/stop')
         self.set_parameters(
             'emulated_motors',
             {
-                'perturbation_position': off.shift,
-                'perturbation_rotation': off.turn,
-                'inertia_factor': off.inertia,
-                'resistance_factor': off.resistance,
+                'perturbation_position': float(trial.position[0]),
+                'perturbation_rotation': float(trial.rotation[1]),
+                **trial.disturbances,
                 'held': True,
                 'release_at_command': True,
             },
         )
-        self._trigger('emulated_motors/reset')
-        self._switch('estimator', on=True)
-        self._switch('motor_bridge', on=True)
-        self._await_agreement()
-
-    def _await_agreement(self) -> None:
-        """Wait until estimate and truth have agreed for some time."""
-        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
-        self._running = record
+        self.trigger('emulated_motors/reset')
+        self.enable('estimator')
+        self.enable('motor_bridge')
         since, end = time.monotonic(), time.monotonic() + PATIENCE
         while time.monotonic() - since < AGREED_FOR:
             self._check()
-            if not _agree(record):
+            topics = ('object/odometry', 'object/ground_truth')
+            one, other = (np.array(self.newest(topic, 'attitude')[1]) for topic in topics)
+            if 2 * np.arccos(min(abs(one @ other), 1.0)) > AGREED:
                 since = time.monotonic()
             if time.monotonic() > end:
                 raise ClientError(f'the object is not known {PATIENCE:g} s after its reset')
             time.sleep(0.02)
-        self._running = None
 
-    def run_trial(
-        self,
-        law: str,
-        seed: int,
-        off: Offset,
-        duration: float,
-        *,
-        slower: float = 1.0,
-        on_start: Callable[[], None] = lambda: None,
-    ) -> TrialSeen:
-        """
-        Run one trial from where the object is, and watch.
-
-        Parameters
-        ----------
-        law, duration
-            In which way, and how long [s].
-        seed, off
-            Kept with what is seen.
-        slower
-            Wall-clock seconds that a second may take.
-        on_start
-            Called once it goes on.
-
-        """
-        record = Execution(seen={watch.topic: Stream() for watch in self._watches})
-        before = self._modes[-1:]
-        self._modes, self._running = before, record
+    def run(self, law: str, duration: float) -> Record:
+        """Have a law of the laboratory run for some time [s] from where the object is."""
+        self._wait('the controller did not come up', self._experiment.server_is_ready, SPARE)
         self._lateness.begin()
         result = self._run(
             self._experiment,
             RunExperiment.Goal(law=law, duration=float(duration)),
             lambda _: None,
-            slower * duration + SPARE,
-            on_start,
+            (SLOWEST if self.pace else 1.0) * duration + SPARE,
+            lambda: self._go(on=True),
         )
+        self._go(on=False)
+        why = printable(result.error_string)
         if result.error_code in NEVER_BEGUN:
-            raise ClientError(f'controller: {printable(result.error_string)}')
-        start = time_to_nanoseconds(result.start) * 1e-9
-        span = start, start + result.duration
-        self._await_samples(record, span[1])
-        self._running = None
-        stale = printable(result.error_string) if result.error_code == CODES.STALE_STATE else ''
-        seen = Truth(
-            stamps=np.array(record.seen[TRUTH].stamps),
-            attitudes=np.array(record.seen[TRUTH].rows).reshape(-1, 4),
-            modes=self._modes,
-        )
-        return TrialSeen(
-            law=law,
-            seed=seed,
-            offset=off,
-            span=span,
-            **seen.within(*span),
-            complete=result.error_code == CODES.NONE,
-            reason=printable(result.error_string),
-            balancing_since=None if math.isnan(result.balancing_since) else result.balancing_since,
-            void=self._lateness.void or stale,
+            raise ClientError(f'controller: {why}')
+        stale = why if result.error_code == CODES.STALE_STATE else ''
+        return Record(
+            begin=time_to_nanoseconds(result.start) * 1e-9,
+            end=result.duration,
+            ended=f'ended early: {why}' if result.error_code else '',
+            inconclusive=self._lateness.reason or stale,
+            values={'balancing_since': result.balancing_since},
         )
 
+    # -- set points -------------------------------------------------------------------------
 
-def _agree(record: Execution) -> bool:
-    """Tell whether the newest attitudes of estimate and truth are the same, nearly."""
-    newest = [stream.rows[-1:] for stream in record.seen.values()]
-    if not all(newest):
-        return False
-    one, other = (np.array(rows[0]) for rows in newest)
-    return float(2 * np.arccos(min(abs(one @ other), 1.0))) < AGREED
+    def go_through(self, legs: Sequence[Any]) -> Record:
+        """
+        Send set points in turn; the trial begins with the second one.
+
+        Parameters
+        ----------
+        legs
+            Set points with ``place`` (2) [m]; each is kept for ``seconds``, or for ``after`` [s]
+            from when the ball is ``within`` so many metres of it.
+
+        """
+        self._wait('no set point of the controller', lambda: bool(self._set_points), TAKEN)
+        begin = math.nan
+        for k, leg in enumerate(legs):
+            self._go(on=True)
+            if k == 1:
+                self._lateness.begin()
+            self._send(leg.place)
+            stamp = self._set_points[-1][0]
+            begin = stamp if k == 1 else begin
+            self._wait_near(leg, max(stamp, self.newest(STATE, 'joints')[0]))
+        end = self.newest(STATE, 'joints')[0]
+        self._go(on=False)
+        return Record(begin=begin, end=end - begin, inconclusive=self._lateness.reason)
+
+    def _send(self, place: Array) -> None:
+        """Publish a set point, and wait until the controller has taken it."""
+        if np.array_equal(self._set_points[-1][1], place):
+            return
+        message = PoseStamped()
+        message.pose.position.x, message.pose.position.y = place.tolist()
+        self._goals.publish(message)
+
+        def taken() -> bool:
+            return np.array_equal(self._set_points[-1][1], place)
+
+        self._wait(f'the controller did not take {place}', taken, TAKEN)
+
+    def _wait_near(self, leg: Any, since: float) -> None:
+        """Wait until a leg is over that began at a stamp [s]."""
+        until = since + leg.seconds
+
+        def over() -> bool:
+            nonlocal until
+            stamp, state = self.newest(STATE, 'joints')
+            if leg.within and float(np.hypot(*(np.array(state[:2]) - leg.place))) < leg.within:
+                until = min(until, stamp + leg.after)
+            return stamp > until
+
+        self._wait(f'the plant did not come to {until:.3g} s', over, REACHED)

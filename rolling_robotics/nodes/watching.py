@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.odometry_codec import decode_odometry
@@ -17,7 +15,6 @@ from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import STREAM_READER
 from sensor_msgs.msg import JointState
 
-MOST = 64  # messages at a time
 _Read = Callable[[bytes], tuple[int, Sequence[float]]]
 
 
@@ -40,10 +37,6 @@ def _attitude(data: bytes) -> tuple[int, Sequence[float]]:
 WATCHABLE: Mapping[str, tuple[type, _Read]] = {
     'joints': (JointState, _whole(JointState, lambda m: list(m.position))),
     'attitude': (Odometry, _attitude),
-    'force': (
-        WrenchStamped,
-        _whole(WrenchStamped, lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z)),
-    ),
 }
 
 
@@ -57,27 +50,24 @@ class Watch:
         Its name.
     stamp
         Stamp of the newest message that was read [s]; -inf before the first.
+    row
+        What it says; None before the first.
 
     """
 
-    def __init__(self, node: Node, topic: str, kind: str, qos: QoSProfile = STREAM_READER) -> None:
+    def __init__(self, node: Node, topic: str, kind: str) -> None:
         """Subscribe; what is kept of a message is told by the kind, see :data:`WATCHABLE`."""
         type_, self._read = WATCHABLE[kind]
         self.topic, self.stamp = topic, -math.inf
-        self._subscription = PolledSubscription(node, type_, topic, qos, raw=True)
+        self.row: Sequence[float] | None = None
+        self._subscription = PolledSubscription(node, type_, topic, STREAM_READER, raw=True)
 
-    def poll(self) -> Sequence[float] | None:
-        """Return what the newest message says, or None if there is no new one."""
-        rows = self.poll_all(1)
-        return rows[-1][1] if rows else None
-
-    def poll_all(self, most: int = MOST) -> list[tuple[float, Sequence[float]]]:
-        """Return stamps [s] and rows of the newest messages since the last call, in turn."""
-        read = [self._read(data) for data in self._subscription.take()[-most:]]
-        rows = [(stamp * 1e-9, row) for stamp, row in read]
-        if rows:
-            self.stamp = rows[-1][0]
-        return rows
+    def poll(self) -> None:
+        """Read the newest message, if there is a new one."""
+        data = self._subscription.take()
+        if data:
+            stamp, self.row = self._read(data[-1])
+            self.stamp = stamp * 1e-9
 
     def destroy(self) -> None:
         """Unsubscribe."""

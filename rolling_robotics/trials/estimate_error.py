@@ -19,10 +19,10 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_robotics.trials.chain import PERIOD
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.judge import Judge
-from rolling_robotics.trials.run import moments
+from rolling_robotics.trials.prepare import LaboratorySetup
+from rolling_robotics.trials.run import moments, until_failed
 
 
 class EstimateError(NamedTuple):
@@ -61,7 +61,7 @@ def _kind(draw: Draw) -> tuple[float, float]:
 
 
 def measured(
-    experiment: Experiment, law_name: str, imperfections: Imperfections, seeds: Sequence[int]
+    experiment: LaboratorySetup, law_name: str, imperfections: Imperfections, seeds: Sequence[int]
 ) -> EstimateError:
     """
     Return the errors in trials of the whole chain.
@@ -97,17 +97,11 @@ def measured(
 
 
 def _series(
-    experiment: Experiment, law_name: str, seed: int, imperfections: Imperfections
+    experiment: LaboratorySetup, law_name: str, seed: int, imperfections: Imperfections
 ) -> tuple[Array, bool]:
     """Return the errors of a trial until it fails, and whether it succeeded."""
     judge, errors = Judge(experiment), [np.zeros(STATE.size)]
-    for now in moments(experiment, law_name, seed, imperfections):
-        # where nothing is told the last error stays
+    for now in until_failed(judge, moments(experiment, law_name, seed, imperfections)):
+        # without an estimate the last error stays
         errors.append(errors[-1] if now.seen is None else now.seen - now.truth)
-        if not now.held:
-            judge.happened(now.time + PERIOD, *now.events)
-            judge.look(now.time + PERIOD, now.angle)
-        if judge.failure:
-            break
-    judge.close()
     return np.array(errors[1:]), not judge.failure

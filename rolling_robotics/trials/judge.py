@@ -1,20 +1,25 @@
-"""When a trial in the laboratory has succeeded: one judge, in lockstep and through ROS."""
+"""When a trial in the laboratory has succeeded: one criterion, in lockstep and through ROS."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_robotics.trials.trial import Criterion, Motion, Outcome, Record
 
+ANGLE = 'angle'  # of the object, in a record
+# Longest time without a sample [s]: to leave the tolerance of 0.05 rad and to be back unseen, an
+# object would have to turn at over 20 rad/s^2, which one that rocks or is balanced does not.
+SLACK = 0.2
 FATAL = ('edge', 'missed', 'painleve')  # events that end every trial
 
 
 @dataclass(frozen=True, kw_only=True)
-class Criterion:
+class AngleHeld(Criterion):
     """
-    What success means.
+    The object comes to an angle, without losing the plate, and is held there.
 
     Attributes
     ----------
@@ -38,6 +43,37 @@ class Criterion:
     last: float = 2.0
     flights: int = 0
     may_slip: bool = False
+
+    def outcome(self, record: Record) -> Outcome:
+        """Judge the angle of the object, and what happened to the contact."""
+        angles = np.ravel(record[ANGLE]) if record.arrays else np.zeros(0)
+        judge = Judge(replace(self, duration=record.end))
+        events = [(t, 0, name, 0.0) for t, name in record.events]
+        seen = zip(record.times.tolist(), angles.tolist(), strict=True)
+        looks = [(t, 1, '', angle) for t, angle in seen]
+        for t, is_look, name, angle in sorted(events + looks):
+            if is_look:
+                judge.look(t, angle)
+            else:
+                judge.happened(t, name)
+        judge.close()
+        late = record.times > record.end - self.last
+        rest, since = self.rest_time(record.times, angles), record.values.get('balancing_since')
+        balanced = since is not None and math.isfinite(since)
+        return Outcome(
+            failure=record.ended or judge.failure,
+            error=float(np.abs(self.error(angles[late])).max()) if late.any() else math.nan,
+            tolerance=self.tolerance,
+            unit='rad',
+            inconclusive=record.missing(SLACK) or record.inconclusive,
+            time=rest,
+            text=f'at rest after {rest:.2f} s'
+            + (f', balancing since {since:.3f} s' if balanced else ''),
+        )
+
+    def planned(self, duration: float) -> Motion:
+        """Return the goal over a trial of a duration [s]."""
+        return {ANGLE: (np.array([0.0, duration]), np.full(2, self.goal))}
 
     def error(self, angles: Array) -> Array:
         """Return angles from the goal [rad], in the shape of ``angles``."""
@@ -70,7 +106,7 @@ class Judge:
 
     """
 
-    def __init__(self, criterion: Criterion) -> None:
+    def __init__(self, criterion: AngleHeld) -> None:
         """Begin to watch."""
         self._criterion, self._flights = criterion, 0
         self._judged_from = criterion.duration - criterion.last

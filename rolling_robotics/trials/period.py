@@ -37,8 +37,8 @@ from rolling_hw_interface.emulated_motors import (
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.trials.chain import emulated_plant, PERIOD, spatial_model
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Draw, Imperfections
+from rolling_robotics.trials.prepare import LaboratorySetup
 
 Array = NDArray[np.float64]
 JOINTS = 3
@@ -69,7 +69,7 @@ class Period:
 
     """
 
-    def __init__(self, experiment: Experiment, law_name: str, motors: MotorModel) -> None:
+    def __init__(self, experiment: LaboratorySetup, law_name: str, motors: MotorModel) -> None:
         """
         Write the expression.
 

@@ -6,44 +6,68 @@ Woodruff & Lynch, Sections VIII-C (damping), VIII-D (flip-up) and VIII-E (throw 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 import math
 from types import MappingProxyType
 from typing import Any
 
 from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm_model import ArmModel
-from rolling_robotics.trials.experiment import Experiment
+from rolling_robotics.trials.judge import AngleHeld
 
 DURATION = 7.0  # s
 TURNED = 0.3  # rad: from where the rocking of the object is damped
 THROWING_BASE = (-0.35, -0.25)  # m, of the arm that throws
-REST = 0.1  # share of that below which it rests
+REST = 0.1  # fraction of that below which it rests
 
 
-def _flip_up(laboratory: Laboratory) -> dict[str, Any]:
-    start = laboratory.rest(FLAT, -laboratory.circumference / 4)
-    return {'start': start, 'goal': UPRIGHT, 'tolerance': 0.05}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LaboratorySetup(AngleHeld):
+    """
+    A laboratory before its trials; the angle is the turn of the object in the world.
+
+    Attributes
+    ----------
+    name, laboratory
+        The experiment, and its object and plate.
+    start
+        State of planar rolling from which it is believed to start, at rest.
+    laws
+        Makers of the laws that are compared, by name.
+    arm
+        Which carries the plate.
+
+    """
+
+    name: str
+    laboratory: Laboratory
+    start: Array
+    laws: Mapping[str, Callable[[], ExperimentLaw]]
+    arm: ArmModel = field(default_factory=ArmModel)
 
 
-def _throw_catch(laboratory: Laboratory) -> dict[str, Any]:
-    # it turns over in flight: upright is every half turn
-    options = {'goal': UPRIGHT, 'tolerance': 0.05, 'every': math.pi}
-    # the object is caught 0.2 m on, and the hand has to go further to balance it
-    arm = ArmModel(base=THROWING_BASE)
-    return {
-        'start': laboratory.rest(FLAT), 'flights': 1, 'may_slip': True, 'arm': arm, **options,
-    }  # fmt: skip
+# A thrown object turns over in flight: upright is every half turn.
+CRITERIA: Mapping[str, AngleHeld] = MappingProxyType(
+    {
+        'damping': AngleHeld(goal=FLAT, tolerance=REST * TURNED),
+        'flip_up': AngleHeld(goal=UPRIGHT),
+        'throw_catch': AngleHeld(goal=UPRIGHT, every=math.pi, flights=1, may_slip=True),
+    }
+)
 
 
-def _damping(laboratory: Laboratory) -> dict[str, Any]:
-    return {'start': laboratory.rest(FLAT + TURNED), 'goal': FLAT, 'tolerance': REST * TURNED}
+def _start(name: str, laboratory: Laboratory) -> Array:
+    if name == 'flip_up':
+        return laboratory.rest(FLAT, -laboratory.circumference / 4)
+    return laboratory.rest(FLAT + TURNED * (name == 'damping'))
 
 
-MADE = {'damping': _damping, 'flip_up': _flip_up, 'throw_catch': _throw_catch}
 LAWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         'damping': ('open_loop', 'closed_loop'),
@@ -54,19 +78,17 @@ LAWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def setting(name: str) -> dict[str, Any]:
-    """Return what :class:`Experiment` says of an experiment apart from its laws, at once."""
-    if name not in MADE:
-        raise ParameterError(f'no experiment {name!r}; there are: {", ".join(MADE)}')
-    laboratory = Laboratory()
-    return {
-        'name': name,
-        'laboratory': laboratory,
-        'duration': DURATION,
-        **MADE[name](laboratory),
-    }
+    """Return the fields of :class:`LaboratorySetup` of an experiment but its laws, at once."""
+    if name not in CRITERIA:
+        raise ParameterError(f'no experiment {name!r}; there are: {", ".join(CRITERIA)}')
+    laboratory, known = Laboratory(), vars(CRITERIA[name])
+    if name == 'throw_catch':  # it is caught 0.2 m on, and the hand goes further to balance it
+        known = {**known, 'arm': ArmModel(base=THROWING_BASE)}
+    start = _start(name, laboratory)
+    return {**known, 'name': name, 'laboratory': laboratory, 'start': start, 'duration': DURATION}
 
 
-def build(name: str) -> Experiment:
+def build(name: str) -> LaboratorySetup:
     """
     Plan an experiment of the paper's object and plate and design its laws; takes seconds.
 
@@ -83,4 +105,4 @@ def build(name: str) -> Experiment:
     """
     known = setting(name)
     subject = subject_of(name, load_model(f'laboratory_{name}'))
-    return Experiment(laws=subject.prepare().laws, **known)
+    return LaboratorySetup(laws=subject.prepare().laws, **known)

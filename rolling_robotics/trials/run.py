@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import multiprocessing
 import os
 from typing import Any, NamedTuple
@@ -14,58 +14,16 @@ from rolling_controller.laboratory.laws import Adaptive
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_hw_interface.emulated_plant import PlantView
+from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import LaboratoryChain, Observation, PERIOD
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import Judge
-from rolling_robotics.trials.prepare import build
+from rolling_robotics.trials.judge import ANGLE, Judge
+from rolling_robotics.trials.prepare import build, LaboratorySetup
+from rolling_robotics.trials.trial import Record
 
+OTHERS = ('estimate', 'control', 'hand', 'object')
 EVERY = 10  # periods between two samples that are kept
 HAND, OBJECT = (STATE.slice(name).start for name in ('beta_WH', 'beta_HO'))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Trial:
-    """
-    What happened.
-
-    Attributes
-    ----------
-    law, seed
-        In which way, with which imperfections.
-    times
-        From the release of the object on [s], shape (k,).
-    states, estimates
-        True and estimated states of planar rolling, shape (k, 9); no numbers where there was no
-        estimate.
-    controls
-        Commands, shape (k, 3).
-    events
-        What happened to the contact, with its time [s].
-    limited
-        Periods in which a limit of the joints changed a command.
-    failure
-        Why it did not succeed; empty if it did.
-    poses
-        True hand and object in the world, q (w, x, y, z) and p [m], shape (k, 2, 7).
-
-    """
-
-    law: str
-    seed: int
-    times: Array
-    states: Array
-    estimates: Array
-    controls: Array
-    events: tuple[tuple[float, str], ...]
-    limited: int
-    failure: str
-    poses: Array = field(default_factory=lambda: np.zeros((0, 2, 7)))
-
-    @property
-    def angles(self) -> Array:
-        """Turn of the object in the world [rad], shape (k,)."""
-        return np.asarray(self.states[:, HAND] + self.states[:, OBJECT])
 
 
 class Moment(NamedTuple):
@@ -109,7 +67,7 @@ class Moment(NamedTuple):
 
 
 def moments(
-    experiment: Experiment,
+    experiment: LaboratorySetup,
     law_name: str,
     seed: int,
     imperfections: Imperfections,
@@ -155,15 +113,29 @@ def moments(
         )
 
 
+def until_failed(
+    judge: Judge, moments: Iterable[Moment], *, to_the_end: bool = False
+) -> Iterator[Moment]:
+    """Yield the periods of a trial, judged, until it fails unless ``to_the_end``."""
+    for moment in moments:
+        if not moment.held:
+            judge.happened(moment.time + PERIOD, *moment.events)
+            judge.look(moment.time + PERIOD, moment.angle)
+        yield moment
+        if judge.failure and not to_the_end:
+            return
+    judge.close()
+
+
 def run_trial(
-    experiment: Experiment,
+    experiment: LaboratorySetup,
     law_name: str,
     seed: int,
     imperfections: Imperfections | None = None,
     *,
     to_the_end: bool = False,
     duration: float | None = None,
-) -> Trial:
+) -> Record:
     """
     Run one trial.
 
@@ -180,38 +152,45 @@ def run_trial(
     duration
         Of the trial [s]; that of the experiment if None.
 
+    Returns
+    -------
+    Record
+        Every 10 ms from the release of the object on: the true turn ``angle`` of the object, true
+        and estimated ``state`` and ``estimate`` of planar rolling, commands ``control``, poses
+        ``hand`` and ``object`` in the world, q (w, x, y, z) and p [m]; no numbers where there was
+        no estimate. ``ended`` is why it failed; the value ``limited`` is the number of periods in
+        which a limit of the joints changed a command.
+
     """
     imperfections = imperfections or Imperfections()
     experiment = replace(experiment, duration=duration or experiment.duration)
-    judge, limited = Judge(experiment), 0
-    nothing, samples, events, poses = np.full(STATE.size, np.nan), [], [], []
-    for moment in moments(experiment, law_name, seed, imperfections):
+    nothing, samples, events, judge = np.full(STATE.size, np.nan), [], [], Judge(experiment)
+    made, limited = moments(experiment, law_name, seed, imperfections), 0
+    for moment in until_failed(judge, made, to_the_end=to_the_end):
         if moment.held:
             continue
         if round(moment.time / PERIOD) % EVERY == 0:
             seen = nothing if moment.seen is None else moment.seen
             sent = np.full(3, np.nan) if moment.sent is None else moment.sent
-            samples.append((moment.time, moment.truth, seen, sent))
-            poses.append((moment.view.hand[:7], moment.view.object_[:7]))
-        limited, t = moment.clipped, moment.time + PERIOD
+            poses = moment.view.hand[:7], moment.view.object_[:7]
+            samples.append((moment.time, moment.truth, seen, sent, *poses))
+        limited = moment.clipped
         events += [(moment.time, name) for name in moment.events]
-        judge.happened(t, *moment.events)
-        judge.look(t, moment.angle)
-        if judge.failure and not to_the_end:
-            break
-    judge.close()
-    times, states, estimates, controls = (np.array(c) for c in zip(*samples, strict=True))
-    return Trial(
+    times, states, *others = (np.array(c) for c in zip(*samples, strict=True))
+    angle = Series(states[:, HAND] + states[:, OBJECT], 'rad', components=(ANGLE,))
+    return Record(
         law=law_name,
         seed=seed,
         times=times,
-        states=states,
-        estimates=estimates,
-        controls=controls,
+        arrays={
+            ANGLE: angle,
+            'state': Series(states, ''),
+            **{name: Series(values, '') for name, values in zip(OTHERS, others, strict=True)},
+        },
         events=tuple(events),
-        limited=limited,
-        failure=judge.failure,
-        poses=np.array(poses),
+        end=experiment.duration,
+        ended=judge.failure,
+        values={'limited': limited},
     )
 
 
@@ -224,7 +203,7 @@ def run_many(
     to_the_end: bool = False,
     duration: float | None = None,
     workers: int | None = None,
-) -> Iterator[Trial]:
+) -> Iterator[Record]:
     """
     Run trials, in as many processes as there are processors.
 
@@ -241,7 +220,7 @@ def run_many(
 
     Yields
     ------
-    Trial
+    Record
         Law by law, in the order of the seeds.
 
     """
@@ -262,7 +241,7 @@ def run_many(
         pool.shutdown(cancel_futures=True)
 
 
-_built: dict[str, Experiment] = {}  # of this process
+_built: dict[str, LaboratorySetup] = {}  # of this process
 
 
 def _begin(name: str) -> None:
@@ -271,7 +250,7 @@ def _begin(name: str) -> None:
         _built[name] = build(name)
 
 
-def _one(job: tuple[str, int, Imperfections, dict[str, Any]]) -> Trial:
+def _one(job: tuple[str, int, Imperfections, dict[str, Any]]) -> Record:
     (experiment,) = _built.values()
     law, seed, imperfections, options = job
     return run_trial(experiment, law, seed, imperfections, **options)

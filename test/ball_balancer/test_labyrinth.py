@@ -24,11 +24,11 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_planner.planners.planner import planner_of, Request
-from rolling_robotics.demo.rig import Seen
-from rolling_robotics.demo.verdict import MISSED, REACHED
+from rolling_robotics.arrays import Series
 from rolling_robotics.plan_result import plan_result
 from rolling_robotics.plugins.labyrinth import demo
 from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.trials.trial import Record
 
 SCENARIO = load_scenario('labyrinth')
 FILE = LabyrinthFile.of(SCENARIO)
@@ -309,42 +309,30 @@ def test_walls_and_holes_are_drawn_where_they_are():
     assert from_walls(walls, BOARD.path[0]).shape == (50, 2)
 
 
-def test_states_may_be_missing_until_a_set_point_is_asked_for():
-    """While nodes start, a processor may be busy with that."""
-    told, asked, ball = (0.5, np.zeros(2)), (1.0, np.ones(2)), np.zeros((300, 2))
-    times = np.arange(300) * 0.01
-    for missing, gap in (
-        ((0.4, 0.7), 0.01),
-        ((1.4, 1.7), 0.3),
-        ((0.9, 1.2), 0.2),
-        ((0.4, 9.0), np.inf),
-    ):
-        seen = times[(times < missing[0] + 1e-9) | (times > missing[1] - 1e-9)]
-        assert Seen(seen, ball[: seen.size], [told, asked]).gap == pytest.approx(gap)
-    assert Seen(times, ball, [told]).gap == pytest.approx(0.01)
-
-
 @pytest.mark.parametrize('arrives', [True, False])
-def test_the_demonstration_tells_time_speed_and_distances(tmp_path, capsys, monkeypatch, arrives):
+def test_the_demonstration_reports_time_speed_and_distances(tmp_path, monkeypatch, arrives):
     """A ball that rolls along the plan at its speed, or stops in the first hole it comes to."""
     file, plan = short_plan()
     monkeypatch.setattr(demo, 'plan_labyrinth', lambda _: plan)
+    monkeypatch.setattr(demo, '_file', lambda: file)
     t = np.arange(0.0, plan.times[-1] + 1.0, 0.01)
     ball = plan.places(t)
     if not arrives:
         ball[t > 1.0] = BOARD.holes[0]
-    seen = Seen(t + 7.0, ball, [(6.0, BOARD.path[0]), (7.0, plan.end)])
-    assert demo.conclude(file, seen, tmp_path) == (REACHED if arrives else MISSED)
-    told = capsys.readouterr().out
+    record = Record(times=t, arrays={'ball': Series(ball, 'm')}, end=t[-1])
+    outcome = demo.Arrival().outcome(record)
+    assert bool(outcome.failure) != arrives
+    assert not outcome.inconclusive
     if arrives:
         time = arrival(t, ball, plan.end, RADIUS)
-        assert f'time: {time:.2f} s for a path of {file.length:.3f} m' in told
-        assert f'{file.length / time:.3f} m/s' in told
-        assert f'margin: {demo.PATIENCE / time:.3g} times' in told
-        assert f'from a wall: {1e3 * file.room(ball)[0].min():.1f} mm' in told
+        assert (outcome.error, outcome.tolerance) == (time, demo.PATIENCE)
+        assert f'time: {time:.2f} s for a path of {file.length:.3f} m' in outcome.text
+        assert f'{file.length / time:.3f} m/s' in outcome.text
+        assert f'from a wall: {1e3 * file.room(ball)[0].min():.1f} mm' in outcome.text
     else:
-        assert 'it fell through a hole' in told
-        assert 'of its centre from a hole: 0.0 mm' in told
+        assert 'it fell through a hole' in outcome.failure
+        assert 'of its centre from a hole: 0.0 mm' in outcome.text
+    demo.draw([record], tmp_path / 'labyrinth.png')
     assert (tmp_path / 'labyrinth.png').stat().st_size > 20_000
 
 

@@ -17,11 +17,10 @@ from rolling_planner.plan import Plan
 from rolling_robotics.trials import estimate_error
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.estimate_error import EstimateError, measured
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import BEGINS, TrialLanes
 from rolling_robotics.trials.period import Period, SIZES
-from rolling_robotics.trials.prepare import build
+from rolling_robotics.trials.prepare import build, LaboratorySetup
 
 HELD, FREE = 20, 60  # periods
 OFF = Imperfections(warm_up=HELD * PERIOD)
@@ -44,7 +43,7 @@ def hand_over(laboratory):
 def upright():
     laboratory = Laboratory()
     law = hand_over(laboratory)
-    experiment = Experiment(
+    experiment = LaboratorySetup(
         name='flip_up',
         laboratory=laboratory,
         start=laboratory.rest(UPRIGHT),

@@ -8,14 +8,15 @@ import pytest
 from rolling_controller.laboratory.laws import Adaptive
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_robotics.arrays import Series
 from rolling_robotics.trials import run
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
-from rolling_robotics.trials.experiment import Experiment
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import Judge
-from rolling_robotics.trials.prepare import build, setting
-from rolling_robotics.trials.run import moments, run_many, run_trial, Trial
-from rolling_robotics.trials.summary import band, rest_time
+from rolling_robotics.trials.judge import ANGLE, Judge
+from rolling_robotics.trials.prepare import build, CRITERIA, LaboratorySetup, setting
+from rolling_robotics.trials.run import moments, run_many, run_trial
+from rolling_robotics.trials.summary import band
+from rolling_robotics.trials.trial import Record
 
 PUBLISHED = Imperfections()
 VELOCITY = slice(5, 8)  # of the hand, in a state of planar rolling
@@ -58,7 +59,7 @@ def judged(experiment, *looks):
 
 def experiment(**options):
     known = {**setting('flip_up'), **options}
-    return Experiment(laws={}, **known)
+    return LaboratorySetup(laws={}, **known)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +176,11 @@ def damping():
 @pytest.mark.slow
 def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
     trial = run_trial(damping, 'closed_loop', 3, to_the_end=True, duration=2.5)
-    assert rest_time(trial) < 1.5
+    assert CRITERIA['damping'].outcome(trial).time < 1.5
     short = replace(PUBLISHED, warm_up=0.2)
     twice = [run_trial(damping, 'closed_loop', 3, short, duration=0.3) for _ in range(2)]
-    assert np.array_equal(twice[0].states, twice[1].states)
-    assert np.array_equal(twice[0].controls, twice[1].controls)
+    assert np.array_equal(twice[0]['state'], twice[1]['state'])
+    assert np.array_equal(twice[0]['control'], twice[1]['control'])
 
 
 def test_the_hand_is_held_within_a_fifth_of_a_second_of_a_cancel(damping):
@@ -204,11 +205,8 @@ def test_the_hand_is_held_within_a_fifth_of_a_second_of_a_cancel(damping):
 
 
 def fake(angles):
-    states = np.zeros((len(angles), 9))
-    states[:, 3] = angles
-    rest = {'estimates': states, 'controls': states[:, :3], 'events': (), 'limited': 0}
     times = 0.01 * np.arange(len(angles))
-    return Trial(law='', seed=0, times=times, states=states, failure='', **rest)
+    return Record(times=times, arrays={ANGLE: Series(np.array(angles), 'rad')}, end=times[-1])
 
 
 def test_band_is_mean_and_two_standard_deviations():
@@ -220,22 +218,23 @@ def test_band_is_mean_and_two_standard_deviations():
 
 
 def test_time_to_rest_is_for_good():
-    tolerance = setting('damping')['tolerance']
-    assert rest_time(fake(FLAT + tolerance * np.array([2, 0, 1.1, 0.9, 0]))) == 0.03
-    assert rest_time(fake(FLAT + tolerance * np.array([0, 2.0]))) == np.inf
+    damping = CRITERIA['damping']
+    for off, time in (([2, 0, 1.1, 0.9, 0], 0.03), ([0, 2.0], np.inf)):
+        record = fake(FLAT + damping.tolerance * np.array(off))
+        assert damping.outcome(record).time == time
 
 
 @pytest.mark.slow
 def test_flip_up_succeeds_with_feedback_only():
     trials = list(run_many('flip_up', ['closed_loop', 'open_loop'], range(5)))
-    assert [t.failure for t in trials if t.law == 'closed_loop'] == [''] * 5
-    assert all(t.failure for t in trials if t.law == 'open_loop')
+    assert [t.ended for t in trials if t.law == 'closed_loop'] == [''] * 5
+    assert all(t.ended for t in trials if t.law == 'open_loop')
 
 
 @pytest.mark.slow
 def test_predictive_flip_up_keeps_the_friction_that_the_regulator_leaves():
     laws, worse = ['closed_loop', 'predictive'], PUBLISHED.scaled(4.0)
-    ended = {(t.law, t.seed): t.failure for t in run_many('flip_up', laws, (2, 4), worse)}
+    ended = {(t.law, t.seed): t.ended for t in run_many('flip_up', laws, (2, 4), worse)}
     assert [ended['predictive', seed] for seed in (2, 4)] == ['', '']
     assert all(ended['closed_loop', seed].startswith('friction cone left') for seed in (2, 4))
 
@@ -243,4 +242,4 @@ def test_predictive_flip_up_keeps_the_friction_that_the_regulator_leaves():
 @pytest.mark.slow
 def test_throw_is_caught():
     trials = list(run_many('throw_catch', ['closed_loop'], range(5)))
-    assert [t.failure for t in trials] == [''] * 5
+    assert [t.ended for t in trials] == [''] * 5

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from rolling_robotics.demo import clock
-from rolling_robotics.demo.verdict import in_simulated_time
+from rolling_robotics.demo.clock import in_simulated_time
 
 
 class Machine:

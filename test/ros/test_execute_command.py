@@ -21,7 +21,7 @@ from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.cli import main
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.nodes.demo_client import DemoClient
+from rolling_robotics.nodes.client import Client
 from rolling_robotics.nodes.goal_sender import GoalSender
 import yaml
 
@@ -47,8 +47,8 @@ def nodes(tmp_path_factory):
             log_folder=tmp_path_factory.mktemp('logs'),
         )
         with bringup:
-            with DemoClient(domain=domain, check=bringup.check) as client:
-                client.wait_until_ready(LONG)
+            with Client(domain=domain, check=bringup.check) as client:
+                client.wait_until_served(LONG)
             yield domain, environment
 
 
@@ -78,7 +78,7 @@ def execute(nodes):
 
 
 def reset(nodes):
-    with DemoClient(domain=nodes[0]) as client:
+    with Client(domain=nodes[0]) as client:
         client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
 
 
@@ -190,17 +190,19 @@ def test_goal_of_the_predictive_law_moves_on_the_way(nodes, peer):
     publisher = peer.node.create_publisher(PoseStamped, 'goal_pose', EVENT)
     pose = PoseStamped()
     pose.pose.position.x, pose.pose.position.y = 0.06, 0.05
-    with DemoClient(domain=nodes[0]) as client:
+    with Client(domain=nodes[0]) as client:
         client.set_parameters('controller', {'law': 'predictive'})
         planned = client.plan({'u_h': 0.0, 'v_h': -0.05}, 2.0, lambda _: None, LONG)
-        done = client.execute(
-            planned.plan, open_loop=False, timeout=LONG, on_start=lambda: publisher.publish(pose)
+        times = []
+        done = client.follow(
+            planned.plan, lambda m: times.append(m.time), LONG, lambda: publisher.publish(pose)
         )
         client.set_parameters('controller', {'law': 'lqr'})
     peer.node.destroy_publisher(publisher)
-    assert (done.code, done.text) == (0, '')
-    assert done.times[-1] > planned.plan.times[-1]
-    place = done.final_state['u_h'], done.final_state['v_h']
+    assert (done.error_code, done.error_string) == (0, '')
+    assert times[-1] > planned.plan.times[-1]
+    state = dict(zip(done.final_state_names, done.final_state_values, strict=True))
+    place = state['u_h'], state['v_h']
     assert place == pytest.approx((0.06, 0.05), abs=5e-3)
 
 

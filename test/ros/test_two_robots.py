@@ -27,17 +27,17 @@ def overrides(robot):
 
 
 def plan_and_execute(client, problem, goal, shift):
-    client.wait_until_ready(120.0)
+    client.wait_until_served(120.0)
     client.reset((0.0, 0.0), (0.0, 0.0, 0.0))
     planned = client.plan(goal, problem.horizon, lambda _: None, 120.0)
     assert planned.error_code == 0, planned.error_string
     client.reset(shift, (0.0, 0.0, 0.0))
-    return planned.plan, client.execute(planned.plan, open_loop=False, timeout=120.0)
+    return planned.plan, client.follow(planned.plan, lambda _: None, 120.0)
 
 
 @pytest.mark.slow
 def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
-    from rolling_robotics.nodes.demo_client import DemoClient
+    from rolling_robotics.nodes.client import Client
 
     experiment = find_experiment('ball_on_plate')
     problem = read_problem(load_scenario(experiment.scenario_file))
@@ -61,7 +61,7 @@ def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
             )
             stack.enter_context(bringup)
             clients[robot] = stack.enter_context(
-                DemoClient(namespace=robot, domain=domain, check=bringup.check)
+                Client(namespace=robot, domain=domain, check=bringup.check)
             )
         with ThreadPoolExecutor(len(ROBOTS)) as pool:
             runs = {
@@ -74,7 +74,7 @@ def test_each_robot_reaches_its_own_goal(tmp_path, monkeypatch):
     index = problem.system.state.names.index('u_h')
     size = problem.system.state.size
     for robot, (plan, run) in done.items():
-        assert run.code == 0, run.text
+        assert run.error_code == 0, run.error_string
         end = np.array(plan.states).reshape(-1, size)[-1]
         assert end[index] == pytest.approx(goals[robot]['u_h'], abs=1e-3)
 

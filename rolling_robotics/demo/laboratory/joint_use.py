@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_hw_interface.arm_chain import Chain
-from rolling_robotics.demo.verdict import say
+from rolling_robotics.experiments import find_experiment
 from rolling_robotics.hardware_parameters import chain_from, read_parameters
 from rolling_robotics.recordings.recorded_topics import read_joints, RecordedJoints
+from rolling_robotics.trials.report import say
 
 
 def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.float64]]:
@@ -28,9 +29,9 @@ def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.floa
     return {name: np.nanmax(np.abs(share), axis=0) for name, share in shares.items()}
 
 
-def limits_kept(recording: Path, params_file: str) -> bool:
-    """Tell whether the joints of a recording kept their limits, and say how much they used."""
-    given = read_parameters(find_config(params_file))
+def limits_kept(recording: Path, experiment: str) -> bool:
+    """Tell whether the joints of a recording kept their limits, and print how much they used."""
+    given = read_parameters(find_config(find_experiment(experiment).params_file))
     chain = chain_from(given)
     names = chain.joint_names
     used = joint_use(chain, read_joints(recording, 'robot_joint_states', names))

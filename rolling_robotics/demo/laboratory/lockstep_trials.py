@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
 from rolling_dynamics.scenario_model import load_model
-from rolling_robotics.demo.laboratory.demos import LaboratoryDemo
-from rolling_robotics.demo.laboratory.trial_record import Offset, TrialSeen
 from rolling_robotics.experiments import find_experiment
+from rolling_robotics.trials.trial import Record, Trial
 import yaml
 
 EVERY = 5  # periods between two samples that are kept
@@ -32,12 +33,12 @@ def parameters_of(name: str, node: str) -> Mapping[str, Any]:
 class LockstepTrials:
     """The plant and the laws of an experiment, as its nodes have them."""
 
-    def __init__(self, demo: LaboratoryDemo) -> None:
+    def __init__(self, experiment: str) -> None:
         """Plan and design; takes seconds."""
-        given = parameters_of(demo.experiment, 'simulator')
+        given = parameters_of(experiment, 'simulator')
         model = load_model(given['scenario_file'])
-        self._demo, self._dt = demo, 1.0 / float(given['rate'])
-        self._subject = subject_of(demo.experiment, model)
+        self._dt = 1.0 / float(given['rate'])
+        self._subject = subject_of(experiment, model)
         self._prepared = self._subject.prepare()
         self._plant = SimulatedHybridPlant(
             model.system,
@@ -50,17 +51,29 @@ class LockstepTrials:
             limits=model.control_limits,
         )
 
-    def run(self, law: str, seed: int, off: Offset) -> TrialSeen:
-        """Return one trial."""
+    def run(self, trial: Trial) -> tuple[Record, Array, list[tuple[float, str]]]:
+        """
+        Run one trial.
+
+        Returns
+        -------
+        Record, NDArray, list
+            The record without arrays; attitudes of the object (w, x, y, z) at its times, shape
+            (k, 4); time [s] and name of each mode of the contact.
+
+        """
         plant, subject = self._plant, self._subject
-        plant.factors = {'inertia': off.inertia, 'rolling_resistance': off.resistance}
-        plant.reset(position=(off.shift, 0.0), rotation=(0.0, off.turn, 0.0))
+        d = trial.disturbances
+        plant.factors = {
+            'inertia': d['inertia_factor'], 'rolling_resistance': d['resistance_factor'],
+        }  # fmt: skip
+        plant.reset(position=trial.position, rotation=trial.rotation)
         plant.release()
         subject.source.restart()
-        chosen = chosen_law(self._prepared, law)
+        chosen = chosen_law(self._prepared, trial.law)
         rows: list[np.ndarray] = []
         modes = [(0.0, plant.mode)]
-        for k in range(round(self._demo.lengths()[law] / self._dt) + 1):
+        for k in range(round(trial.duration / self._dt) + 1):
             t, view = k * self._dt, plant.view()
             if k % EVERY == 0:
                 rows.append(view[VIEW.slice('q_WO')].copy())
@@ -69,14 +82,21 @@ class LockstepTrials:
             plant.step(subject.widened(u), self._dt)
             if plant.mode != modes[-1][1]:
                 modes.append((t, plant.mode))
-        return TrialSeen(
-            law=law,
-            seed=seed,
-            offset=off,
-            times=np.array(np.arange(len(rows)) * EVERY * self._dt, dtype=float),
-            attitudes=np.array(rows),
-            modes=modes,
-            complete=not plant.fault,
-            reason=plant.fault,
-            balancing_since=chosen.balancing_since,
+            if plant.fault:
+                break
+        since = chosen.balancing_since
+        record = Record(
+            law=trial.law,
+            seed=trial.seed,
+            times=np.arange(len(rows), dtype=float) * EVERY * self._dt,
+            end=trial.duration,
+            ended=f'ended early: {plant.fault}' if plant.fault else '',
+            values={} if since is None else {'balancing_since': since},
         )
+        return record, np.array(rows), modes
+
+
+@cache
+def lockstep_trials(experiment: str) -> LockstepTrials:
+    """Return the trials of an experiment, which are prepared once."""
+    return LockstepTrials(experiment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
 from rolling_controller.robot_laws import robot_kind
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -23,10 +22,12 @@ from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from rolling_planner.plan_fit import check_states_fit
-from rolling_robotics.figures.beside import Group, Motion
+from rolling_robotics.arrays import layout_series
+from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.hand_source import HandSource
 from rolling_robotics.nodes.replay.replayed import recorded_values, Timed
+from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
 
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
 
@@ -89,56 +90,37 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
     return settings[: len(plans)], starts
 
 
-@dataclass(frozen=True)
-class Execution:
-    """
-    One execution.
-
-    Attributes
-    ----------
-    open_loop
-        Whether the plan was played back without feedback.
-    plan
-        The plan.
-    motion
-        Executed states and controls by scalar name, times from the start of the plan [s].
-    groups
-        What of it belongs together.
-
-    """
-
-    open_loop: bool
-    plan: Plan
-    motion: Motion
-    groups: list[Group]
-
-
-def recorded_executions(recorded: Recorded) -> list[Execution]:
+def recorded_executions(recorded: Recorded) -> list[Record]:
     """Return the executions; raise ParameterError if nothing was executed."""
     settings, plans = executed_plans(recorded)
     source = source_of(settings[0]['scenario_file'])
-    system, states = source.system, list(source.states(recorded))
+    states = list(source.states(recorded))
     commands = list(recorded_values(recorded, source.commands))
-    out = []
-    for (start, plan), values in zip(plans, settings, strict=True):
-        motion = {
-            **_between(system.state.names, states, start, plan.duration),
-            **_between(system.control.names, commands, start, plan.duration),
-        }
-        out.append(Execution(values['open_loop'], plan, motion, _groups(system)))
-    return out
+    return [
+        replace(
+            _between(source.system, states, commands, start, plan.duration),
+            law=OPEN_LOOP if values['open_loop'] else CLOSED_LOOP,
+            planned=motion_of_plan(plan),
+        )
+        for (start, plan), values in zip(plans, settings, strict=True)
+    ]
 
 
-def _between(names: list[str], samples: list[Timed], start: int, duration: float) -> Motion:
-    """Return the samples of an execution by name; none if there are none."""
-    chosen = [(t, x) for stamp, x in samples if 0 <= (t := (stamp - start) * 1e-9) <= duration]
-    if not chosen:
-        return {}
-    times = np.array([t for t, _ in chosen])
-    table: Array = np.array([x for _, x in chosen])
-    return {name: (times, column) for name, column in zip(names, table.T, strict=True)}
-
-
-def _groups(system: RollingSystem) -> list[Group]:
-    entries = (*system.state.entries, *system.control.entries)
-    return [Group(e.name, e.components, e.unit) for e in entries]
+def _between(
+    system: RollingSystem, states: list[Timed], commands: list[Timed], start: int, duration: float
+) -> Record:
+    """Return states and controls, held from one command to the next, of an execution."""
+    chosen = [(stamp, x) for stamp, x in states if 0 <= stamp - start <= duration * 1e9]
+    given = [(stamp, u) for stamp, u in commands if stamp >= start]
+    stamps = np.array([stamp for stamp, _ in chosen], dtype=np.int64)
+    when = np.searchsorted([stamp for stamp, _ in given], stamps, side='right') - 1
+    arrays = layout_series(system.state, np.array([x for _, x in chosen])) if chosen else {}
+    if given and chosen:
+        held = np.array([u for _, u in given])[np.maximum(when, 0)]
+        arrays |= layout_series(system.control, np.where(when[:, None] < 0, np.nan, held))
+    return Record(
+        times=np.asarray((stamps - start) * 1e-9, dtype=float),
+        arrays=arrays,
+        begin=start * 1e-9,
+        end=duration,
+    )

@@ -73,7 +73,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
     )
 
 
-def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
+def _planned(name: str, text: str, scenario_file: str) -> Experiment:
     """Return the experiment of an object that rolls along a plan."""
     return Experiment(
         name=name,
@@ -97,7 +97,7 @@ def _planned(name: str, text: str, scenario_file: str, demo: str) -> Experiment:
             '/diagnostics',
         ),
         laws=('lqr', 'predictive'),
-        demo=f'rolling_robotics.plugins.contact.{demo}:DEMO',
+        demo=f'rolling_robotics.plugins.contact.demo:{name.upper()}',
     )
 
 
@@ -106,13 +106,11 @@ EXPERIMENTS = (
         'ball_on_plate',
         'A ball on a plate is moved and turned by tilting the plate.',
         'ball_on_plate_hard.yaml',
-        'demo',
     ),
     _planned(
         'butterfly',
         'A ball rolls round the rim of a plate that turns, from one side to the other.',
         'butterfly_plate.yaml',
-        'butterfly_demo',
     ),
     _in_laboratory(
         'damping',

@@ -1,13 +1,8 @@
-"""Demonstration of the disk with masses inside: that of the ball, from another start."""
+"""The demonstration of a disk with masses inside."""
 
-from dataclasses import replace
-
-from rolling_robotics.plugins.point_mass_ball.demo import DEMO as OF_BALL
+from rolling_robotics.demo.plan_task import plan_demo
+from rolling_robotics.trials.plan_request import state_goal
 
 SHIFT, RADIUS = 0.02, 0.3  # where the disk is and how it is turned are one: it has rolled there
-DEMO = replace(
-    OF_BALL,
-    experiment='point_mass_disk',
-    position_off=(SHIFT, 0.0),
-    rotation_off=(0.0, round(SHIFT / RADIUS, 4), 0.0),
-)
+TURN = round(SHIFT / RADIUS, 4)
+DEMO = plan_demo('point_mass_disk', state_goal, (SHIFT, 0.0), (0.0, TURN, 0.0))

@@ -16,8 +16,10 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_planner.laboratory.planar_plan import planar_plan
 from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
 from rolling_robotics.reproduce.row import beside, Row, unprinted
-from rolling_robotics.trials.prepare import setting
-from rolling_robotics.trials.run import run_many, Trial
+from rolling_robotics.trials.judge import ANGLE
+from rolling_robotics.trials.prepare import CRITERIA
+from rolling_robotics.trials.run import run_many
+from rolling_robotics.trials.trial import Record
 
 SEEDS = range(1, 13)  # twelve trials, as in the paper
 FEWER = SEEDS[:2]  # in a fast run
@@ -26,14 +28,14 @@ LAST = 2.0  # s of a trial in which the rocking that is left is measured
 
 
 @cache
-def trial(name: str, law: str) -> Trial:
+def trial(name: str, law: str) -> Record:
     """Return one trial of an experiment to its end."""
     (found,) = run_many(name, [law], [ONE], to_the_end=True, workers=1)
     return found
 
 
 @cache
-def flip_ups(*, fast: bool = False) -> dict[str, tuple[Trial, ...]]:
+def flip_ups(*, fast: bool = False) -> dict[str, tuple[Record, ...]]:
     """Return twelve flip-ups by law, which takes minutes; ``fast`` two."""
     laws = ('open_loop', 'closed_loop')
     trials = list(run_many('flip_up', laws, FEWER if fast else SEEDS, to_the_end=True))
@@ -54,12 +56,12 @@ def rows(*, fast: bool) -> list[Row]:
 
 
 def _damping() -> list[Row]:
-    goal = setting('damping')['goal']
+    goal = CRITERIA['damping'].goal
     left = {}
     for law in ('closed_loop', 'open_loop'):
         found = trial('damping', law)
         late = found.times > found.times[-1] - LAST
-        left[law] = float(np.abs(found.angles[late] - goal).max())
+        left[law] = float(np.abs(found[ANGLE][late] - goal).max())
     share = left['closed_loop'] / left['open_loop']
     name = 'VIII-C: rocking left after 5 s, controlled over alone (printed: below)'
     return [beside(name, 1.0, share, 0.0, relation='at most')]
@@ -71,7 +73,7 @@ def _flip_up(*, fast: bool) -> list[Row]:
     rows = []
     for law, fraction in printed.items():
         name = f'VIII-D: fraction of {len(trials[law])} flip-ups that balance'
-        balanced = float(np.mean([not t.failure for t in trials[law]]))
+        balanced = float(np.mean([not t.ended for t in trials[law]]))
         rows.append(beside(f'{name}, {law.replace("_", " ")}', fraction, balanced, 0.0))
     return rows
 
@@ -94,7 +96,7 @@ def _throw() -> list[Row]:
             0.0,
             relation='at most',
         ),
-        beside('VIII-E: a throw is caught and balanced', 1, not thrown.failure, 0),
+        beside('VIII-E: a throw is caught and balanced', 1, not thrown.ended, 0),
     ]
 
 

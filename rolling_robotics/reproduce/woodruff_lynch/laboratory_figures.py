@@ -16,8 +16,9 @@ from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.reproduce.woodruff_lynch.laboratory import flip_ups, trial
 from rolling_robotics.scene.meshes import surface_mesh
 from rolling_robotics.scene.scene import Body, GROUND, Scene
-from rolling_robotics.trials.run import Trial
+from rolling_robotics.trials.judge import ANGLE
 from rolling_robotics.trials.summary import band
+from rolling_robotics.trials.trial import Record
 
 SIDE = Camera(-math.pi / 2, math.radians(8))
 DEPTH = 0.02  # m, half of what is drawn of plate and object across the plane
@@ -29,7 +30,7 @@ def flip_up_band(*, fast: bool = False) -> Figure:
     axes = figure.subplots()
     for k, (law, trials) in enumerate(flip_ups(fast=fast).items()):
         seen = band(trials)
-        stood = sum(not t.failure for t in trials)
+        stood = sum(not t.ended for t in trials)
         label = f'{law.replace("_", " ")}: {stood} of {len(trials)} balance'
         axes.plot(seen.times, seen.mean, color=COLOURS[k], label=label)
         low, high = seen.mean - seen.spread, seen.mean + seen.spread
@@ -66,18 +67,18 @@ def damping_figure() -> Figure:
     axes = figure.subplots()
     for k, (law, name) in enumerate((('open_loop', 'alone'), ('closed_loop', 'controlled'))):
         seen = trial('damping', law)
-        axes.plot(seen.times, seen.angles + math.pi / 2, color=COLOURS[k], label=name)
+        axes.plot(seen.times, seen[ANGLE] + math.pi / 2, color=COLOURS[k], label=name)
     axes.set(xlabel='time [s]', ylabel='turn from flat [rad]', title='damping of the rocking')
     axes.legend(loc='upper right')
     return figure
 
 
-def _strip(seen: Trial, end: float, every: float, title: str) -> Image.Image:
+def _strip(seen: Record, end: float, every: float, title: str) -> Image.Image:
     shot = Shot(rate=1 / every, every=every, width=360, camera=SIDE, strips=False)
     return Image.fromarray(side_by_side(list(pictures(_scene(seen, end, title), shot))))
 
 
-def _scene(seen: Trial, end: float, title: str) -> Scene:
+def _scene(seen: Record, end: float, title: str) -> Scene:
     """Return plate and object of a trial up to a time [s]."""
     shown, laboratory = seen.times <= end + 1e-9, Laboratory()
     a, b = laboratory.semi_axes
@@ -85,7 +86,7 @@ def _scene(seen: Trial, end: float, title: str) -> Scene:
     ellipse, plate = Ellipsoid(b, DEPTH, a), Plane()
     whole = np.array([[1e-3, 0.0], [math.pi - 1e-3, 2 * math.pi]])
     part = np.array([[-half, -2 * DEPTH], [half, 2 * DEPTH]])
-    hand, object_ = seen.poses[shown].swapaxes(0, 1)
+    hand, object_ = seen['hand'][shown], seen['object'][shown]
     return Scene(
         title=title,
         system='hybrid_contact',

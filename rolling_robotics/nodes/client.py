@@ -1,4 +1,4 @@
-"""A client of planner, controller and simulator, whose calls wait for at most some seconds."""
+"""A client of the nodes of one namespace, whose calls wait for at most some seconds."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.process import events_executor
-from rolling_robotics.demo.record import Execution, Stream
+from rolling_robotics.experiment import RECORDER
 from rolling_robotics.interrupt import InterruptFlag
 from rolling_robotics.nodes.lateness import Lateness
 from rolling_robotics.nodes.watching import Watch
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 AGAIN = 10.0  # after which a request without an answer is sent again [s]
 STATE_PERIOD = 0.2  # between two looks whether a node is active [s]
-POLL = 0.005  # longest time between two looks at what is watched [s]
-
-CONTACT = {'contact/coordinates': 'joints', 'contact/wrench': 'force'}
+POLL = 0.005  # longest time between two looks at what is waited for [s]
 
 
 class ClientError(RollingError):
@@ -46,7 +43,7 @@ class LateAnswerError(ClientError):
     """What was waited for did not come in time."""
 
 
-class DemoClient:
+class Client:
     """
     Speaks to the nodes of one namespace; a context manager.
 
@@ -60,7 +57,6 @@ class DemoClient:
         namespace: str = '',
         domain: int | None = None,
         check: Callable[[], None] = lambda: None,
-        watched: Mapping[str, str] = CONTACT,
     ) -> None:
         """
         Start a node.
@@ -73,8 +69,6 @@ class DemoClient:
             ROS domain; that of the environment if None.
         check
             Called while waiting; raises if waiting is in vain.
-        watched
-            Topics that are recorded during an execution, by name: ``joints`` or ``force``.
 
         """
         self._in_vain, self._interrupt = check, InterruptFlag()
@@ -87,7 +81,7 @@ class DemoClient:
             signal_handler_options=SignalHandlerOptions.NO,
         )
         self._node = rclpy.create_node(
-            'demo', context=self._context, namespace=namespace, use_global_arguments=False
+            'client', context=self._context, namespace=namespace, use_global_arguments=False
         )
         self._executor = events_executor(self._context)
         self._executor.add_node(self._node)
@@ -95,10 +89,8 @@ class DemoClient:
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')
         # kept to the end: this executor may crash where a client is destroyed while it spins
         self._services: dict[str, Any] = {}
-        self._running: Execution | None = None
+        self._watches: dict[str, Watch] = {}
         self._goal: Any = None
-        self._seen = threading.Event()
-        self._watches = [Watch(self._node, topic, kind) for topic, kind in watched.items()]
         self.equip()
         self._lateness = Lateness(self._node)
         self._stop = threading.Event()
@@ -118,7 +110,7 @@ class DemoClient:
             self._goal.cancel_goal_async()
         self._stop.set()
         self._thread.join(1.0)
-        for watch in self._watches:
+        for watch in self._watches.values():
             watch.destroy()
         self._executor.shutdown(timeout_sec=0.0)
         self._node.destroy_node()
@@ -137,18 +129,6 @@ class DemoClient:
     def _spin(self) -> None:
         while not self._stop.is_set():
             self._executor.spin_once(timeout_sec=POLL)
-            for watch in self._watches:
-                self._look(watch)
-
-    def _look(self, watch: Watch) -> None:
-        row = watch.poll()
-        if row is None:
-            return
-        self._seen.set()
-        if self._running is not None:
-            stream = self._running.seen[watch.topic]
-            stream.stamps.append(watch.stamp)
-            stream.rows.append(row)
 
     # -- waiting ----------------------------------------------------------------------------
 
@@ -158,17 +138,11 @@ class DemoClient:
             if time.monotonic() > end:
                 raise LateAnswerError(f'{what} within {timeout:g} s')
             self._check()
-            time.sleep(0.005)
+            time.sleep(POLL)
 
     def _result(self, what: str, future: Future, timeout: float) -> Any:
         self._wait(what, future.done, timeout)
         return future.result()
-
-    def wait_until_ready(self, timeout: float) -> None:
-        """Wait until planner and controller take goals and the plant is seen."""
-        end = time.monotonic() + timeout
-        self.wait_until_served(timeout)
-        self._wait('the plant did not come up', self._seen.is_set, end - time.monotonic())
 
     def wait_until_served(self, timeout: float, *, planner: bool = True) -> None:
         """Wait until the controller takes goals, and the planner too unless it is not needed."""
@@ -188,6 +162,45 @@ class DemoClient:
                     raise LateAnswerError(f'the {node} was not active within {timeout:g} s')
                 self._check()
                 time.sleep(STATE_PERIOD)
+
+    def wait_until_recorded(self, topics: Iterable[str], timeout: float) -> None:
+        """Wait until a recorder, if there is one, listens to those topics that are published."""
+        if RECORDER.name in self._node.get_node_names():
+            self._wait(
+                'the recorder did not come up',
+                lambda: all(map(self._is_recorded, topics)),
+                timeout,
+            )
+
+    def _is_recorded(self, topic: str) -> bool:
+        readers = self._node.get_subscriptions_info_by_topic(topic)
+        return not self._node.count_publishers(topic) or any(
+            reader.node_name == RECORDER.name for reader in readers
+        )
+
+    def newest(self, topic: str, kind: str) -> tuple[float, Sequence[float]]:
+        """
+        Wait for a first message of a topic; return stamp [s] and values of its newest.
+
+        Parameters
+        ----------
+        topic
+            Name of the topic, which is watched from now on.
+        kind
+            What is kept of its messages, see :data:`WATCHABLE`.
+
+        """
+        watch = self._watches.get(topic)
+        if watch is None:
+            watch = self._in_turn(Watch, self._node, topic, kind)
+            self._watches[topic] = watch
+
+        def seen() -> bool:
+            watch.poll()
+            return watch.row is not None
+
+        self._wait(f'no message on {topic}', seen, SHORT)
+        return watch.stamp, watch.row
 
     def _state(self, node: str) -> int:
         """Return the state of a node's life cycle."""
@@ -219,19 +232,26 @@ class DemoClient:
         answer = self._call(GetParameters, f'{node}/get_parameters', request)
         return float(answer.values[0].double_value)
 
-    def reset(self, position: Sequence[float], rotation: Sequence[float]) -> None:
-        """Put the plant at its start, shifted [m] and turned [rad]."""
-        self.set_parameters(
-            'simulator',
-            {'perturbation_position': list(position), 'perturbation_rotation': list(rotation)},
-        )
-        answer = self._call(Trigger, 'simulator/reset', Trigger.Request())
+    def trigger(self, name: str) -> str:
+        """Call a service without arguments; return its message, or raise ClientError with it."""
+        answer = self._call(Trigger, name, Trigger.Request())
         if not answer.success:
-            raise ClientError(f'simulator: {answer.message}')
+            raise ClientError(f'{name}: {answer.message}')
+        return str(answer.message)
+
+    def enable(self, node: str) -> None:
+        """Enable a node that was stopped."""
+        self._call(SetBool, f'{node}/enable', SetBool.Request(data=True))
+
+    def reset(self, position: Sequence[float], rotation: Sequence[float], **values: Any) -> None:
+        """Put the plant at its start, shifted [m] and turned [rad]; set its other parameters."""
+        off = {'perturbation_position': list(position), 'perturbation_rotation': list(rotation)}
+        self.set_parameters('simulator', {**off, **values})
+        self.trigger('simulator/reset')
 
     # -- actions ----------------------------------------------------------------------------
 
-    def _in_turn(self, call: Callable[..., Future], *args: Any) -> Future:
+    def _in_turn(self, call: Callable[..., Any], *args: Any) -> Any:
         """
         Return what a call returns that is made in the spinning thread.
 
@@ -295,59 +315,6 @@ class DemoClient:
             horizon=float(horizon),
         )
         return self._run(self._planner, request, on_feedback, timeout)
-
-    def execute(
-        self,
-        plan: RollingPlan,
-        *,
-        open_loop: bool,
-        timeout: float,
-        on_start: Callable[[], None] = lambda: None,
-    ) -> Execution:
-        """
-        Have a plan executed, and watch.
-
-        Parameters
-        ----------
-        plan
-            The plan.
-        open_loop
-            Whether its controls are played back without feedback.
-        timeout
-            Longest wait for the first feedback, and from there for the result [s].
-        on_start
-            Called once the execution has begun.
-
-        """
-        self.set_parameters('controller', {'open_loop': open_loop})
-        record = Execution(
-            seen={watch.topic: Stream() for watch in self._watches},
-            tolerance=self._number('controller', 'goal_tolerance'),
-        )
-        self._running = record
-        self._lateness.begin()
-
-        def feedback(message: ExecutePlan.Feedback) -> None:
-            # the state that this tells of has come; later ones too where the message was delayed
-            for watch in self._watches:
-                self._look(watch)
-            newest = max(watch.stamp for watch in self._watches)
-            record.start = min(record.start, newest - message.time)
-            record.times.append(message.time)
-            record.errors.append(message.state_error)
-            for name, value in zip(message.margin_names, message.margin_values, strict=True):
-                record.margins.setdefault(name, []).append(value)
-
-        result = self.follow(plan, feedback, timeout, on_start)
-        self._running = None
-        record.code, record.text = result.error_code, printable(result.error_string)
-        record.final_error = result.final_error
-        stale = result.error_code == ExecutePlan.Result.STALE_STATE  # the plant runs to its end
-        record.void = self._lateness.void or (record.text if stale else '')
-        record.final_state = dict(
-            zip(result.final_state_names, result.final_state_values, strict=True)
-        )
-        return record
 
     def follow(
         self,

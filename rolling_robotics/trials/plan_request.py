@@ -1,8 +1,9 @@
-"""What a demonstration asks of the planner: the section ``plan`` of its scenario as a goal."""
+"""Goals of the action ``plan_rolling``, from the section ``plan`` of a scenario."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
@@ -45,3 +46,14 @@ def state_goal(scenario: Scenario) -> PlanRequest:
 def listed(goal: dict[str, float]) -> str:
     """Return a goal in words."""
     return ', '.join(f'{name} = {value:.4g}' for name, value in goal.items())
+
+
+def progress_text(feedback: Any) -> str:  # noqa: ANN401  a message
+    """Return the progress of a planner, without what it does not report."""
+    parts = [f'{feedback.segments:4d} segments, iteration {feedback.iteration:3d}']
+    numbers = {
+        'cost': f'{feedback.cost:.4g}',
+        'violation': f'{feedback.violation:.2e}',
+        'goal error': f'{feedback.goal_error:.2e}',
+    }
+    return ', '.join([*parts, *(f'{k} {v}' for k, v in numbers.items() if v != 'nan')])

@@ -1,9 +1,9 @@
-"""The client of a demonstration, before nodes that do not answer at once."""
+"""The client of the nodes, before nodes that do not answer at once."""
 
 import pytest
 from rclpy.task import Future
-from rolling_robotics.nodes import demo_client
-from rolling_robotics.nodes.demo_client import ClientError, DemoClient
+from rolling_robotics.nodes import client as module
+from rolling_robotics.nodes.client import Client, ClientError
 
 
 class Server:
@@ -22,8 +22,8 @@ class Server:
 
 @pytest.fixture
 def client(domain, monkeypatch):
-    monkeypatch.setattr(demo_client, 'AGAIN', 0.05)
-    with DemoClient(domain=domain) as made:
+    monkeypatch.setattr(module, 'AGAIN', 0.05)
+    with Client(domain=domain) as made:
         yield made
 
 
@@ -35,6 +35,6 @@ def test_goal_without_an_answer_is_sent_again(client, drops):
 
 
 def test_server_that_never_answers_is_named(client, monkeypatch):
-    monkeypatch.setattr(demo_client, 'SHORT', 0.3)
+    monkeypatch.setattr(module, 'SHORT', 0.3)
     with pytest.raises(ClientError, match=r'no answer within 0\.3 s'):
         client._answered('no answer', Server(10**6).send_goal_async, 'goal', None)

@@ -1,1 +1,0 @@
-"""Figures of the demonstrations, a module each with ``draw(record, path)``."""

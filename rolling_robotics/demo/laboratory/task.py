@@ -1,0 +1,184 @@
+"""A run of the laboratory: a law moves the hand until its time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+import os
+from pathlib import Path
+from typing import Any, ClassVar, TYPE_CHECKING
+
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.arrays import Series
+from rolling_robotics.demo.laboratory.joint_use import limits_kept
+from rolling_robotics.demo.laboratory.lockstep_trials import lockstep_trials
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
+from rolling_robotics.recordings.recorded_topics import read_modes, read_poses
+from rolling_robotics.trials.judge import ANGLE
+from rolling_robotics.trials.report import say
+from rolling_robotics.trials.trial import Record, Task, Trial
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.trial_client import TrialClient
+
+TRUTH = 'object/ground_truth'
+MODES: Mapping[str, str] = {SIMULATED: 'contact/state', EMULATED: 'contact/ground_truth'}
+LOST = {'separated': 'lift_off', 'slipping': 'slip'}  # mode of the contact -> its beginning
+CORES = 4  # processors that emulated hardware needs in wall-clock time, at its full rate
+SLOW_RATE = 250.0  # of those loops where there are fewer [Hz]
+CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
+PATIENT = 50.0  # turns for which a late message is waited for, beyond which the arm is stopped
+LOCKSTEP_TIMEOUT = 30.0  # for which hardware in simulated time waits for a busy node [s]
+
+
+def pitch(attitudes: Array) -> Array:
+    """Return the turn about y [rad] of attitudes (w, x, y, z), without jumps; from -pi to pi."""
+    q = np.atleast_2d(attitudes)
+    angle = np.unwrap(2 * np.arctan2(q[:, 2], q[:, 0]))
+    return np.asarray(angle - 2 * np.pi * np.round(angle[0] / (2 * np.pi)))
+
+
+def tilt(attitudes: Array) -> Array:
+    """Return the angle between z of the object and z of the world [rad], of quaternions wxyz."""
+    q = np.atleast_2d(attitudes)
+    return np.asarray(2 * np.arcsin(np.minimum(np.hypot(q[:, 1], q[:, 2]), 1.0)))
+
+
+def contact_events(modes: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
+    """Return time and name of what happened to the contact, lift_off or slip, by its modes."""
+    out, before = [], ''
+    for t, mode in modes:
+        if mode != before and mode in LOST:
+            out.append((t, LOST[mode]))
+        before = mode
+    return tuple(out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaboratoryTask(Task):
+    """
+    A law of the laboratory, run for some time.
+
+    Attributes
+    ----------
+    experiment
+        Name of the experiment.
+    angle
+        From attitudes of the object, shape (k, 4), to the angle that is judged [rad], shape (k,).
+    spatial
+        Whether the object moves in space.
+    hardware
+        A simulated hand, or an emulated arm.
+
+    """
+
+    named_laws: ClassVar[bool] = True
+    experiment: str
+    angle: Callable[[Array], Array] = pitch
+    spatial: bool = False
+    hardware: str = SIMULATED
+
+    def on(self, hardware: str) -> dict[str, Any]:
+        """Return the task on a kind of hardware; raise ParameterError for real hardware."""
+        if hardware == REAL:
+            raise ParameterError(
+                'a demonstration speaks to this machine only, and knows the truth; drive hardware '
+                'by `ros2 launch rolling_robotics NAME.launch.py hardware:=real` and a goal of '
+                'the action run_experiment'
+            )
+        fields: dict[str, Any] = {'task': replace(self, hardware=hardware)}
+        # the estimator has to see the object for some time before a trial
+        return fields | (
+            {'plant': 'emulated_motors', 'idle_pace': 1.0} if hardware == EMULATED else {}
+        )
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether this machine has too few processors for emulated hardware by the clock."""
+        return self.hardware == EMULATED and (os.cpu_count() or 1) < CORES
+
+    def ask(self, client: TrialClient, trial: Trial) -> Record:
+        """Place the object, and have the law run."""
+        if self.hardware == EMULATED:
+            client.place(trial)
+        else:
+            client.reset(trial.position, trial.rotation, **trial.disturbances)
+        return client.run(trial.law, trial.duration)
+
+    def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
+        """Return records with the true angle of the object and what happened to the contact."""
+        poses, modes = read_poses(recording, TRUTH), read_modes(recording, MODES[self.hardware])
+        broken = ''
+        if self.hardware == EMULATED and not limits_kept(recording, self.experiment):
+            broken = 'a joint passed its limits'
+        out = []
+        for record in records:
+            begin, end = record.begin, record.begin + record.end
+            keep = (poses.stamps >= begin) & (poses.stamps <= end)
+            before = [(0.0, mode) for t, mode in modes if t < begin][-1:]
+            during = [(t - begin, mode) for t, mode in modes if begin <= t <= end]
+            out.append(
+                replace(
+                    self.with_angle(record, poses.stamps[keep] - begin, poses.q[keep]),
+                    events=contact_events([*before, *during]),
+                    ended=record.ended or broken,
+                )
+            )
+        return out
+
+    def with_angle(self, record: Record, times: Array, attitudes: Array) -> Record:
+        """Return a record with the angle of attitudes, shape (k, 4), at its times (k,) [s]."""
+        angle = self.angle(attitudes) if len(times) else np.zeros(0)
+        series = Series(angle, 'rad', components=(ANGLE,), text='of the object')
+        return replace(record, times=times, arrays={ANGLE: series})
+
+    def in_lockstep(self, trials: Sequence[Trial]) -> list[Record]:
+        """
+        Run the laws on the simulated hand, or on the emulated arm.
+
+        In space it is a simulated hand, whatever the hardware.
+        """
+        if self.hardware == SIMULATED or self.spatial:
+            made = lockstep_trials(self.experiment)
+            return [
+                replace(
+                    self.with_angle(record, record.times, attitudes), events=contact_events(modes)
+                )
+                for record, attitudes, modes in map(made.run, trials)
+            ]
+        from rolling_robotics.trials.run import run_many  # noqa: PLC0415
+
+        out: list[Record] = []
+        for law in dict.fromkeys(trial.law for trial in trials):
+            own = [trial for trial in trials if trial.law == law]
+            seeds, length = [trial.seed for trial in own], own[0].duration
+            out += run_many(self.experiment, [law], seeds, duration=length)
+        return out
+
+    def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:
+        """Return what lets hardware wait for the other nodes, or its loops run at a rate [Hz]."""
+        if self.hardware != EMULATED:
+            return {}
+        if use_sim_time:
+            return {'motor_bridge': {'lockstep_timeout': LOCKSTEP_TIMEOUT}}
+        rate = rate or (SLOW_RATE if self.is_slow else 0.0)
+        return _at_rate(rate) if rate else {}
+
+
+def _at_rate(rate: float) -> dict[str, dict[str, object]]:
+    """Return what lets the loops of emulated hardware run at another rate [Hz]."""
+    images = min(CAMERA_RATE, rate / 2)
+    say(f'wall-clock time: hardware loops at {rate:g} Hz, camera at {images:g} Hz')
+    late = PATIENT / rate
+    return {
+        'emulated_motors': {'rate': rate, 'motors.command_timeout': late},
+        'emulated_camera': {'rate': rate, 'camera.rate': images},
+        'motor_bridge': {
+            'rate': rate, 'drive.command_timeout': late, 'drive.state_timeout': late,
+        },
+        'estimator': {'rate': rate},
+        # a command waits for a turn of the bridge and one of the motors, half of each in the mean
+        'controller': {'rate': rate, 'state_timeout': 2 * late, 'command_delay': 1.5 / rate},
+    }  # fmt: skip

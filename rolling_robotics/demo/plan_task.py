@@ -1,0 +1,118 @@
+"""A plan that is made for a goal, and executed without and with feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_robotics.demo.demo import Demo
+from rolling_robotics.experiments import find_experiment
+from rolling_robotics.trials.plan_request import PlanRequest
+from rolling_robotics.trials.trial import (
+    CLOSED_LOOP,
+    Criterion,
+    OPEN_LOOP,
+    Outcome,
+    Record,
+    Task,
+    Trial,
+)
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.trial_client import TrialClient
+
+SETTINGS = {OPEN_LOOP: {'open_loop': True}, CLOSED_LOOP: {'open_loop': False}}
+
+
+class GoalReached(Criterion):
+    """The goal of a plan is reached, as the controller judges it."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return the norm of the goal error; it may be as great as the controller's tolerance."""
+        return Outcome(
+            failure=record.ended,
+            inconclusive=record.inconclusive,
+            unit='(norm of m, rad, m/s, rad/s)',
+            error=record.values.get('error', math.nan),
+            tolerance=record.values.get('tolerance', math.nan),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTask(Task):
+    """
+    A plan, executed.
+
+    Attributes
+    ----------
+    experiment
+        Name of the experiment, or a scenario file.
+    request
+        From the scenario to what is asked of the planner.
+
+    """
+
+    experiment: str
+    request: Callable[[Scenario], PlanRequest]
+
+    @property
+    def _scenario_file(self) -> Path:
+        return find_scenario(find_experiment(self.experiment).scenario_file)
+
+    def ask(self, client: TrialClient, trial: Trial) -> Record:
+        """Have the plan made, once for all trials, and executed."""
+        missing = client.planned(self.request(load_scenario(self._scenario_file)))
+        return Record(ended=missing) if missing else client.execute(trial)
+
+    def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
+        """Return records with the states and controls of the executions."""
+        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415  (needs rosbags)
+        from rolling_robotics.nodes.replay.executed import recorded_executions  # noqa: PLC0415
+
+        if not any(record.values for record in records):
+            return list(records)
+        with Recorded(recording, self._scenario_file) as recorded:
+            found = recorded_executions(recorded)
+        motions = [found[record.number] for record in records]
+        return [
+            replace(one, times=seen.times, arrays=seen.arrays, planned=seen.planned)
+            for one, seen in zip(records, motions, strict=True)
+        ]
+
+
+def plan_demo(
+    experiment: str,
+    request: Callable[[Scenario], PlanRequest],
+    position: tuple[float, float],
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    **options: Any,
+) -> Demo:
+    """
+    Return the demonstration of a plan, executed from a start that is off.
+
+    Parameters
+    ----------
+    experiment
+        Name of the experiment.
+    request
+        From the scenario to what is asked of the planner.
+    position, rotation
+        By how much the executions start off in position [m] and attitude [rad].
+    options
+        Further fields of :class:`Demo`.
+
+    """
+    return Demo(
+        experiment=experiment,
+        task=PlanTask(experiment=experiment, request=request),
+        criterion=GoalReached(),
+        compared={OPEN_LOOP: 0.0},
+        settings=SETTINGS,
+        start=lambda _: {'position': position, 'rotation': rotation},
+        **options,
+    )

@@ -1,0 +1,217 @@
+"""One trial: what is carried out, what happened, and whether it has succeeded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import math
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_robotics.arrays import Series
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.trial_client import TrialClient
+
+Motion = Mapping[str, tuple[Array, Array]]  # scalar name -> times [s] and values
+OPEN_LOOP, CLOSED_LOOP = 'open_loop', 'closed_loop'
+GAP = 0.1  # s between two samples beyond which a trial is inconclusive
+
+
+class Outcome(NamedTuple):
+    """
+    The judgement of a trial.
+
+    Attributes
+    ----------
+    failure
+        What went wrong first; empty if the trial has succeeded.
+    error, tolerance, unit
+        Greatest error that is judged, how great it may be, and the unit of both.
+    inconclusive
+        Why the trial proves nothing; empty if it does.
+    time
+        When the goal was reached for good [s].
+    text
+        Further results, in words.
+
+    """
+
+    failure: str = ''
+    error: float = math.nan
+    tolerance: float = math.nan
+    unit: str = ''
+    inconclusive: str = ''
+    time: float = math.nan
+    text: str = ''
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """
+    What happened in a trial.
+
+    Attributes
+    ----------
+    law, seed
+        Name of the law, and random seed of what is not known.
+    times
+        From its start on [s], shape (k,).
+    arrays
+        States, controls and measurements at these times by name, as in a result file.
+    events
+        Time [s] and name of each change of the contact, and of the guard that ended the motion.
+    planned
+        The motion that was to be kept.
+    number
+        Which execution of the recording it is, counted from zero.
+    begin, end
+        Start of the trial by the stamps of the nodes, and how long it lasted [s].
+    ended
+        Why it ended before its time, or missed its goal; empty if it did not.
+    inconclusive
+        Why it proves nothing, by what the nodes reported; empty if it does.
+    values
+        Numbers that were reported with its result, by name.
+
+    """
+
+    law: str = ''
+    seed: int = 0
+    times: Array = field(default_factory=lambda: np.zeros(0))
+    arrays: Mapping[str, Series] = field(default_factory=dict)
+    events: Sequence[tuple[float, str]] = ()
+    planned: Motion = field(default_factory=dict)
+    number: int = 0
+    begin: float = 0.0
+    end: float = math.nan
+    ended: str = ''
+    inconclusive: str = ''
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the values of an array, shape (k,) or (k, n)."""
+        return self.arrays[name].values
+
+    def motion(self) -> dict[str, tuple[Array, Array]]:
+        """Return times [s] and values, shape (k,) each, of every component by scalar name."""
+        return {
+            name: (self.times, column)
+            for array in self.arrays.values()
+            for name, column in zip(
+                array.components, array.values.reshape(len(self.times), -1).T, strict=True
+            )
+        }
+
+    def missing(self, gap: float = GAP) -> str:
+        """Return which samples are missing, if any are for longer than ``gap`` [s]."""
+        end = 0.0 if self.ended or not math.isfinite(self.end) else self.end
+        times = np.array([0.0, *self.times, max(end, *self.times[-1:], 0.0)])
+        k = int(np.argmax(np.diff(times)))
+        if times[k + 1] - times[k] <= gap:
+            return ''
+        return f'samples are missing from {times[k]:.3f} to {times[k + 1]:.3f} s'
+
+
+class Criterion(ABC):
+    """What success means."""
+
+    @abstractmethod
+    def outcome(self, record: Record) -> Outcome:
+        """Judge what happened."""
+
+    def planned(self, duration: float) -> Motion:  # noqa: ARG002
+        """Return the motion that is wanted in a trial of a duration [s], where it is known."""
+        return {}
+
+
+class Task(ABC):
+    """
+    What a machine is asked to do, by its nodes and in lockstep.
+
+    Attributes
+    ----------
+    named_laws
+        Whether a trial names its law, so that several can be compared.
+
+    """
+
+    named_laws: ClassVar[bool] = False
+
+    @abstractmethod
+    def ask(self, client: TrialClient, trial: Trial) -> Record:
+        """Have the nodes do it; return all but the arrays of the record."""
+
+    @abstractmethod
+    def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
+        """Return records with their arrays from the recording of all of them."""
+
+    def in_lockstep(self, trials: Sequence[Trial]) -> list[Record]:  # noqa: ARG002
+        """Do it in this process, plant and law in turn; empty where there is no such driver."""
+        return []
+
+    def on(self, hardware: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return fields of the demonstration that differ on a kind of hardware."""
+        return {}
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether this machine has too few processors for it in wall-clock time."""
+        return False
+
+    def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
+        """Return parameters by node that go over those of the experiment's file."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trial:
+    """
+    A task under a law, from a start that is off, with what disturbs it, and its criterion.
+
+    Attributes
+    ----------
+    experiment
+        Name of the experiment.
+    task, criterion
+        What is done, and what success means.
+    law
+        Name of the law.
+    seed
+        Random seed of what is not known.
+    position, rotation
+        By how much the start is off [m], shape (2,), and [rad], shape (3,).
+    disturbances
+        Parameters of the plant that differ from those believed, by name.
+    settings
+        Parameters of the controller for this trial, by name.
+    duration
+        Length [s]; 0 where the task has a length of its own.
+
+    """
+
+    experiment: str
+    task: Task
+    criterion: Criterion
+    law: str = CLOSED_LOOP
+    seed: int = 0
+    position: Sequence[float] = (0.0, 0.0)
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+    disturbances: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    duration: float = 0.0
+
+    def text(self) -> str:
+        """Return law, seed, start and disturbances in words."""
+        parts = [f'seed {self.seed}'] if self.disturbances else []
+        if any(self.position):
+            parts.append(f'({", ".join(f"{1e3 * v:g}" for v in self.position)}) mm off')
+        if any(self.rotation):
+            parts.append(f'({", ".join(f"{v:g}" for v in self.rotation)}) rad off')
+        parts += [
+            f'{name.replace("_factor", "")} {value:g}' for name, value in self.disturbances.items()
+        ]
+        return f'{self.law} ({", ".join(parts)})' if parts else self.law
