@@ -7,9 +7,9 @@ Run every demonstration beside busy processes, and say of each how it ended.
 
 Each is run in simulated time, where it must pass, and by the clock, where it must pass or say why
 it is inconclusive; with no busy processes it must pass by the clock too. The exit status is 0 if
-all was as it must be, else 1. With ``--ends`` the nodes of an experiment, after a colon on what hardware,
-are started, become active, and get SIGINT, with an allocator that checks its heap (glibc's): none
-may be ended by a signal.
+all was as it must be, else 1. With ``--ends`` the nodes of an experiment, after a colon on what
+hardware, are started, become active, and get SIGINT, with an allocator that checks its heap
+(glibc's): none may be ended by a signal.
 """
 
 from __future__ import annotations
