@@ -37,12 +37,7 @@ LOOK_PERIOD = 0.02  # longest time between two turns in simulated time [s]
 GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
 LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too old [s]
 HELD = 2  # answers after which plant and controller surely take turns
-LOST_MODES = (
-    RollingContact.MODE_SEPARATED,
-    RollingContact.MODE_SLIPPING,
-    'sliding',
-    'flight',
-)
+LOST_MODES = RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING
 CODES = ExecutePlan.Result
 
 

@@ -64,8 +64,6 @@ def when() -> str:
         The variable has another value.
 
     """
-    if os.environ.get('ROLLING_NO_COMPILER'):  # name of version 0.1
-        return NEVER
     chosen = os.environ.get('ROLLING_COMPILE') or BEHIND
     if chosen not in (NOW, BEHIND, NEVER):
         raise ParameterError(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 import math
-import warnings
 
 import casadi as ca
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.event import Event
 
-RENAMED = {'sliding': 'slipping', 'flight': 'separated'}
 CONTACT = {'pure_slipping': 'slipping', 'off_hand': 'separated'}
 
 
@@ -100,22 +98,3 @@ class Mode:
     resets: Mapping[str, ca.Function | Transition] = field(default_factory=dict)
     projection: ca.Function | None = None
     slip: ca.Function | None = None
-
-
-class Modes(dict[str, Mode]):
-    """Modes by name, also by names that they had before."""
-
-    def __missing__(self, name: str) -> Mode:
-        """Return the mode of a name that is not current any more."""
-        current = mode_name(name)
-        if current == name:
-            raise KeyError(name)
-        return self[current]
-
-
-def mode_name(name: str) -> str:
-    """Return the current name of a mode; warns of one that it had before."""
-    if name not in RENAMED:
-        return name
-    warnings.warn(f'the mode {name!r} is {RENAMED[name]!r} now', DeprecationWarning, stacklevel=3)
-    return RENAMED[name]

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import Mode, Modes, MotionState, Transition
+from rolling_dynamics.contract.mode import Mode, MotionState, Transition
 from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
 from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
@@ -178,9 +178,9 @@ class ContactFunctions(MassDrivenSystem):
         """The same body, whose motion ends where slip begins."""
         twin = copy.copy(self)
         twin.slides = False
-        twin.__dict__['modes'] = Modes(
-            (name, replace(mode, resets=_resets(twin, mode))) for name, mode in self.modes.items()
-        )
+        twin.__dict__['modes'] = {
+            name: replace(mode, resets=_resets(twin, mode)) for name, mode in self.modes.items()
+        }
         return twin
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:

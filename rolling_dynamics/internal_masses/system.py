@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
-from rolling_dynamics.contract.mode import Mode, mode_name, Modes
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.regulator_weights import RegulatorWeights
 from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.written_system import WrittenSystem
@@ -247,7 +247,7 @@ class MassDrivenSystem(WrittenSystem):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling; of a unilateral system also slipping and separated."""
-        return Modes((name, self._mode(name, e)) for name, e in self.expressions.items())
+        return {name: self._mode(name, e) for name, e in self.expressions.items()}
 
     def _mode(self, name: str, e: ModeExpressions) -> Mode:  # noqa: ARG002
         """Return a mode, without what follows it."""
@@ -323,7 +323,7 @@ class MassDrivenSystem(WrittenSystem):
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
-        return self.function('actuator_power', self.expressions[mode_name(mode)].power)
+        return self.function('actuator_power', self.expressions[mode].power)
 
     @property
     def default_weights(self) -> RegulatorWeights:

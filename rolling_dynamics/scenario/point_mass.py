@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import mode_name
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.checks import check_apart, check_trajectories
@@ -147,7 +146,7 @@ class MassDrivenFile(ScenarioFile):
             x0=system.state.pack(**x0),
             control=read_drives(drives, system.state, system.control, self.duration),
             control_limits=self._limits(system),
-            mode=mode_name(self.hybrid.mode) if self.hybrid else None,
+            mode=self.hybrid.mode if self.hybrid else None,
             **self.common(name, raw, system, DEFAULT_EVENTS),
         )
 

@@ -30,11 +30,7 @@ class Hybrid(Section):
         'leave open what follows, and by default the run ends there',
         default=False,
     )
-    mode: Literal['rolling', 'slipping', 'separated', 'sliding', 'flight'] = note(
-        'at the start. `sliding` and `flight`, as they were called before, go with the next minor '
-        'version',
-        default='rolling',
-    )
+    mode: Literal['rolling', 'slipping', 'separated'] = note('at the start', default='rolling')
 
 
 def height() -> Any:  # noqa: ANN401  as fields are

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
-from rolling_dynamics.contract.mode import mode_name, MotionState
+from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
@@ -110,7 +110,6 @@ def simulate(
     duration, start = _number('duration', duration), _number('start', start)
     if not duration > 0:
         raise ParameterError(f'duration must be positive and finite [s], got {duration!r}')
-    mode = mode if mode is None or mode in system.modes else mode_name(mode)
     if mode is not None and mode not in system.modes:
         raise ParameterError(f'mode must be one of {tuple(system.modes)}, got {mode!r}')
     times = _output_times(t_eval, start, start + duration)

@@ -280,16 +280,3 @@ def test_a_body_that_only_rolls_has_no_flight():
     p = ball.pack_parameters(mass=1, inertia=0.1, radius=0.3)
     with pytest.raises(ParameterError, match='mode must be one of'):
         simulate(ball, p, np.zeros(9), None, 1.0, mode='separated')
-
-
-def test_names_from_before_still_work_and_warn():
-    ball, p = sphere(mu=0.5, mu_kinetic=0.2)
-    x0 = state(ball, v=(3.0, 0, 0))
-    with pytest.warns(DeprecationWarning, match="'sliding' is 'slipping' now"):
-        assert ball.modes['sliding'] is ball.modes['slipping']
-    old = run_of(ball, p, x0, None, 0.1, mode='slipping')
-    with pytest.warns(DeprecationWarning, match="'sliding' is 'slipping' now"):
-        new = run_of(ball, p, x0, None, 0.1, mode='sliding')
-    assert old.states[-1].tolist() == new.states[-1].tolist()
-    with pytest.raises(KeyError, match='hovering'):
-        ball.modes['hovering']

@@ -218,11 +218,11 @@ def test_newer_plan_supersedes(robot):
 def test_lost_contact_aborts(robot):
     publisher = robot.peer.node.create_publisher(RollingContact, 'contact/state', EVENT)
     handle = robot.begin(robot.still(LONG))
-    with robot.peer.every(0.05, lambda: publisher.publish(RollingContact(mode='flight'))):
+    with robot.peer.every(0.05, lambda: publisher.publish(RollingContact(mode='separated'))):
         result = robot.outcome(handle)
     robot.peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.CONTACT_LOST
-    assert 'it is flight' in result.error_string
+    assert 'it is separated' in result.error_string
 
 
 @only

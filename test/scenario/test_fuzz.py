@@ -106,7 +106,7 @@ fuzzed = st.tuples(st.sampled_from(ENTRIES), odd | anything).map(lambda c: (*c[0
 @pytest.fixture
 def short_runs(monkeypatch):
     """Evaluate as it stands, which needs no compiler, and stop a run that takes many steps."""
-    monkeypatch.setenv('ROLLING_NO_COMPILER', '1')
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
     reports = [0]
     begin = Progress.__init__
 
