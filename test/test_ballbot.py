@@ -109,6 +109,49 @@ def test_a_plan_on_request_is_sampled_and_written_as_it_was_judged(scenario, upr
     assert np.abs(slopes - rates)[1:-1].max() < 0.1  # the samples are a motion of the robot
 
 
+def test_a_goal_may_be_upright_with_any_heading(scenario, upright):
+    """It starts turning; the least effort does not turn it back to the heading of its start."""
+    layout, x = scenario.system.state, upright.copy()
+    x[layout.slice('w_WB_B')] = [0.0, 0.0, 0.8]
+    problem = replace(read_problem(scenario), x_start=x, horizon=3.0)
+    goals = {'free': {'z_WB': [0, 0, 1]}, 'fixed': {}}
+    plans = {
+        name: plan_rolling(replace(problem, goal={**problem.goal, **goal}))
+        for name, goal in goals.items()
+    }
+    ends = {name: plan.states[-1, layout.slice('q_WB')] for name, plan in plans.items()}
+    assert abs(ends['free'][3]) > 0.3
+    assert np.abs(ends['free'][1:3]).max() < 1e-3
+    assert np.abs(ends['fixed'][1:]).max() < 1e-3
+    assert plans['free'].report['cost'] < plans['fixed'].report['cost']
+
+
+@pytest.mark.parametrize(
+    ('goal', 'text'),
+    [
+        ({'z_WB': [0, 0, 2]}, r'goal\.z_WB must be a unit vector, its length is 2'),
+        ({'z_WB': [0, 0, 1], 'q_WB': [1, 0, 0, 0]}, r'goal\.z_WB: q_WB has another goal too'),
+        ({'z_WB': [0, 0, 1], 'x_WB': [1, 0, 0]}, r'goal\.z_WB: q_WB has another goal too'),
+        ({'z_WB': [0, 1]}, r'goal\.z_WB: takes 3 numbers z_WB_x z_WB_y z_WB_z, got 2'),
+        ({'p_W': [0, 1]}, r"goal\.p_W: no such state; did you mean 'p_WS'\? (?!.*p_WO)"),
+        ({'p_WO': [0, 1, 0]}, r'goal\.p_WO: no such state(?!.*\bp_WO\b)'),
+    ],
+)
+def test_a_goal_that_is_none_is_refused_by_name(scenario, goal, text):
+    with pytest.raises(ParameterError, match=text):
+        replace(read_problem(scenario), goal=goal)
+
+
+def test_every_name_that_an_unknown_goal_is_told_is_accepted(scenario, upright):
+    problem, layout = read_problem(scenario), scenario.system.state
+    with pytest.raises(ParameterError) as refused:
+        replace(problem, goal={'nowhere': 0.0})
+    names = str(refused.value).partition('there are: ')[2].split(', ')
+    for name in names:
+        value = [0, 0, 1] if name[:2] in ('x_', 'y_', 'z_') else 0.0
+        replace(problem, goal={name: upright[layout.slice(name)] if name in layout else value})
+
+
 def driven(scenario, plan, offset, hold_for):
     """Follow a plan from an offset start and hold; return the errors of the hold at its end."""
     system = scenario.system

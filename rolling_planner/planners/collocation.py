@@ -16,6 +16,7 @@ from rolling_planner.plan import Plan
 from rolling_planner.planners.body_motion import body_motions
 from rolling_planner.planners.planner import Planned, Request, SystemPlanner
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.axis_goal import axis_goal_entries
 from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 from rolling_planner.problem.plan_problem import BY_SAMPLES
@@ -74,8 +75,8 @@ class CollocationPlanner(SystemPlanner):
             )
 
     def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
-        """Return the entries of the state, and of the motion of an object that is carried."""
-        own = super().goal_entries(scenario)
+        """Return entries of the state, axes of bodies, and the motion of a carried object."""
+        own = super().goal_entries(scenario) + axis_goal_entries(scenario.system.state)
         return (*own, *OBJECT_MOTION) if _carries(scenario) else own
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:
@@ -134,7 +135,7 @@ class CollocationPlanner(SystemPlanner):
         goal = {
             e.name: {'unit': e.unit, 'values': x_goal[state.slice(e.name)]}
             for e in state.entries
-            if matters[state.slice(e.name)].all()
+            if matters[state.slice(e.name)].all() and e.name not in problem.free_axes
         }
 
         def entries(end: Array) -> dict[str, Any]:

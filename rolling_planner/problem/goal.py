@@ -14,6 +14,7 @@ from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.errors import InfeasibleError
+from rolling_planner.problem.axis_goal import axis_miss
 from rolling_planner.problem.plan_problem import PlanProblem
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 
@@ -78,7 +79,10 @@ def goal_rows(problem: PlanProblem, model: Restriction) -> GoalRows:
         if not matters[where].any():
             continue
         if entry.kind == 'quaternion':
-            block, wanted, turn = attitude_rows(x_goal[where]), np.zeros(3), np.zeros(3)
+            block = attitude_rows(x_goal[where])
+            if entry.name in problem.free_axes:
+                block = np.delete(block, problem.free_axes[entry.name], axis=0)
+            wanted, turn = np.zeros(len(block)), np.zeros(len(block))
         else:
             used = matters[where]
             block, wanted = np.eye(entry.size)[used], x_goal[where][used]
@@ -179,6 +183,9 @@ def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
         where = matters[system.state.slice(entry.name)]
         if where.any():
             miss = apart[system.tangent.slice(turn.name)]
+            if entry.name in problem.free_axes:
+                place = system.state.slice(entry.name)
+                miss = axis_miss(x[place], x_goal[place], problem.free_axes[entry.name])
             out[entry.name] = miss if entry.kind == 'quaternion' else miss * where
     charted = offers(system, ChartCoordinates)
     if charted is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import Envelope, offers, RestGoal
+from rolling_dynamics.contract.capabilities import CarriedObject, Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
@@ -22,6 +22,7 @@ from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.model import SECTION
 from rolling_dynamics.suggestion import check_choice, check_names, suggestion
 from rolling_planner.plan import Plan
+from rolling_planner.problem.axis_goal import aligned, axis_entries
 from rolling_planner.problem.limits import check_within, state_limits
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
 
@@ -182,7 +183,8 @@ class PlanProblem:
         Mapping[str, Annotated[ArrayLike | None, Wanted()]],
         Field(
             description='wanted values by name: an entry of the state (`contact_h: [0, -0.033]`), '
-            'one of its numbers (`u_h: 0`), or the motion of the object in the world (`p_WO`, '
+            'one of its numbers (`u_h: 0`), the direction of one axis of an attitude, free about '
+            'it (`z_WB: [0, 0, 1]` of `q_WB`), or the motion of the object in the world (`p_WO`, '
             '`q_WO`, `v_WO_W`, `w_WO_W`, also `_H`, `_O`, and `v_HO_H`); an attitude as in '
             '`initial`, or as quaternion w, x, y, z. What is not named is free, except that hand '
             'and object end at rest and the hand in its first attitude; null frees one of these, '
@@ -408,6 +410,10 @@ class PlanProblem:
             **self._rest_goal(x),
             **{n: v for n, v in self.goal.items() if not self._is_object(n)},
         }
+        for name, (entry, axis) in self.axis_goals.items():
+            given, names = wanted.pop(name), self._components(name)[0]
+            direction = _numbers(name, () if given is None else given, names, turns=False)
+            wanted[entry] = aligned(name, x[layout.slice(entry)], axis, direction)
         for name, value in wanted.items():
             components, turns = self._components(name)
             where = layout.index(name)
@@ -415,6 +421,23 @@ class PlanProblem:
             if value is not None:
                 x[where] = _numbers(name, value, components, turns)
         return x, matters
+
+    @cached_property
+    def axis_goals(self) -> dict[str, tuple[str, int]]:
+        """Entry and axis of each goal that leaves the rotation about an axis of a body free."""
+        known = axis_entries(self.system.state)
+        asked = {n: known[n] for n in self.goal if n in known}
+        for name, (entry, _) in asked.items():
+            if self.goal.get(entry) is not None or [e for e, _ in asked.values()].count(entry) > 1:
+                raise ParameterError(
+                    f'goal.{name}: {entry} has another goal too; give the attitude or one axis'
+                )
+        return asked
+
+    @property
+    def free_axes(self) -> dict[str, int]:
+        """Number of the axis by attitude entry about which its goal leaves the rotation free."""
+        return dict(self.axis_goals.values())
 
     def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
         moving = any(
@@ -441,6 +464,8 @@ class PlanProblem:
 
     def _is_object(self, name: str) -> bool:
         """Return whether a name of the goal is the object's motion, which is no state."""
+        if offers(self.system, CarriedObject) is None:
+            return False
         entry, _ = object_entry(name)
         return entry in OBJECT_ENTRIES and entry not in self.system.state
 
@@ -453,12 +478,14 @@ class PlanProblem:
             return [f'{entry}_{s}' for s in suffixes[where]], entry == 'q_WO'
         if name in layout:
             return layout.entry(name).components, layout.entry(name).kind == 'quaternion'
+        if name in axis_entries(layout):
+            return [f'{name}_{c}' for c in 'xyz'], False
         scalars = [c for e in layout.entries if e.kind != 'quaternion' for c in e.components]
         if name in scalars:
             return [name], False
-        known = dict.fromkeys(
-            [*(e.name for e in layout.entries), *sorted(scalars), *OBJECT_ENTRIES]
-        )
+        carried = OBJECT_ENTRIES if offers(self.system, CarriedObject) is not None else ()
+        names = [e.name for e in layout.entries]
+        known = dict.fromkeys([*names, *sorted(scalars), *axis_entries(layout), *carried])
         raise ParameterError(f'goal.{name}: no such state{suggestion(name, list(known))}')
 
 

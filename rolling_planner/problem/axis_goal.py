@@ -1,0 +1,80 @@
+"""Goals for one axis of a body, free about it: ``z_WB`` beside the attitude ``q_WB``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
+from transforms3d.quaternions import qconjugate, qmult, rotate_vector
+
+
+def axis_entries(layout: Layout) -> dict[str, tuple[str, int]]:
+    """Return by the name of each axis goal the quaternion entry, and the number of the axis."""
+    return {
+        f'{axis}{entry.name[1:]}': (entry.name, k)
+        for entry in layout.entries
+        if entry.kind == 'quaternion' and entry.name.startswith('q_')
+        for k, axis in enumerate('xyz')
+    }
+
+
+def axis_goal_entries(layout: Layout) -> tuple[Entry, ...]:
+    """Return the axis goals as entries of three numbers each."""
+    return tuple(
+        Entry(name, tuple(f'{name}_{c}' for c in 'xyz'), '')
+        for name in axis_entries(layout)
+        if name not in layout
+    )
+
+
+def aligned(name: str, q: Array, axis: int, direction: Array) -> Array:
+    """
+    Return the attitude nearest to one whose axis has a direction.
+
+    Parameters
+    ----------
+    name
+        Of the goal, for errors.
+    q
+        Attitude to start from, unit quaternion wxyz.
+    axis
+        Number of the axis of the body: 0, 1, 2.
+    direction
+        Wanted direction of that axis in the frame of the attitude, shape (3,).
+
+    Returns
+    -------
+    Array
+        Unit quaternion wxyz.
+
+    Raises
+    ------
+    ParameterError
+        The direction has no unit length.
+
+    """
+    length = float(np.linalg.norm(direction))
+    if not abs(length - 1) < 1e-3:
+        raise ParameterError(f'goal.{name} must be a unit vector, its length is {length:.6g}')
+    wanted, now = direction / length, rotate_vector(np.eye(3)[axis], q)
+    across = np.cross(now, wanted)
+    if np.linalg.norm(across) < 1e-9 and now @ wanted < 0:  # half a turn, about another axis
+        across = rotate_vector(np.eye(3)[(axis + 1) % 3], q)
+        return np.asarray(qmult(np.append(0.0, across), q))
+    arc = np.append(1 + now @ wanted, across)
+    return np.asarray(qmult(arc / np.linalg.norm(arc), q))
+
+
+def axis_miss(q: Array, q_goal: Array, axis: int) -> Array:
+    """Return the rotation vector [rad] that is left of an attitude without that about an axis."""
+    apart = qmult(qconjugate(q_goal), q / np.linalg.norm(q))
+    about = np.zeros(4)
+    about[0], about[1 + axis] = apart[0], apart[1 + axis]
+    length = math.hypot(about[0], about[1 + axis])
+    return np.asarray(
+        rotation_vector(qmult(apart, qconjugate(about / length)) if length else apart)
+    )
