@@ -84,7 +84,8 @@ class BalanceOnArm:
             slip_share=self.slip_share, seed=seed,
         )  # fmt: skip
         bridge = MotorBridge(Arm(self.chain), self.motors)
-        command, source, view = self.laws[law]().command, self.subject.source, plant.view()
+        used_law, source, view = self.laws[law](), self.subject.source, plant.view()
+        memory = used_law.start()
         seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
         lost: list[str] = []
         tilts, used = [], []
@@ -93,7 +94,8 @@ class BalanceOnArm:
             assert joints is not None  # noqa: S101 - no message is lost
             bridge.take_state(joints.position, joints.velocity, t)
             x, _ = source.state(seen[0].hand, seen[0].object_)
-            bridge.take_command(command(t, x, touching=True), t)
+            memory, u = used_law.step(memory, x, t)
+            bridge.take_command(u, t)
             torque = np.asarray(bridge.step(t, STEP))
             plant.motors.command('effort', torque, t)
             view = plant.step(STEP)

@@ -15,7 +15,7 @@ from typing import cast, NamedTuple
 from benchmarks.row import Row
 import casadi as ca
 import numpy as np
-from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
+from rolling_controller import LqrWeights, run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
@@ -119,14 +119,14 @@ class Butterfly:
         torques, idle = [], np.zeros(s.control.size)
 
         def plate(t: float, seen: Array) -> Array:
-            wanted = self.law.command(t, seen) if feedback else self.plan.control_at(t)
+            wanted = self.law.step(None, seen, t)[1] if feedback else self.plan.control_at(t)
             torques.append(float(self.torque(seen, wanted, self.p, PLATE_INERTIA)[0]))
             held, slope = (float(v) for v in self.torque(seen, idle, true, inertia))
             out = idle.copy()
             out[SHAFT] = (torques[-1] - held) / slope
             return out
 
-        run = run_lockstep(s, true, x, plate, self.plan.duration)
+        run = run_lockstep(s, true, x, StateFeedback(s, plate), self.plan.duration)
         wrench = np.array(self.wrench.map(len(run.times))(run.states.T, run.controls.T, 0, true))
         miss = np.array(s.difference(run.states[-1], self.problem.goal_state[0])).ravel()
         radius = float(s.parameters.unpack(true)['object_surface'][0])

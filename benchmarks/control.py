@@ -10,7 +10,7 @@ from benchmarks.problems import hard
 from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller import run_lockstep, TimeVaryingLqr
+from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_planner import plan_rolling, PlanProblem
 from rolling_planner.problem.goal import goal_error
 
@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
     x = problem.x_start
     update = min(
         timeit.repeat(
-            lambda: lqr.command(1.2345, x),
+            lambda: lqr.step(None, x, 1.2345),
             timer=time.process_time,
             number=CALLS,
             repeat=REPEATS,
@@ -76,7 +76,10 @@ def _ratios(problem: PlanProblem, lqr: TimeVaryingLqr) -> tuple[NDArray[np.float
                 problem,
                 run_lockstep(system, problem.p, x, law, problem.horizon, rate=RATE).states[-1],
             )
-            for law in (lambda t, _: lqr.nominal(t + 0.5 / RATE)[1], lqr.command)
+            for law in (
+                StateFeedback(system, lambda t, _: lqr.nominal(t + 0.5 / RATE)[1]),
+                lqr,
+            )
         ]
         out.append(errors[0] / errors[1])
         worst = max(worst, errors[1])

@@ -29,7 +29,7 @@ from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import CSource, number
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import compiled_cost
-from rolling_controller.step_law import replay
+from rolling_controller.law import replay
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
 
@@ -159,7 +159,7 @@ def rows() -> Iterator[Row]:
             name=f'{name}, operations of a step',
             value=source.operations,
             unit='',
-            reference=f'{compiled_cost(source)}; {8 * source.state} bytes of state in double',
+            reference=f'{compiled_cost(source)}; {8 * source.law.state.size} bytes of state',
         )
         for processor in PROCESSORS:
             for real in REALS:
@@ -186,7 +186,7 @@ def _rows(
     source: CSource, real: Real, frames: Array, processor: Processor, outputs: int, how: str = ''
 ) -> Iterator[Row]:
     board = on_board(source, real, frames, outputs, processor)
-    here = CompiledLaw(source=source, period=1.0, outputs=outputs, real=real)
+    here = CompiledLaw(source=source, real=real)
     expected = replay(here, frames)
     title = f'{source.name} in {real} on {processor.name}, {how}'
     most = board.instructions.max()

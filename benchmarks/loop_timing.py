@@ -219,10 +219,14 @@ def _controller(meeting: _Meeting) -> None:
     observed = ObservedState(*laboratory.plant(), laboratory.model()[0], FLAT)
     (out, into), seen = meeting.views(), np.zeros(STATE - 1)
 
+    memory = law.start()
+
     def turn(t: float) -> None:
+        nonlocal memory
         if _get(out, seen):
             x = observed.read(seen[:13], seen[13:])
-            _put(into, law.command(t, x, touching=True))
+            memory, u = law.step(memory, x, t)
+            _put(into, u)
 
     meeting.answers.put(('loop', _turn(meeting, turn)))
 

@@ -51,7 +51,7 @@ def answers(seed: int) -> Iterator[Answered]:
     problem, plan = planned(drawn(rng).problem)
     law = predictive_law(problem, plan)
     at = float(rng.uniform(*BETWEEN))
-    x = run_lockstep(SYSTEM, problem.p, problem.x_start, law.command, at).states[-1]
+    x = run_lockstep(SYSTEM, problem.p, problem.x_start, law, at).states[-1]
     law.predict(at, x)
     for _ in range(JUMPS):
         q = rng.normal(size=4)

@@ -9,7 +9,7 @@ from benchmarks.problems import hard
 from benchmarks.pushed_ball import End, REACHED, trial
 from benchmarks.row import Row
 import numpy as np
-from rolling_controller import PredictiveLaw, run_lockstep
+from rolling_controller import PredictiveLaw, run_lockstep, StateFeedback
 from rolling_dynamics.compiled import settle
 from rolling_planner import plan_rolling
 
@@ -78,14 +78,16 @@ def _steps() -> tuple[list[float], float]:
     def command(t: float, x: np.ndarray) -> np.ndarray:
         start = time.thread_time()
         solved = law.record.solved
-        u = law.command(t, x)
+        _, u = law.step(None, x, t)
         if law.record.solved > solved:
             seconds.append(time.thread_time() - start)
         return u
 
-    before = run_lockstep(system, problem.p, problem.x_start, command, 1.0)
+    first = StateFeedback(system, command)
+    before = run_lockstep(system, problem.p, problem.x_start, first, 1.0)
     x = before.states[-1].copy()
     x[system.state.slice('w_HO_H')] += [0.4, 0.3, 0.0]
-    after = run_lockstep(system, problem.p, x, lambda t, y: command(t + 1.0, y), 1.5)
+    then = StateFeedback(system, lambda t, y: command(t + 1.0, y))
+    after = run_lockstep(system, problem.p, x, then, 1.5)
     greatest = max(float(np.abs(r.controls).max()) for r in (before, after))
     return seconds, max(greatest - limit, 0.0)

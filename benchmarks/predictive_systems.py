@@ -8,7 +8,13 @@ import time
 
 from benchmarks.row import Row
 import numpy as np
-from rolling_controller import Horizon, PredictiveLaw, run_lockstep, TimeVaryingLqr
+from rolling_controller import (
+    Horizon,
+    PredictiveLaw,
+    run_lockstep,
+    StateFeedback,
+    TimeVaryingLqr,
+)
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.testing import known_motion
 from rolling_dynamics.compiled import settle
@@ -66,19 +72,19 @@ def _of(name: str) -> Iterator[Row]:
 
     def timed(t: float, x: Array) -> Array:
         began, solved = time.thread_time(), law.record.solved
-        u = law.command(t, x)
+        _, u = law.step(None, x, t)
         if law.record.solved > solved:
             seconds.append(time.thread_time() - began)
         return u
 
     def ends(command: Command, aside: Array) -> float:
-        law.reset()
+        law.start()
         records.append(law.record)
         x = plan.states[0]
         try:
             for k, d in enumerate(aside):
                 since, x = k * DURATION / 2, values(system.retract, x, d)
-                later = partial(_since, command, since)
+                later = StateFeedback(system, partial(_since, command, since))
                 x = run_lockstep(system, p, x, later, DURATION / 2).states[-1]
         except SimulationError:
             return float('inf')
@@ -87,7 +93,11 @@ def _of(name: str) -> Iterator[Row]:
 
     reached, by_lqr, without = (
         float(np.sqrt(np.mean([ends(command, aside) ** 2 for aside in asides])))
-        for command in (timed, lqr.command, lambda t, _: lqr.nominal(t)[1])
+        for command in (
+            timed,
+            lambda t, x: lqr.step(None, x, t)[1],
+            lambda t, _: lqr.nominal(t)[1],
+        )
     )
     yield Row(
         name=f'{name}, distance from the end over the scales',

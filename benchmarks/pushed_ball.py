@@ -162,6 +162,7 @@ def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = N
     rng = np.random.default_rng(seed)
     problem, plant, x, delay, pushed_at, push = drawn(rng, but)
     command, estimator = _law(problem, law), _estimator(problem.p, but)
+    memory = command.start()
     step, judged = Stepper(SYSTEM, plant, max_step=STEP), FastFunction(_judged())
     wanted = problem.goal_state[0]
     states: list[Array] = [x]
@@ -180,7 +181,7 @@ def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = N
             estimator.update(measured, controls[seen - 1], STEP)
         if isinstance(command, Pursuit):
             command.law.know(estimator.p)
-        u = np.array(command.command(t, estimator.ahead(controls[seen:], STEP)))
+        memory, u = command.step(memory, estimator.ahead(controls[seen:], STEP), t)
         controls.append(u)
         x = step.step(x, u, STEP, t)
         if pushed_at <= t < pushed_at + PUSHED:
@@ -259,7 +260,7 @@ def predictive_law(problem: PlanProblem, plan: Plan) -> PredictiveLaw:
 def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop:
     problem, plan = planned(problem)
     if name == 'open':
-        return OpenLoop(plan)
+        return OpenLoop(SYSTEM, plan)
     if name == 'lqr':
         lqr = TimeVaryingLqr(SYSTEM, problem.p, plan, control_limits=LIMIT)
         settle(300.0)

@@ -1,3 +1,6 @@
+from .law import Law as Law
+from .law import OpenLoop as OpenLoop
+from .law import StateFeedback as StateFeedback
 from .lockstep import ClosedLoop as ClosedLoop
 from .lockstep import run_lockstep as run_lockstep
 from .lqr_weights import LqrWeights as LqrWeights

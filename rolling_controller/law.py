@@ -1,36 +1,184 @@
-"""What computes a control along a plan, and the motion that it is to keep."""
+"""One protocol of laws: from memory, inputs and time to memory and output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_planner.plan import Plan
 
-if TYPE_CHECKING:
-    from rolling_controller.robot_laws.robot import Drive
+M = TypeVar('M')  # memory of a law
+
+STATE, MODE, VELOCITY = 'state', 'mode', 'velocity'
+TOUCHING = Entry(MODE, ('touching',), '', text='1 while the object touches the hand, else 0')
+COMMANDED = Entry(
+    VELOCITY, ('forward', 'left', 'turn'), '', text='commanded velocity [m/s, m/s, rad/s]'
+)
+VELOCITY_W = Entry(
+    'velocity_W', ('v_x', 'v_y', 'turn'), '', 'W', text='commanded velocity [m/s, m/s, rad/s]'
+)
 
 
-class Law(Protocol):
-    """What computes the control."""
+class Law(Protocol[M]):
+    """
+    A control law, or an estimator.
 
-    def command(self, t: float, x: Array) -> Array:
-        """Return the control at a time of the plan [s] in a state."""
+    Attributes
+    ----------
+    inputs, output
+        Layouts of what a step takes and gives. The inputs' entries are named by what they are:
+        ``state`` (measured or estimated), ``mode``, ``velocity``, a measurement, a set point.
+    period
+        Time between two steps [s]; None where a step may be made at any time.
+    opaque
+        Why a step is not a CasADi function of memory, inputs and time; empty where it is one.
+
+    """
+
+    @property
+    def inputs(self) -> Layout: ...  # noqa: D102
+    @property
+    def output(self) -> Layout: ...  # noqa: D102
+    @property
+    def period(self) -> float | None: ...  # noqa: D102
+    @property
+    def opaque(self) -> str: ...  # noqa: D102
+
+    def start(self, before: M | None = None) -> M:
+        """Return the memory at the start; after a break, with what an earlier one still knows."""
+        ...
+
+    def step(self, memory: M, inputs: ArrayLike, t: float) -> tuple[M, Array]:
+        """
+        Return the memory after a step, and the output.
+
+        Parameters
+        ----------
+        memory
+            Memory before the step; it stays as it is.
+        inputs
+            Shape (inputs.size,), in the units of the layout; not a number where nothing is
+            measured.
+        t
+            Time of the inputs [s], not decreasing.
+
+        Returns
+        -------
+        tuple of memory and Array
+            The output is the caller's own array, shape (output.size,).
+
+        """
         ...
 
 
-class OpenLoop:
+def state_inputs(system: RollingSystem, *entries: Entry) -> Layout:
+    """Return the inputs of a law that takes the state of a system, then these entries."""
+    return Layout((Entry(STATE, tuple(system.state.names), ''), *entries))
+
+
+def gathered(inputs: Layout, signals: Mapping[str, Array]) -> Array:
+    """
+    Return the inputs of a law, shape (inputs.size,).
+
+    Parameters
+    ----------
+    inputs
+        Layout of the inputs.
+    signals
+        Arrays by the names of its entries, in the units of the layout; those that have a default
+        may be left out.
+
+    """
+    parts = [
+        signals[e.name] if e.name in signals else np.array(inputs.defaults[e.name])
+        for e in inputs.entries
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def check_inputs(law: Law[Any], names: Sequence[str]) -> None:
+    """Raise ParameterError where a law takes an input that is not one of these."""
+    missing = [e.name for e in law.inputs.entries if e.name not in {*names, *law.inputs.defaults}]
+    if missing:
+        raise ParameterError(
+            f'the law takes the inputs {", ".join(missing)}, which are not measured here; there '
+            f'are {", ".join(names)}'
+        )
+
+
+def replay(law: Law[M], inputs: ArrayLike, times: ArrayLike | None = None) -> Array:
+    """
+    Return the outputs of a law from its start.
+
+    Parameters
+    ----------
+    law
+        The law.
+    inputs
+        Recorded inputs, shape (k, inputs.size), a row a step.
+    times
+        Time of each [s]; a period apart if None.
+
+    Returns
+    -------
+    NDArray
+        Shape (k, output.size).
+
+    """
+    rows = np.asarray(inputs, dtype=float)
+    if times is None:
+        times = np.arange(len(rows)) * (law.period or 0.0)
+    memory, outputs = law.start(), []
+    for row, t in zip(rows, np.asarray(times, dtype=float).tolist(), strict=True):
+        memory, output = law.step(memory, row, t)
+        outputs.append(output)
+    return np.array(outputs)
+
+
+class Memoryless:
+    """A law that is a function of time and inputs; see :class:`Law`."""
+
+    period: float | None = None
+    opaque = 'a function of Python'
+
+    def __init__(
+        self, inputs: Layout, output: Layout, function: Callable[[float, Array], ArrayLike]
+    ) -> None:
+        """Take the layouts and ``(t, inputs) -> output``."""
+        self.inputs, self.output, self._function = inputs, output, function
+
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory."""
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
+        """Return the output at a time [s]; see :class:`Law`."""
+        return None, np.array(self._function(t, np.asarray(inputs, dtype=float)), dtype=float)
+
+
+class StateFeedback(Memoryless):
+    """A law that is a function of time and state; see :class:`Law`."""
+
+    def __init__(
+        self, system: RollingSystem, function: Callable[[float, Array], ArrayLike]
+    ) -> None:
+        """Take the system that it controls, and ``(t, x) -> u``."""
+        super().__init__(state_inputs(system), system.control, function)
+
+
+class OpenLoop(StateFeedback):
     """The planned control, whatever the state."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Play back this plan."""
-        self._plan = plan
+    opaque = ''
 
-    def command(self, t: float, x: Array) -> Array:  # noqa: ARG002
-        """Return the planned control."""
-        return self._plan.control_at(t)
+    def __init__(self, system: RollingSystem, plan: Plan) -> None:
+        """Play back this plan of a system."""
+        super().__init__(system, lambda t, _: plan.control_at(t))
 
 
 class Course(NamedTuple):
@@ -86,17 +234,17 @@ class Following(NamedTuple):
         Asked for the motion that a law keeps which changes it on the way; None for one that stays
         with ``times`` and ``states``.
     hold
-        What holds the end of the motion from then on; None where nothing does.
+        Law that holds the end of the motion from then on; None where nothing does.
     notice
         What the law does not do, of which nothing follows for a user; or the empty string.
 
     """
 
-    law: Law
+    law: Law[Any]
     times: Array
     states: Array
     warning: str = ''
     holds: bool = False
     course: Callable[[], Course] | None = None
-    hold: Drive | None = None
+    hold: Law[Any] | None = None
     notice: str = ''

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, ValidationError
-from rolling_controller.law import Course
+from rolling_controller.law import Course, state_inputs
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.time_varying_lqr import KNOT
 from rolling_dynamics.arrays import Array
@@ -114,8 +115,18 @@ class LearnedPolicy(_Part):
         return policy
 
 
+class Held(NamedTuple):
+    """Memory of the law: when the next action is due [s], and what the last one adds."""
+
+    due: float
+    added: Array
+
+
 class LearnedLaw:
-    """The planned control, and the policy's action on what is off; a :class:`Law`."""
+    """The planned control and the policy's action on the deviation; see :class:`Law`."""
+
+    period: float | None = None
+    opaque = 'a learned network, whose action is held for a period of its own'
 
     def __init__(
         self,
@@ -148,16 +159,20 @@ class LearnedLaw:
         times, states, *_ = nominal_trajectory(system, p, plan, None, KNOT, interrupted)
         self.course = Course(times, states, float(times[-1]), plan.states[-1])
         self._plan, self._difference = plan, system.difference
-        self._period, self._due = policy.period, -math.inf
-        self._added = np.zeros(system.control.size)
+        self.inputs, self.output = state_inputs(system), system.control
+        self._held_for = policy.period
 
-    def command(self, t: float, x: Array) -> Array:
-        """Return the control at a time of the plan [s], not decreasing, in a state."""
-        if t >= self._due - 1e-9:
-            self._due = t + self._period
-            self._added = self._scale @ self.action(t, x)
+    def start(self, before: Held | None = None) -> Held:  # noqa: ARG002
+        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
+        return Held(-math.inf, np.zeros(self.output.size))
+
+    def step(self, memory: Held, inputs: ArrayLike, t: float) -> tuple[Held, Array]:
+        """Return the memory, and the control in a state at a time of the plan [s]."""
+        if t >= memory.due - 1e-9:
+            action = self.action(t, np.asarray(inputs, dtype=float))
+            memory = Held(t + self._held_for, self._scale @ action)
         planned: Array = self._plan.control_at(t)
-        return planned + self._added
+        return memory, planned + memory.added
 
     def action(self, t: float, x: Array) -> Array:
         """Return what the policy does in a state at a time of the plan [s], from -1 to 1."""

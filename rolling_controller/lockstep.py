@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.step_law import Law
+from rolling_controller.law import gathered, Law, STATE
 from rolling_dynamics.contract.event import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation, Measurement
+
+PERIOD = 1e-3  # s, between looks for measurements under a law that has no period of its own
 
 
 class ClosedLoop(NamedTuple):
@@ -54,11 +56,12 @@ def run_lockstep(
     system: RollingSystem,
     p: ArrayLike,
     x_start: ArrayLike,
-    law: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
+    law: Law[Any],
     duration: float,
     *,
     rate: float = 1000.0,
     delay: int = 0,
+    signals: Callable[[float], Mapping[str, NDArray[np.float64]]] = lambda _: {},
 ) -> ClosedLoop:
     """
     Return the motion under a control law that is evaluated at a fixed rate and held in between.
@@ -70,13 +73,15 @@ def run_lockstep(
     x_start
         State at the start.
     law
-        ``(t, x) -> u``.
+        The law, from its start; see :class:`StateFeedback` for a function of time and state.
     duration
         Duration [s].
     rate
-        Evaluations of the law per second [Hz].
+        Steps of the law per second [Hz].
     delay
-        Steps between the state that the law sees and the present.
+        Steps between the state that the law takes and the present.
+    signals
+        From a time [s] to the other inputs of the law by name.
 
     Returns
     -------
@@ -89,7 +94,14 @@ def run_lockstep(
     plant = Stepper(system, p, max_step=dt)
     x = np.array(x_start, dtype=float)
     measured: deque[NDArray[np.float64]] = deque([x] * (delay + 1), maxlen=delay + 1)
-    controls = [np.array(law(0.0, x), dtype=float)]
+    memory = law.start()
+
+    def answered(t: float) -> NDArray[np.float64]:
+        nonlocal memory
+        memory, u = law.step(memory, gathered(law.inputs, {STATE: measured[0], **signals(t)}), t)
+        return u
+
+    controls = [answered(0.0)]
     s = plant.begin(x, controls[0])
     times, states, events = [0.0], [x], list(s.events)
     while s.ended is None and len(times) <= steps:
@@ -100,8 +112,9 @@ def run_lockstep(
         events += s.events
         measured.append(s.x)
         more = s.ended is None and k < steps
-        controls.append(np.array(law(k * dt, measured[0])) if more else controls[-1])
-    return ClosedLoop(np.array(times), np.array(states), np.array(controls), tuple(events))
+        controls.append(answered(k * dt) if more else controls[-1])
+    columns = np.array(times), np.array(states), np.array(controls)
+    return ClosedLoop(*columns, tuple(events), memory=memory)
 
 
 def run_emulated(
@@ -137,8 +150,9 @@ def run_emulated(
 
     """
     memory, rows = law.start(), []
-    for k in range(int(np.floor(duration / law.period)) + 1):
-        for m in plant.advance(k * law.period + delay):
+    period = law.period or PERIOD
+    for k in range(int(np.floor(duration / period)) + 1):
+        for m in plant.advance(k * period + delay):
             given = inputs(m)
             memory, output = law.step(memory, given, m.stamp)
             plant.send(control(output), m.arrival)

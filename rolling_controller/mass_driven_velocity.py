@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_controller.law import state_inputs, VELOCITY_W
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
@@ -66,7 +67,10 @@ class VelocityGains:
 
 
 class MassDrivenVelocity:
-    """Turns a wanted velocity on the plane into accelerations of the masses; pure, no clock."""
+    """Turns a wanted velocity on the plane into accelerations of the masses; see :class:`Law`."""
+
+    period: float | None = None
+    opaque = 'a pseudo-inverse of varying rank, and a search for the force that the floor allows'
 
     def __init__(
         self,
@@ -103,6 +107,7 @@ class MassDrivenVelocity:
                 f'one or more, all of them controlled; this one has {ball.control.size} of '
                 f'{len(ball.masses)}'
             )
+        self.inputs, self.output = state_inputs(ball, VELOCITY_W), ball.control
         self.ball, self.p = ball, np.asarray(p, dtype=float)
         self.gains = gains or VelocityGains()
         self.rate_limit, self.acceleration_limit = rate_limit, acceleration_limit
@@ -116,35 +121,40 @@ class MassDrivenVelocity:
         self._inertia = float(inertia.mean())
         self._limits = [m.rail.stops for m in ball.masses]  # type: ignore[union-attr]
 
-    def command(self, t: float, x: ArrayLike, velocity: ArrayLike) -> Array:
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
         """
-        Return theta'' of the masses.
+        Return theta'' of the masses; see :class:`rolling_controller.law.Law`.
 
         Parameters
         ----------
+        memory
+            None.
+        inputs
+            State, then the wanted velocity of the centre (x, y) in W [m/s] and a turn rate, which
+            is not used; a disk keeps what is along x.
         t
             Time [s].
-        x
-            State.
-        velocity
-            Wanted velocity of the centre (x, y) in W [m/s]; a disk keeps what is along x.
 
         """
+        x, velocity = np.split(np.asarray(inputs, dtype=float), [-3])
         n, g = self._n, self.gains
         parts = np.split(self._function(x, t, self.p), np.cumsum([2, 3, 3 * n, 3, 3, 3 * n]))
         v, S, slope, drift, F0, F1 = parts[:6]
         A, F1 = slope.reshape(n, 3).T, F1.reshape(n, 3).T
-        S_wanted = self._moment(np.asarray(velocity, dtype=float) - v, abs(S[2]))
+        S_wanted = self._moment(velocity[:2] - v, abs(S[2]))
         pseudo = np.linalg.pinv(A[:2], rcond=1e-3)
         rate = pseudo @ (g.centre * (S_wanted - S[:2]) - drift[:2])
         idle = np.eye(n) - pseudo @ A[:2]
         rate = rate - g.lower * idle @ A[2]
-        theta_rate = np.asarray(x)[self.ball.state.slice('theta_rate')]
+        theta_rate = x[self.ball.state.slice('theta_rate')]
         rate = np.clip(rate, -self.rate_limit, self.rate_limit)
         u = np.clip(
             g.rate * (rate - theta_rate), -self.acceleration_limit, self.acceleration_limit
         )
-        return self._inside(u, F0, F1)
+        return None, self._inside(u, F0, F1)
 
     def _moment(self, error: Array, depth: float) -> Array:
         """Return the horizontal moment of the masses [kg m] that corrects a velocity."""

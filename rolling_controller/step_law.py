@@ -1,11 +1,10 @@
-"""Laws in discrete time: from memory, inputs and time to memory and output; what is exported."""
+"""Laws in discrete time whose memory is a vector: what is exported as C."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -14,67 +13,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Layout
 
-M = TypeVar('M')  # memory of a law
-
-
-class Law(Protocol[M]):
-    """A control law, or an estimator, that is evaluated once a period."""
-
-    @property
-    def period(self) -> float:
-        """Time between two steps [s]."""
-        ...
-
-    def start(self, before: M | None = None) -> M:
-        """Return the memory at the start; after a break, with what an earlier one still knows."""
-        ...
-
-    def step(self, memory: M, inputs: ArrayLike, t: float) -> tuple[M, Array]:
-        """
-        Return the memory after a step, and the output.
-
-        Parameters
-        ----------
-        memory
-            Memory before the step; it stays as it is.
-        inputs
-            Measurement, then set point, in the units of the law; not a number where nothing is
-            measured.
-        t
-            Time of the measurement [s].
-
-        """
-        ...
-
-
-def replay(law: Law[M], inputs: ArrayLike) -> Array:
-    """
-    Return the outputs of a law from its start.
-
-    Parameters
-    ----------
-    law
-        The law.
-    inputs
-        Recorded inputs, shape (k, i), a row a period, in the units of the law.
-
-    Returns
-    -------
-    NDArray
-        Shape (k, o), in the units of the law.
-
-    """
-    memory, outputs = law.start(), []
-    for k, row in enumerate(np.asarray(inputs, dtype=float)):
-        memory, output = law.step(memory, row, k * law.period)
-        outputs.append(output)
-    return np.array(outputs)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VectorLaw(ABC):
     """
     A law whose memory is a vector z, so that it can be written as C.
+
+    See :class:`rolling_controller.law.Law`.
 
     Attributes
     ----------
@@ -102,12 +47,19 @@ class VectorLaw(ABC):
     output: Layout
     limits: tuple[float, float]
 
+    opaque = ''
+
+    @cached_property
+    def inputs(self) -> Layout:
+        """Layout of measurement, then set point."""
+        return Layout((*self.measurement.entries, *self.set_point.entries))
+
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
-        """Return the memory at the start; see :class:`Law`."""
+        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
         return np.zeros(self.state.size)
 
     def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
-        """Step; a set point that is not finite, or beyond its limit, is 0; see :class:`Law`."""
+        """Step; a set point that is not finite, or beyond its limit, is 0; see :meth:`start`."""
         given = np.asarray(inputs, dtype=float)
         measurement, set_point = np.split(given, [self.measurement.size])
         seen = bool(np.all(np.abs(measurement) < self.limits[0]))  # false for what is not a number

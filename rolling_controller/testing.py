@@ -8,6 +8,7 @@ from typing import NamedTuple
 import warnings
 
 import numpy as np
+from rolling_controller.law import StateFeedback
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
@@ -70,16 +71,14 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
     P1 = weights.terminal_diagonal(s.system.tangent)
     R = weights.control_diagonal(s.system.control)
 
-    def command(t: float, x: Array) -> Array:
-        return np.array(law.command(t, x) if feedback else law.nominal(t)[1])
-
-    run = run_lockstep(s.system, s.p, start, command, float(law.times[-1]))
+    used = law if feedback else StateFeedback(s.system, lambda t, _: law.nominal(t)[1])
+    run = run_lockstep(s.system, s.p, start, used, float(law.times[-1]))
     if run.events and run.events[-1].terminal:
         return math.inf
     cost, h = 0.0, float(np.diff(run.times).mean())
     for t, x in zip(run.times, run.states, strict=True):
         x_nom, u_nom = law.nominal(t)
-        d, e = values(s.system.difference, x, x_nom), command(t, x) - u_nom
+        d, e = values(s.system.difference, x, x_nom), used.step(None, x, t)[1] - u_nom
         cost += h * float(Q @ d**2 + R @ e**2)
     return cost + float(P1 @ d**2)
 

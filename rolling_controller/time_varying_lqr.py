@@ -9,6 +9,7 @@ import warnings
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.law import state_inputs
 from rolling_controller.linearization import (
     Linearization,
     LinearSteps,
@@ -43,8 +44,12 @@ class TimeVaryingLqr:
     """
     Feedback u = u_nom(t) - K(t) (x - x_nom(t)), Eq. (20), within limits.
 
+    A law without memory, see :class:`rolling_controller.law.Law`.
+
     Attributes
     ----------
+    inputs, output
+        Layouts of the state that a step takes, and of the control.
     times, states, controls
         Nominal trajectory at the knots.
     rows
@@ -61,6 +66,9 @@ class TimeVaryingLqr:
         Errors that feedback does not correct to first order; empty where it corrects all.
 
     """
+
+    period: float | None = None
+    opaque = ''
 
     def __init__(
         self,
@@ -125,6 +133,7 @@ class TimeVaryingLqr:
         if not np.any(self.gains):
             self.warning = no_feedback(system, weights, active)
             warnings.warn(self.warning, stacklevel=2)
+        self.inputs, self.output = state_inputs(system), system.control
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
         records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
@@ -187,33 +196,42 @@ class TimeVaryingLqr:
         self.gains[-1] = self.gains[-2]
         return np.zeros(L.shape) if reach is None else reach.gramian
 
-    def command(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
+
+    def step(
+        self,
+        memory: None,  # noqa: ARG002
+        inputs: ArrayLike,
+        t: float,
+    ) -> tuple[None, NDArray[np.float64]]:
         """
-        Return the control at a time of the plan.
+        Return the control at a time of the plan; see :class:`rolling_controller.law.Law`.
 
         Parameters
         ----------
+        memory
+            None.
+        inputs
+            State, shape (state.size,).
         t
             Time since the start of the plan [s]; held at its ends.
-        x
-            State, shape (state.size,).
 
         Returns
         -------
-        NDArray
-            Control within its limits, shape (control.size,); the regulator's own array, valid
-            until the next call.
+        tuple of None and NDArray
+            Control within its limits, shape (control.size,).
 
         """
         k, share = self._knot(t)
-        inputs = self._law.inputs
-        inputs[0][:] = x
+        given = self._law.inputs
+        given[0][:] = inputs
         self._law_nominal[...] = self._nominal[k : k + 2]
         self._law_gains[...] = self._gains[k : k + 2]
         if self._held is not None:
             self._law_nominal[:, self.system.state.size :] = self._held.control_at(t)
-        inputs[3][0] = share
-        return self._law.evaluate()
+        given[3][0] = share
+        return None, self._law.evaluate().copy()
 
     def nominal(self, t: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return nominal state and control at a time [s]."""

@@ -1,4 +1,4 @@
-"""Tracking of a plan as a pure ``step(t, x)``: control, errors and margins."""
+"""Tracking of a plan: errors and margins of a state under a control."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rolling_controller.law import Course, Following
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import SimulationError
 from rolling_planner.plan import Plan
 
 
@@ -25,8 +24,6 @@ class TrackingStep:
     ----------
     t
         Time in the plan [s].
-    u
-        Control within the limits.
     error
         Norm of the state error in the tangent space, over what counts.
     margins
@@ -39,7 +36,6 @@ class TrackingStep:
     """
 
     t: float
-    u: NDArray[np.float64]
     error: float
     margins: dict[str, float]
     lost: str
@@ -47,7 +43,15 @@ class TrackingStep:
 
 
 class Tracker:
-    """Follows a plan and watches over the envelope of the contact."""
+    """
+    Watches over the errors from a plan, and over the envelope of the contact.
+
+    Attributes
+    ----------
+    limits
+        Greatest magnitude of each control, infinite without a limit.
+
+    """
 
     def __init__(
         self,
@@ -74,7 +78,7 @@ class Tracker:
 
         """
         self._params = np.asarray(params, dtype=float)
-        self._limits = (
+        self.limits = (
             np.full(system.control.size, np.inf)
             if limits is None
             else np.asarray(limits, dtype=float)
@@ -87,7 +91,7 @@ class Tracker:
 
     def begin(self, plan: Plan, following: Following, *, settle: float = 0.0) -> None:
         """
-        Follow a plan from now on; errors are those from the motion that its law keeps.
+        Watch over a plan from now on; errors are from the motion that its law keeps.
 
         Parameters
         ----------
@@ -97,7 +101,7 @@ class Tracker:
             How long the law goes on after the end of the plan, if it can hold it [s].
 
         """
-        self._law, self._held = following.law, settle if following.holds else 0.0
+        self._held = settle if following.holds else 0.0
         planned = Course(following.times, following.states, float(plan.times[-1]), plan.states[-1])
         self._course = following.course or (lambda: planned)
         self.forget()
@@ -133,12 +137,12 @@ class Tracker:
 
     def _apart(self, x: NDArray[np.float64], wanted: NDArray[np.float64], t: float) -> float:
         """Return the norm of the error against a state at a time."""
-        d = self._evaluate(x, wanted, np.zeros(len(self._limits)), t, self._params)
+        d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t, self._params)
         return float(np.linalg.norm(d[: self._size][self._counted]))
 
-    def step(self, t: float, x: NDArray[np.float64]) -> TrackingStep:
+    def step(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> TrackingStep:
         """
-        Return control, error and margins.
+        Return error and margins of a state under a control.
 
         Parameters
         ----------
@@ -146,26 +150,18 @@ class Tracker:
             Time in the plan [s].
         x
             State, shape (state.size,).
-
-        Raises
-        ------
-        SimulationError
-            The law gave a control that is not finite.
+        u
+            Control within the limits, shape (control.size,).
 
         """
-        u = self._law.command(t, x)
-        u = np.minimum(np.maximum(u, -self._limits), self._limits)
-        if not np.isfinite(u).all():
-            raise SimulationError(f'the law gave no finite control at {t:.3f} s of the plan')
         course = self._course()
         out = self._evaluate(x, course.at(t), u, t, self._params)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
         lost = self._lost(t, margins)
-        margins['control'] = float(np.min(1.0 - np.abs(u) / self._limits))
+        margins['control'] = float(np.min(1.0 - np.abs(u) / self.limits))
         return TrackingStep(
             t=t,
-            u=u,
             error=float(np.linalg.norm(out[: self._size][self._counted])),
             margins=margins,
             lost=lost,

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from rolling_controller import TimeVaryingLqr
+from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.nominal import nominal_trajectory
@@ -164,11 +165,11 @@ def driven(scenario, plan, offset, hold_for):
         system,
         scenario.p,
         x0,
-        lambda t, x: law.command(t, x) if t < plan.duration else hold.command(x),
+        HandOver(law, hold, latest=plan.duration),
         plan.duration + hold_for,
     )
     assert np.abs(run.controls).max() <= LIMIT
-    return hold.error(run.states[-1]).copy()
+    return hold.error(run.states[-1])
 
 
 @pytest.mark.parametrize(

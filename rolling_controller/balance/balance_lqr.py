@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
+from rolling_controller.law import state_inputs
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.time_varying_lqr import law_equations, law_function
 from rolling_dynamics.arrays import Array
@@ -28,8 +29,12 @@ class BalanceLqr:
     """
     Feedback u = u_e - K (x - x_e) about an equilibrium, within limits.
 
+    A law without memory, see :class:`rolling_controller.law.Law`.
+
     Attributes
     ----------
+    inputs, output
+        Layouts of the state that a step takes, and of the control.
     x, u
         State and control of the equilibrium.
     gain
@@ -44,6 +49,9 @@ class BalanceLqr:
         Eigenvalues of the closed loop over one period.
 
     """
+
+    period: float | None = None
+    opaque = ''
 
     def __init__(
         self,
@@ -102,6 +110,7 @@ class BalanceLqr:
         )
         self._check_stabilizable()
         self._solve(weights, Q, moving, active, period)
+        self.inputs, self.output = state_inputs(system), system.control
         self._law = FastFunction(law_function(system))
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
@@ -169,23 +178,18 @@ class BalanceLqr:
         u = law_equations(self.system)(x, record, record, 0, *map(ca.DM, self.limits))
         return ca.Function('law', [x, t], [u])
 
-    def command(self, x: ArrayLike) -> Array:
-        """
-        Return the control within its limits, shape (control.size,).
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
 
-        The regulator's own array, valid until the next call.
-        """
-        self._law.inputs[0][:] = x
-        return self._law.evaluate()
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
+        """Return the control within its limits in a state, at any time; see :meth:`start`."""
+        self._law.inputs[0][:] = inputs
+        return None, self._law.evaluate().copy()
 
     def error(self, x: ArrayLike) -> Array:
-        """
-        Return the difference from the equilibrium in tangent units, shape (n tangent,).
-
-        It is valid until the next.
-        """
+        """Return the difference from the equilibrium in tangent units, shape (n tangent,)."""
         self._difference.inputs[0][:] = x
-        return self._difference.evaluate()
+        return self._difference.evaluate().copy()
 
     def value(self, x: ArrayLike) -> float:
         """Return the cost to go V of what can be controlled."""

@@ -7,24 +7,50 @@ the loop changes as soon as the state is where that regulator is known to come h
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
 from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 
 
-class HandOver:
+class Phase(NamedTuple):
     """
-    A law along a plan, then balance.
+    Memory of a law that ends in balance.
 
     Attributes
     ----------
+    along
+        Memory of the law before balance.
     balancing_since
         Time at which balance took over [s]; None before.
 
     """
 
+    along: Any = None
+    balancing_since: float | None = None
+
+
+def balancing_since(memory: object) -> float | None:
+    """Return the time at which balance took over [s]; None before, and where it never does."""
+    return memory.balancing_since if isinstance(memory, Phase) else None
+
+
+class HandOver:
+    """A law along a plan, then balance; see :class:`rolling_controller.law.Law`."""
+
+    period: float | None = None
+
     def __init__(
-        self, along: Law, region: RegionOfAttraction, *, earliest: float, latest: float
+        self,
+        along: Law[Any],
+        regulator: BalanceLqr,
+        *,
+        region: RegionOfAttraction | None = None,
+        latest: float = 0.0,
     ) -> None:
         """
         Put two laws one after the other.
@@ -33,28 +59,30 @@ class HandOver:
         ----------
         along
             What is followed first: feedback along a plan, or its replay.
+        regulator
+            The regulator that takes over.
         region
-            Region of attraction of the regulator that takes over.
-        earliest
-            Time before which it does not take over [s].
+            Its region of attraction, where it takes over at once.
         latest
-            Time at which it takes over wherever the state is [s], the end of the plan.
+            Time at which it takes over wherever the state is [s]: the end of the plan, or the
+            start.
 
         """
-        self.along, self.region = along, region
-        self.earliest, self.latest = earliest, latest
-        self.balancing_since: float | None = None
+        self.along, self.regulator, self.region, self.latest = along, regulator, region, latest
+        self.inputs, self.output, self.opaque = along.inputs, along.output, along.opaque
 
-    def reset(self) -> None:
-        """Begin anew."""
-        self.balancing_since = None
+    def start(self, before: Phase | None = None) -> Phase:  # noqa: ARG002
+        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
+        return Phase(self.along.start())
 
-    def command(self, t: float, x: Array) -> Array:
-        """Return the control at a time since the start of the plan [s] in a state."""
-        if self.balancing_since is None:
-            inside = t >= self.earliest and self.region.contains(x)
+    def step(self, memory: Phase, inputs: ArrayLike, t: float) -> tuple[Phase, Array]:
+        """Return the memory, and the control in a state at a time since the start [s]."""
+        x = np.asarray(inputs, dtype=float)
+        if memory.balancing_since is None:
+            inside = self.region is not None and self.region.contains(x)
             if inside or t >= self.latest:
-                self.balancing_since = t
-        if self.balancing_since is None:
-            return self.along.command(t, x)
-        return self.region.regulator.command(x)
+                memory = memory._replace(balancing_since=t)
+        if memory.balancing_since is None:
+            along, u = self.along.step(memory.along, x, t)
+            return memory._replace(along=along), u
+        return memory, self.regulator.step(None, x, t)[1]

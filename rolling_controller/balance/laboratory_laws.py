@@ -99,11 +99,11 @@ def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction)
 
     """
     feedback = _feedback(laboratory, plan, CONTROL_LIMITS)
-    end = plan.duration
+    replay, regulator = OpenLoop(feedback.system, plan), region.regulator
     return FlipUpArms(
-        OpenLoop(plan),
-        HandOver(OpenLoop(plan), region, earliest=0.0, latest=end),
-        HandOver(feedback, region, earliest=0.0, latest=end),
+        replay,
+        HandOver(replay, regulator, region=region, latest=plan.duration),
+        HandOver(feedback, regulator, region=region, latest=plan.duration),
     )
 
 
@@ -130,6 +130,7 @@ def predictive_flip_up(laboratory: Laboratory, plan: Plan) -> PredictiveLaw:
         rest=LqrWeights(tracking=RESTING),
         control_limits=CONTROL_LIMITS,
         horizon=HORIZON,
+        scaled=('inertia',),
     )
 
 

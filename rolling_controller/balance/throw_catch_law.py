@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.law import Law
+from rolling_controller.balance.hand_over import Phase
+from rolling_controller.law import Law, state_inputs, TOUCHING
 from rolling_dynamics.arrays import Array
 from rolling_planner.laboratory.throw_catch import ThrowCatchPlan
 
 
 class ThrowCatchLaw:
     """
-    The control of a throw and of the balance after the catch.
+    The control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z) of a throw and of the balance after the catch.
 
-    Attributes
-    ----------
-    balancing_since
-        Time at which balance took over [s]; None before.
-
+    Besides the state of the model of rolling it takes the mode. While the object flies, only the
+    hand's part of the state matters. See :class:`rolling_controller.law.Law`.
     """
 
-    def __init__(self, plan: ThrowCatchPlan, carry: Law, regulator: BalanceLqr) -> None:
+    period: float | None = None
+    opaque = ''
+
+    def __init__(self, plan: ThrowCatchPlan, carry: Law[Any], regulator: BalanceLqr) -> None:
         """
         Put the throw before the balance.
 
@@ -37,36 +40,25 @@ class ThrowCatchLaw:
 
         """
         self.plan, self.carry, self.regulator = plan, carry, regulator
+        self.inputs, self.output = state_inputs(regulator.system, TOUCHING), regulator.output
         self._beta = regulator.system.state.slice('beta_HO').start
-        self.balancing_since: float | None = None
 
-    def reset(self) -> None:
-        """Begin anew."""
-        self.balancing_since = None
+    def start(self, before: Phase | None = None) -> Phase:  # noqa: ARG002
+        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
+        return Phase(self.carry.start())
 
-    def command(self, t: float, x: Array, *, touching: bool) -> Array:
-        """
-        Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z).
-
-        Parameters
-        ----------
-        t
-            Time since the start of the throw [s].
-        x
-            State of the model of rolling; while the object flies, only the hand's part matters.
-        touching
-            Whether the object touches the plate, as far as is known.
-
-        """
+    def step(self, memory: Phase, inputs: ArrayLike, t: float) -> tuple[Phase, Array]:
+        """Return the memory, and the control at a time since the start of the throw [s]."""
+        x, touching = np.split(np.array(inputs, dtype=float), [-1])
         rests = self.plan.move.start + self.plan.move.duration
-        if self.balancing_since is None and touching and t > rests:
-            self.balancing_since = t
+        if memory.balancing_since is None and touching and t > rests:
+            memory = memory._replace(balancing_since=t)
         if touching and t < self.plan.carry.duration:
-            return self.carry.command(t, x)
-        if self.balancing_since is None:
-            return self.plan.control_at(t)
-        y = np.array(x, dtype=float)
+            along, u = self.carry.step(memory.along, x, t)
+            return memory._replace(along=along), u
+        if memory.balancing_since is None:
+            return memory, np.array(self.plan.control_at(t))
         # upright is every half turn of the ellipse: the nearest one is meant
-        away = y[self._beta] - self.regulator.x[self._beta]
-        y[self._beta] -= math.pi * round(away / math.pi)
-        return self.regulator.command(y)
+        away = x[self._beta] - self.regulator.x[self._beta]
+        x[self._beta] -= math.pi * round(away / math.pi)
+        return memory, self.regulator.step(None, x, t)[1]

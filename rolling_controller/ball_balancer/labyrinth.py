@@ -13,11 +13,13 @@ from rolling_controller.ball_balancer.ball_filter import (
     LEVEL,
     TILTED,
 )
+from rolling_controller.ball_balancer.estimator import pair
 from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
+from rolling_dynamics.contract.layout import Layout
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
 from scipy.linalg import solve_discrete_are
 
@@ -78,6 +80,10 @@ class LabyrinthLaw:
         Time between two frames [s].
 
     """
+
+    inputs = Layout((*pair('ball', 'm').entries, *pair('goal', 'm').entries))
+    output = pair('servo_speed', 'rad/s')
+    opaque = 'a quadratic program an axis'
 
     def __init__(self, file: LabyrinthFile, plan: LabyrinthPlan) -> None:
         """Condense the programs of a board."""

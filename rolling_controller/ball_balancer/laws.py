@@ -18,7 +18,8 @@ from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.step_law import Law, StepLaw
+from rolling_controller.law import Law
+from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
@@ -151,8 +152,7 @@ LAWS: Mapping[str, Callable[[RigModel], Law[Any]]] = {
 
 def exported_law(rig: RigModel) -> CompiledLaw:
     """Return the predictive law as its exported C, compiled for this machine."""
-    law = predictive_law(rig)
-    return CompiledLaw(source=predictive_as_c(law), period=law.period, outputs=law.output.size)
+    return CompiledLaw(source=predictive_as_c(predictive_law(rig)))
 
 
 ON_NODES: Mapping[str, Callable[[RigModel], Law[Any]]] = {**LAWS, 'exported': exported_law}

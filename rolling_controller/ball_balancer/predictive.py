@@ -56,8 +56,10 @@ class PredictiveRigLaw(VectorLaw):
 
     rig: RigModel
 
+    opaque = 'a quadratic program an axis, solved between two functions'
+
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
-        """Return the memory at the start; see :class:`Law`."""
+        """Return the memory at the start; see :class:`VectorLaw`."""
         z = np.zeros(self.state.size)
         for name, value in learned_gain.start(self.rig).items():
             z[self.state.slice(name)] = value

@@ -50,7 +50,7 @@ def predictive_as_c(law: PredictiveRigLaw) -> CSource:
         source(law, functions, STEP),
         operations(before) + operations(after) + 2 * each,
         numbers + 2 * law.state.size + sum(f.sz_w() for f in (before, after, halved)),
-        law.state.size,
+        law,
     )
 
 

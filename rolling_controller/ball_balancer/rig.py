@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.ball_filter import ball_filter, Belief
 from rolling_controller.ball_balancer.estimator import PATIENCE
+from rolling_controller.law import Law
 from rolling_controller.lockstep import ClosedLoop, run_emulated
-from rolling_controller.step_law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
 from rolling_dynamics.simulation.emulation import Measurement
@@ -56,7 +56,8 @@ class SupervisedLaw:
 
     def __init__(self, file: RigFile, law: Law[Any]) -> None:
         """Take the law of a rig."""
-        self.law, self.period = law, law.period
+        self.law, self.period, self.opaque = law, 1 / file.camera.rate, law.opaque
+        self.inputs, self.output = law.inputs, law.output
         self._filter = ball_filter(file)
 
     def start(self, before: Watch | None = None) -> Watch:

@@ -99,8 +99,8 @@ class CSource:
         Arithmetic operations and comparisons of a step: the same at every one.
     work
         Numbers that a step keeps on the stack.
-    state
-        Numbers in the state.
+    law
+        The law.
 
     """
 
@@ -109,7 +109,7 @@ class CSource:
     source: str
     operations: int
     work: int
-    state: int
+    law: VectorLaw
 
     def write(self, folder: Path) -> list[Path]:
         """Write both files; return their paths."""
@@ -143,7 +143,7 @@ def as_c(law: StepLaw) -> CSource:
         source(law, '', steps),
         operations(law.joined),
         law.joined.sz_w(),
-        law.state.size,
+        law,
     )
 
 

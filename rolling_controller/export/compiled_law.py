@@ -14,7 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.export.c import CSource
+from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 
 OPTIONS = ('-std=c99', '-O1', '-ffp-contract=off', '-shared', '-fPIC')
@@ -24,26 +26,41 @@ TYPES = {'double': np.float64, 'float': np.float32}
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompiledLaw:
     """
-    A law that steps in C.
+    A law that steps in C; see :class:`rolling_controller.law.Law`.
 
     Attributes
     ----------
     source
-        The law.
-    period
-        Time between two steps [s].
-    measured, outputs
-        Numbers that a step takes as its measurement, and returns.
+        Its C.
     real
         Type of its numbers in C.
 
     """
 
     source: CSource
-    period: float
-    outputs: int
-    measured: int = 2
     real: Literal['double', 'float'] = 'double'
+
+    opaque = 'compiled C'
+
+    @property
+    def law(self) -> VectorLaw:
+        """The law that was exported."""
+        return self.source.law
+
+    @property
+    def inputs(self) -> Layout:
+        """Layout of measurement, then set point."""
+        return self.law.inputs
+
+    @property
+    def output(self) -> Layout:
+        """Layout of what a step returns."""
+        return self.law.output
+
+    @property
+    def period(self) -> float:
+        """Time between two steps [s]."""
+        return self.law.period
 
     @cached_property
     def _functions(self) -> tuple[Any, Any]:
@@ -54,17 +71,17 @@ class CompiledLaw:
         return start, step
 
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
-        """Return a struct of C, see :class:`Law`; raise ParameterError where none compiles."""
-        z = np.zeros(self.source.state, TYPES[self.real])
+        """Return a struct of C, shape (state.size,); raise ParameterError where none compiles."""
+        z = np.zeros(self.law.state.size, TYPES[self.real])
         self._functions[0](_address(z))
         return z
 
     def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
-        """Return memory and output after a measurement; see :class:`Law`."""
-        z, out = memory.astype(TYPES[self.real]), np.zeros(self.outputs, TYPES[self.real])
+        """Return memory and output after a measurement; see :meth:`start`."""
+        z, out = memory.astype(TYPES[self.real]), np.zeros(self.output.size, TYPES[self.real])
         with np.errstate(over='ignore'):  # too much for a float is no measurement either
             given = np.asarray(inputs, dtype=float).astype(z.dtype)
-        place, goal = given[: self.measured].copy(), given[self.measured :].copy()
+        place, goal = (part.copy() for part in np.split(given, [self.law.measurement.size]))
         self._functions[1](*(_address(v) for v in (z, place, goal, out)))
         return z, out.astype(float)
 

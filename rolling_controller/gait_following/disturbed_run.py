@@ -77,8 +77,8 @@ class Arrival:
         At the end [m/s].
     friction, least_normal_force
         Greatest friction over normal force, least normal force [N].
-    slope_estimate
-        At the end [rad].
+    slope_estimate, resistance_estimate
+        At the end [rad], [N m].
     torque
         Greatest [N m].
 
@@ -91,6 +91,7 @@ class Arrival:
     friction: float
     least_normal_force: float
     slope_estimate: float
+    resistance_estimate: float
     torque: float
 
 
@@ -136,6 +137,7 @@ def follow(
     p = system.pack_parameters(true)
     plant = Stepper(system, p, max_step=dt / 2)
     follower = follower or GaitFollower(plan)
+    memory = follower.start()
     rng = np.random.default_rng([7, disturbance.seed])
     x = system.rolling_state(plan.params, contact=plan.start)  # hangs as if the floor were level
     steps = round((LEAD + plan.duration + SETTLE) * rate)
@@ -143,7 +145,7 @@ def follow(
     states[0] = x
     for k in range(steps):
         seen = measured(x, disturbance.noise, rng)
-        torques[k] = follower.command(k * dt - LEAD, seen)
+        memory, torques[k] = follower.step(memory, seen, k * dt - LEAD)
         x = plant.step(x, torques[k], dt)
         states[k + 1] = x
     torques[-1] = torques[-2]
@@ -160,7 +162,8 @@ def follow(
         speed=float(true.shell_radius * np.hypot(Omega[0], Omega[1])),
         friction=float((np.hypot(force[:, 0], force[:, 1]) / N).max()),
         least_normal_force=float(N.min()),
-        slope_estimate=follower.filter.slope,
+        slope_estimate=memory.loop.filter.slope,
+        resistance_estimate=float(memory.loop.filter.state[4]),
         torque=float(np.linalg.norm(torques, axis=1).max()),
     )
 

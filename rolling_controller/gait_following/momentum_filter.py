@@ -70,7 +70,7 @@ class MomentumFilter:
         """
         K = self.momentum(n, Omega, omega)
         if not self._started:
-            self.state[:2], self._started = K, True
+            self.state, self._started = np.concatenate([K, self.state[2:]]), True
             return
         size = math.hypot(Omega[0], Omega[1])
         s = np.asarray(Omega[:2]) / max(size, 0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,14 @@ from rolling_controller.gait_following.lean import on_slope, resting_lean, turne
 from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.swing_tracking import SwingTracking, TrackingGains
+from rolling_controller.law import STATE as STATE_INPUT
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 
+INPUTS = Layout((Entry(STATE_INPUT, tuple(STATE.names), ''),))  # of the laws of a sphere
 E = np.array([0.0, 0.0, 1.0])
 
 
@@ -82,6 +86,12 @@ class ReferenceLoop:
         self._time: float | None = None
         self._dt = 0.0
         self._torque = np.zeros(3)
+
+    def copied(self) -> ReferenceLoop:
+        """Return the loop as it is, which goes on apart from this one."""
+        out = copy(self)
+        out.filter = copy(self.filter)
+        return out
 
     @property
     def floor(self) -> SphereParameters:

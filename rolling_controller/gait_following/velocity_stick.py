@@ -7,33 +7,64 @@ and changes the velocity as far as contact and drive allow. In between the veloc
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.gait_following.leg_reference import LegReference
-from rolling_controller.gait_following.momentum_filter import MomentumFilter
-from rolling_controller.gait_following.reference_loop import LeanGains, ReferenceLoop
+from rolling_controller.gait_following.reference_loop import (
+    INPUTS,
+    LeanGains,
+    ReferenceLoop,
+)
 from rolling_controller.gait_following.swing_tracking import TrackingGains
+from rolling_controller.law import VELOCITY_W
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
+from rolling_dynamics.pendulum_sphere.machine import CONTROL
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 
 RESERVE = 0.7  # share of friction and torque that a swing may use
 
 
-class VelocityStick:
+class StickMemory(NamedTuple):
     """
-    Turns a wanted velocity into swings: call :meth:`command` at a fixed rate.
+    Memory of a stick.
 
     Attributes
     ----------
-    period
-        Of every swing [s].
+    loop
+        Estimate, reference and lean.
+    kept
+        Velocity that the reference has after the swing (2) [m/s].
+    busy_until
+        When the swing is over [s].
+
+    """
+
+    loop: ReferenceLoop
+    kept: Array
+    busy_until: float
+
+
+class VelocityStick:
+    """
+    Turns a wanted velocity into swings, at a fixed rate; see :class:`rolling_controller.law.Law`.
+
+    Attributes
+    ----------
+    swing_period
+        Duration of every swing [s].
     greatest_change
         Change of velocity that one swing can make [m/s].
 
     """
+
+    period: float | None = None
+    opaque = 'each swing is found by a search within the limits of contact and drive'
 
     def __init__(
         self,
@@ -72,63 +103,68 @@ class VelocityStick:
             amplitude=1.2,
             normal_force=1 - (1 - limits.normal_force) * RESERVE,
         )
-        self.period = 5 * scales_of(params).time if period is None else period
-        self.greatest_change = greatest_change(params, self.period, self._limits)
+        self.swing_period = 5 * scales_of(params).time if period is None else period
+        self.greatest_change = greatest_change(params, self.swing_period, self._limits)
         if not self.greatest_change > 0:
             raise ParameterError(
-                f'no swing of {self.period:.4g} s is possible within the limits; take a longer '
-                'period, more torque or more friction'
+                f'no swing of {self.swing_period:.4g} s is possible within the limits; take a '
+                'longer period, more torque or more friction'
             )
         if not deadband > 0:
             raise ParameterError(f'deadband must be positive [m/s], got {deadband!r}')
-        self._deadband, self._busy_until = deadband, -np.inf
-        self._kept = np.zeros(2)  # velocity that the reference has after the swing
+        self._deadband = deadband
+        self.inputs, self.output = Layout((*INPUTS.entries, VELOCITY_W)), CONTROL
         self._loop = ReferenceLoop(
             params, position, gains=gains, tracking=TrackingGains(torque=limits.torque)
         )
 
-    @property
-    def filter(self) -> MomentumFilter:
-        """Estimator of slope, resistance and velocity."""
-        return self._loop.filter
+    def start(self, before: StickMemory | None = None) -> StickMemory:  # noqa: ARG002
+        """Return the memory at rest; see :class:`rolling_controller.law.Law`."""
+        return StickMemory(self._loop.copied(), np.zeros(2), -np.inf)
 
-    def command(self, t: float, x: Array, wanted: ArrayLike) -> Array:
+    def step(self, memory: StickMemory, inputs: ArrayLike, t: float) -> tuple[StickMemory, Array]:
         """
-        Return the torque for a measured state and a wanted velocity.
+        Return the memory, and the torque for a measured state and a wanted velocity.
 
         Parameters
         ----------
+        memory
+            The memory before.
+        inputs
+            State as measured, shape (16,); then the wanted velocity in W (2) [m/s], and a turn
+            rate, which is not used.
         t
             Time [s], increasing.
-        x
-            State as measured, shape (16,).
-        wanted
-            Velocity along the floor, shape (2,) [m/s].
 
         Returns
         -------
-        NDArray
+        tuple of StickMemory and NDArray
             Torque on the pendulum in W [N m], shape (3,).
 
-        """
-        goal = np.asarray(wanted, dtype=float)
-        if goal.shape != (2,) or not np.all(np.isfinite(goal)):
-            raise ParameterError(f'wanted: two finite numbers are needed [m/s], got {wanted!r}')
-        r, V = self._loop.sense(t, x)
-        if t >= self._busy_until and np.hypot(*(goal - self._kept)) > self._deadband:
-            self._begin(t, r, V, goal)
-        return self._loop.torque(t, x, r, V)
+        Raises
+        ------
+        ParameterError
+            The wanted velocity is not finite.
 
-    def _begin(self, t: float, r: Array, V: Array, goal: Array) -> None:
+        """
+        x, goal = np.split(np.asarray(inputs, dtype=float)[:-1], [-2])
+        if not np.all(np.isfinite(goal)):
+            raise ParameterError(f'the velocity must be finite [m/s], got {goal.tolist()}')
+        loop, kept, busy = memory.loop.copied(), memory.kept, memory.busy_until
+        r, V = loop.sense(t, x)
+        if t >= busy and np.hypot(*(goal - kept)) > self._deadband:
+            kept, busy = self._begin(loop, t, r, V, goal), t + self.swing_period
+        return StickMemory(loop, kept, busy), loop.torque(t, x, r, V)
+
+    def _begin(self, loop: ReferenceLoop, t: float, r: Array, V: Array, goal: Array) -> Array:
+        """Begin a swing; return the velocity after it."""
         change = goal - V
         size = float(np.hypot(*change))
         if size > 0.98 * self.greatest_change:
             change *= 0.98 * self.greatest_change / size
-        swing = swing_for(self._loop.floor, change, self.period, self._limits)
-        self._kept = V + change
-        if np.hypot(*(goal - self._kept)) < 1e-12 and not goal.any():
-            rest = r + V * self.period / 2  # where a stop ends
-            self._loop.begin(LegReference(t, swing, r, V, rest))
-        else:
-            self._loop.begin(LegReference(t, swing, r, V, None))
-        self._busy_until = t + self.period
+        swing = swing_for(loop.floor, change, self.swing_period, self._limits)
+        kept: Array = V + change
+        stops = np.hypot(*(goal - kept)) < 1e-12 and not goal.any()
+        rest = r + V * self.swing_period / 2 if stops else None  # where a stop ends
+        loop.begin(LegReference(t, swing, r, V, rest))
+        return kept

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rolling_controller.laboratory.laws import ExperimentLaw
+from typing import Any
+
+import numpy as np
+from rolling_controller.law import check_inputs, gathered, Law, MODE, STATE
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
@@ -18,11 +21,15 @@ class Answers:
         Stamp of the first state that the law answered [ns]; None before.
     fault
         Why states are no longer believed; empty while they are.
+    memory
+        Memory of the law.
 
     """
 
-    def __init__(self, law: ExperimentLaw, predictor: Predictor, watch: MotionWatch) -> None:
+    def __init__(self, law: Law[Any], predictor: Predictor, watch: MotionWatch) -> None:
         """Begin a run of a law at its start, supervised."""
+        check_inputs(law, (STATE, MODE))
+        self.memory = law.start()
         self._law, self._predictor, self._watch = law, predictor, watch
         predictor.forget()
         watch.begin()
@@ -48,7 +55,8 @@ class Answers:
             self.started = stamp
         self.fault = self._watch.judge(stamp, x, touching=touching).fault
         at, x = self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
-        u = self._law.command(max((at - self.started) * 1e-9, 0.0), x, touching=touching)
+        given = gathered(self._law.inputs, {STATE: x, MODE: np.array([float(touching)])})
+        self.memory, u = self._law.step(self.memory, given, max((at - self.started) * 1e-9, 0.0))
         u = self._watch.limited(u)
         self._predictor.note(at, u)
         return at, u

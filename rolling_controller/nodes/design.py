@@ -137,4 +137,4 @@ def open_loop(
 ) -> Following:
     """Return the planned controls without feedback, and the motion that they cause."""
     times, states, *_ = nominal_trajectory(system, params, plan, None, KNOT, interrupted)
-    return Following(OpenLoop(plan), times, states)
+    return Following(OpenLoop(system, plan), times, states)

@@ -10,19 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
-from rolling_controller.law import Following
+from rolling_controller.law import check_inputs, Following, Law, STATE
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.predictor import Predictor
-from rolling_controller.robot_laws import Drive, STILL
 from rolling_controller.tracker import Tracker, TrackingStep
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import SimulationError
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import time_to_nanoseconds
@@ -66,9 +66,9 @@ class Standing(NamedTuple):
 
     """
 
-    before: Drive | None = None
-    after: Callable[[int], Drive | None] = lambda _: None
-    begin: Callable[[Drive], None] = lambda _: None
+    before: Law[Any] | None = None
+    after: Callable[[int], Law[Any] | None] = lambda _: None
+    begin: Callable[[Law[Any]], None] = lambda _: None
 
 
 class Braked(NamedTuple):
@@ -251,6 +251,8 @@ class Execution:
         self._node, self._equipment, self._goal = node, equipment, goal
         self._values, self._on_start = equipment.values, on_start
         self._settle = self._values['settle_time']
+        check_inputs(following.law, (STATE,))
+        self._law, self._memory = following.law, following.law.start()
         equipment.tracker.begin(plan, following, settle=self._settle)
         equipment.predictor.forget()
         equipment.watch.begin()
@@ -277,7 +279,9 @@ class Execution:
             self._log_punctuality()
         return ending
 
-    def end(self, code: int, text: str, x: Array | None = None, hold: Drive | None = None) -> None:
+    def end(
+        self, code: int, text: str, x: Array | None = None, hold: Law[Any] | None = None
+    ) -> None:
         """End once: stop the loop, bring the machine to rest or hold it, tell the action."""
         with self._once:
             if self._ending:
@@ -348,8 +352,12 @@ class Execution:
             if self._equipment.sim_time or self._standing.before:
                 self._wait(at, x)
             return True
-        step = self._equipment.tracker.step((at - self._start_stamp) * 1e-9, x)
-        self.last = step
+        t, tracker = (at - self._start_stamp) * 1e-9, self._equipment.tracker
+        self._memory, u = self._law.step(self._memory, x, t)
+        u = np.minimum(np.maximum(u, -tracker.limits), tracker.limits)
+        if not np.isfinite(u).all():
+            raise SimulationError(f'the law gave no finite control at {t:.3f} s of the plan')
+        self.last = step = tracker.step(t, x, u)
         if step.lost or self.contact_mode in LOST_MODES:
             mode = f'it is {self.contact_mode}'
             self.end(
@@ -357,7 +365,7 @@ class Execution:
                 f'the contact was lost at {step.t:.3f} s: {step.lost or mode}',
             )
             return False
-        u = self._equipment.machine.safe(x) if step.ended else step.u
+        u = self._equipment.machine.safe(x) if step.ended else u
         u = self._equipment.watch.limited(u)
         # ended while this step was computed: the safe command is the last one
         if self._ended or self._distrust(self._off_plan(step.t, x, u)):
@@ -371,7 +379,7 @@ class Execution:
         """Command the machine before the plan starts; in simulated time it waits from now on."""
         self._held += 1
         before, machine = self._standing.before, self._equipment.machine
-        machine.send(before.command(stamp * 1e-9, x, STILL) if before else machine.safe(x), stamp)
+        machine.send(before.step(None, x, stamp * 1e-9)[1] if before else machine.safe(x), stamp)
 
     def _conclude(self, stamp: int) -> None:
         """Judge the state at the very end of the plan [ns]."""

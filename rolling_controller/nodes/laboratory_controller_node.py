@@ -20,7 +20,6 @@ from rclpy.action import ActionClient
 from rclpy.task import Future
 from rolling_controller.laboratory.experiment_model import Subject, subject_of
 from rolling_controller.laboratory.laws import (
-    Along,
     chosen_law,
     EXPERIMENTS,
     PREDICTED,
@@ -194,7 +193,7 @@ class LaboratoryControllerNode(CompilingNode):
     def _simulated(self) -> bool:
         return bool(self.get_parameter('use_sim_time').value)
 
-    def _predicting(self, law: PredictiveLaw) -> Law:
+    def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return what commands by a predictive law, without the loop waiting for a program."""
         law.safe = self._hand.safe
         return PredictingBeside(law, in_loop=self._simulated)
@@ -270,7 +269,7 @@ class LaboratoryControllerNode(CompilingNode):
         except RollingError as error:
             return RunExperiment.Result(error_code=CODES.INFEASIBLE, error_string=str(error))
         ended = Future()
-        self._prediction.show(followed.law if isinstance(followed, Along) else None)
+        self._prediction.show(followed)
         self._runs += 1
         run, hand = self._runs, self._hand
         hand.poll()
@@ -292,7 +291,7 @@ class LaboratoryControllerNode(CompilingNode):
         self.alarm = state.ended if state.code == CODES.INTERNAL else ''
         self._prediction.show(None)
         self.get_logger().info(_ending(run, law, state))
-        since = followed.balancing_since
+        since = trial.balancing_since
         return RunExperiment.Result(
             error_code=state.code,
             error_string=state.ended if state.code != CODES.NONE else '',
@@ -326,7 +325,7 @@ class LaboratoryControllerNode(CompilingNode):
 
     def _progress(self, trial: Trial, x: Array, u: Array) -> RunExperiment.Feedback:
         """Return how a run goes, in a state, under a control."""
-        balances = trial.law.balancing_since is not None
+        balances = trial.balancing_since is not None
         out = RunExperiment.Feedback(
             phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
             time=trial.state.time,

@@ -53,7 +53,7 @@ class Prediction:
             self._node.destroy_publisher(self._path)
             self._path = None
 
-    def show(self, law: Law | None) -> None:
+    def show(self, law: Law[Any] | None) -> None:
         """Show the predictions of a law from now on, if it makes any."""
         self._law = law if isinstance(law, PredictingBeside) else None
         self.pursuit = None if self._law is None else self._law.pursuit

@@ -8,13 +8,14 @@ import time
 from typing import Any
 
 from geometry_msgs.msg import TwistStamped
-from rolling_controller.law import Following, OpenLoop
+import numpy as np
+from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.execution import CODES, Standing
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
 from rolling_controller.nodes.velocity_loop import Driving, Wanted
-from rolling_controller.robot_laws import Drive, robot_kind, RobotKind, Velocity
+from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.text import quoted
@@ -82,7 +83,7 @@ class RobotControllerNode(ExecutionNode):
     def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
         """Return the feedback along a plan, or the plan played back."""
         if self.values['open_loop']:
-            return Following(OpenLoop(plan), plan.times, plan.states)
+            return Following(OpenLoop(self.system, plan), plan.times, plan.states)
         return self._robot.follow(plan, interrupted)
 
     def deactivate(self) -> None:
@@ -96,7 +97,7 @@ class RobotControllerNode(ExecutionNode):
     def holding(self) -> bool:
         """Whether a loop holds the robot where it stands."""
         driving = self._driving
-        return driving is not None and driving.drive.holds and not driving.ended
+        return driving is not None and driving.holds and not driving.ended
 
     def make_way(self) -> None:
         """Stop driving; one that is held goes on to be held."""
@@ -107,18 +108,18 @@ class RobotControllerNode(ExecutionNode):
 
     def standing(self) -> Standing:
         """Hand the robot over, without a safe command in between if it is held."""
-        before = self._driving.drive if self._driving is not None and self.holding else None
+        before = self._driving.law if self._driving is not None and self.holding else None
         self._stop_driving(safe=before is None)
         return Standing(before, self._held_after, self._hold)
 
-    def _held_after(self, code: int) -> Drive | None:
+    def _held_after(self, code: int) -> Law[Any] | None:
         """Return what holds the robot after an execution, None for the safe command."""
         if FAULTS.get(code) not in self._machine.holds_at:
             return None
         return self._robot.stand(self._equipment.present)
 
-    def _hold(self, drive: Drive) -> None:
-        self._driving = Driving(self, self._equipment, drive)
+    def _hold(self, law: Law[Any]) -> None:
+        self._driving = Driving(self, self._equipment, law)
 
     def _stop_driving(self, *, safe: bool = True) -> None:
         driving, self._driving = self._driving, None
@@ -152,7 +153,7 @@ class RobotControllerNode(ExecutionNode):
         elif not self.active or self.executing:
             return  # a plan has precedence
         else:
-            velocity = Velocity(twist.linear.x, twist.linear.y, twist.angular.z)
+            velocity = np.array([twist.linear.x, twist.linear.y, twist.angular.z])
             self._want(Wanted(velocity, time.monotonic()))
 
     def _want(self, wanted: Wanted) -> None:
@@ -166,12 +167,12 @@ class RobotControllerNode(ExecutionNode):
             self._refused = f'cmd_vel refused: {equipment.stale_text()}'
             return
         try:
-            drive = self._robot.drive(now[1], machine.yaw)
+            law = self._robot.drive(now[1], machine.yaw)
         except ParameterError as error:
             self._refused = f'cmd_vel refused: {error}'
             return
         self.alarm = ''
-        self._driving = Driving(self, equipment, drive, wanted)
+        self._driving = Driving(self, equipment, law, wanted)
 
     @property
     def loop(self) -> PeriodicLoop | None:
@@ -189,7 +190,7 @@ class RobotControllerNode(ExecutionNode):
             values['driving'] = not driving.ended
             if self.holding and not driving.moves:
                 text = 'holding' if level == OK else text
-                values['not held'] = driving.drive.not_held or 'nothing'
+                values['not held'] = '; '.join(driving.law.uncontrollable) or 'nothing'
             if driving.ended:
                 level, text = ERROR, f'driving ended: {driving.ended}'
         if self._refused:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.answers import Answers
-from rolling_controller.laboratory.laws import ExperimentLaw
 from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
+from rolling_controller.law import Law
 from rolling_controller.nodes.execution import HELD, LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_dynamics.arrays import Array
@@ -69,7 +71,7 @@ class Trial:
         self,
         node: Node,
         equipment: LoopEquipment,
-        law: ExperimentLaw,
+        law: Law[Any],
         duration: float,
         on_end: Callable[[TrialState], None],
         on_progress: Callable[[Array, Array], None],
@@ -94,7 +96,7 @@ class Trial:
             Takes what a replay needs to know of each command.
 
         """
-        self._node, self._equipment, self.law = node, equipment, law
+        self._node, self._equipment = node, equipment
         self._duration, self._on_end, self._on_progress = duration, on_end, on_progress
         self.contact_mode = ''
         self.state = TrialState()
@@ -110,6 +112,11 @@ class Trial:
     def fault(self) -> str:
         """Why states are no longer believed; empty while they are."""
         return self._answers.fault
+
+    @property
+    def balancing_since(self) -> float | None:
+        """Time at which balance took over [s]; None before."""
+        return balancing_since(self._answers.memory)
 
     def begin(self) -> None:
         """Start the thread."""

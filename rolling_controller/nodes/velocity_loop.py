@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import time
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.node import Node
+from rolling_controller.law import gathered, Law, STATE, VELOCITY
 from rolling_controller.nodes.execution import Equipment, LOST_MODES
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.robot_laws import Drive, STILL, Velocity
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import SimulationError
 
+STILL = np.zeros(3)
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A wanted velocity, and when it was asked for, by a steady clock [s]."""
 
-    velocity: Velocity = STILL
+class Wanted(NamedTuple):
+    """Commanded velocity (forward, left, turn), and when it came, by a steady clock [s]."""
+
+    velocity: Array = STILL
     since: float = 0.0
 
 
@@ -32,18 +33,19 @@ class Driving:
     ----------
     contact_mode
         Mode of the contact as last reported.
-    drive
-        The feedback.
+    law
+        The law; one that takes no velocity holds the robot where it stands.
     ended
         Why the driving ended by itself, or the empty string.
 
     """
 
     def __init__(
-        self, node: Node, equipment: Equipment, drive: Drive, wanted: Wanted | None = None
+        self, node: Node, equipment: Equipment, law: Law[Any], wanted: Wanted | None = None
     ) -> None:
         """Start to drive, or to hold where no velocity is wanted."""
-        self._node, self._equipment, self.drive = node, equipment, drive
+        self._node, self._equipment, self.law = node, equipment, law
+        self.holds, self._memory = VELOCITY not in law.inputs, law.start()
         self.wanted = wanted or Wanted()
         self.contact_mode = ''
         self.ended = ''
@@ -64,9 +66,9 @@ class Driving:
     @property
     def moves(self) -> bool:
         """Whether the robot is to move."""
-        return self._wish() != STILL
+        return bool(self._wish().any())
 
-    def _wish(self) -> Velocity:
+    def _wish(self) -> Array:
         """Return the wanted velocity, zero where the wish is too old."""
         wanted, timeout = self.wanted, self._equipment.values['command_timeout']
         fresh = time.monotonic() - wanted.since <= timeout
@@ -100,11 +102,12 @@ class Driving:
     def _answer(self, stamp: int, x: Array) -> bool:
         equipment = self._equipment
         at, x = equipment.acting_state(self._node, stamp, x)
-        u = self.drive.command(at * 1e-9, x, self._wish())
+        given = gathered(self.law.inputs, {STATE: x, VELOCITY: self._wish()})
+        self._memory, u = self.law.step(self._memory, given, at * 1e-9)
         if not np.isfinite(u).all():
             raise SimulationError('the law gave no finite control')
         u = equipment.watch.limited(u)
-        lost = equipment.tracker.lost(at * 1e-9, x, u) if self.drive.holds else ''
+        lost = equipment.tracker.lost(at * 1e-9, x, u) if self.holds else ''
         if lost:
             self._give_up(f'the robot cannot be held any more: {lost}')
         if lost or self._stopped:  # while this step was computed: the safe command is the last one

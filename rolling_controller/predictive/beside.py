@@ -21,7 +21,7 @@ STALE = 0.2  # age of a policy from which on the safe command is given [s]
 
 class PredictingBeside:
     """
-    A predictive law whose programs are solved beside the loop that it commands.
+    A predictive law whose programs are solved beside the loop; see :class:`Law`.
 
     The thread ends some time after nobody holds the law any more. In simulated time, where the
     plant waits for its command, there is none: the loop solves them.
@@ -37,11 +37,15 @@ class PredictingBeside:
 
     """
 
+    period: float | None = None
+    opaque = PredictiveLaw.opaque
+
     def __init__(
         self, law: PredictiveLaw, pursuit: Pursuit | None = None, *, in_loop: bool = False
     ) -> None:
         """Predict once from the start of the plan, and start the thread; not in the loop."""
         self.law, self.pursuit, self.age = law, pursuit, 0.0
+        self.inputs, self.output = law.inputs, law.output
         self._policy: Policy | None = None
         self._in_loop = in_loop
         if in_loop:
@@ -55,19 +59,25 @@ class PredictingBeside:
             target=_predict, args=(ref(self),), name='prediction', daemon=True
         ).start()
 
-    def command(self, t: float, x: ArrayLike) -> Array:
-        """Return the control by the newest policy, and have the next one made from here."""
-        x = np.array(x, dtype=float)
+    def start(self, before: None = None) -> None:
+        """Begin at the start of the plan; see :class:`rolling_controller.law.Law`."""
         if self._in_loop:
-            u = (self.pursuit or self.law).command(t, x)
+            (self.pursuit or self.law).start(before)
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:
+        """Return the control by the newest policy, and have the next one made from here."""
+        if self._in_loop:
+            _, u = (self.pursuit or self.law).step(memory, inputs, t)
             self._policy = policy = self.law.policy
             self.age = _age(t, policy)
-            return u
+            return None, u
+        x = self.law.taken(inputs).copy()
         with self._came:
             self._newest, policy = (t, x), self._policy
             self._came.notify()
         self.age = _age(t, policy)
-        return self.law.commanded(t, x, policy if self.age <= STALE else None, self._apart)
+        used = policy if self.age <= STALE else None
+        return None, self.law.commanded(t, x, used, self._apart)
 
     def predicted(self) -> Array:
         """Return the states that are predicted, shape (k, n); none before there is a policy."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import time
 import warnings
@@ -11,6 +11,7 @@ import warnings
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_controller.law import state_inputs
 from rolling_controller.linearization import step_functions
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.predictive.policy import Policy
@@ -25,6 +26,7 @@ from rolling_controller.predictive.reference import Reference, Used
 from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFunction
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names
@@ -103,12 +105,14 @@ class Record:
 
 class PredictiveLaw:
     """
-    Feedback by predictions along a plan, within limits; fits :class:`rolling_controller.law.Law`.
+    Feedback by predictions along a plan, within limits; see :class:`rolling_controller.law.Law`.
 
-    Not for use from two threads at once.
+    Its memory is its own: one run at a time, begun by :meth:`start`, and in one thread.
 
     Attributes
     ----------
+    inputs, output
+        Layouts of what a step takes, the state and the factors of parameters, and of the control.
     reference
         The motion that predictions come back to.
     record
@@ -124,6 +128,9 @@ class PredictiveLaw:
 
     """
 
+    period: float | None = None
+    opaque = 'a quadratic program that starts from the prediction before'
+
     def __init__(
         self,
         system: RollingSystem,
@@ -136,6 +143,7 @@ class PredictiveLaw:
         control_limits: Limits = math.inf,
         horizon: Horizon | None = None,
         safe: Callable[[Array], Array] | None = None,
+        scaled: Sequence[str] = (),
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         """
@@ -160,6 +168,9 @@ class PredictiveLaw:
             How far a prediction looks, and how often.
         safe
             ``x -> u``: what is commanded when predictions go on failing; no control if None.
+        scaled
+            Entries of the parameters that an estimator corrects: each is an input by its name, a
+            factor, 1 where it is not estimated.
         interrupted
             Asked now and then whether to give up.
 
@@ -175,6 +186,11 @@ class PredictiveLaw:
         """
         solver()
         self.system, self.p = system, np.asarray(p, dtype=float)
+        self._scaled = [system.parameters.slice(name) for name in scaled]
+        self._believed = self.p
+        inputs = state_inputs(system, *(Entry(name, (f'{name}_factor',), '') for name in scaled))
+        self.inputs = replace(inputs, defaults=dict.fromkeys(scaled, (1.0,)))
+        self.output = system.control
         self.horizon, self.weights = horizon or Horizon(), (weights or LqrWeights()).of(system)
         self._rest = None if rest is None else rest.of(system)
         active = self._active(plan, active_controls)
@@ -237,8 +253,8 @@ class PredictiveLaw:
         self.policy: Policy | None = None
         self._due, self._first = -math.inf, 0
 
-    def reset(self) -> None:
-        """Begin anew, at the start of the reference."""
+    def start(self, before: None = None) -> None:  # noqa: ARG002
+        """Begin at the start of the reference; see :class:`rolling_controller.law.Law`."""
         self.record, self._given = Record(), None
         self.follow(self.reference)
 
@@ -250,24 +266,24 @@ class PredictiveLaw:
         """Tell whether a command at a time [s] predicts anew."""
         return t >= self._due - 1e-9
 
-    def command(self, t: float, x: ArrayLike) -> Array:
-        """
-        Return the control at a time, predicting anew where that is due.
+    def taken(self, inputs: ArrayLike) -> Array:
+        """Return the state in the inputs of a step, its parameters known from now on."""
+        given, n = np.asarray(inputs, dtype=float), self.system.state.size
+        if self._scaled:
+            p = self._believed.copy()
+            for where, factor in zip(self._scaled, given[n:].tolist(), strict=True):
+                p[where] *= factor
+            self.know(p)
+        return given[:n]
 
-        Parameters
-        ----------
-        t
-            Time [s], not decreasing.
-        x
-            State, shape (state.size,).
-
-        """
-        x = np.asarray(x, dtype=float)
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
+        """Return the control at a time [s], after a new prediction where one is due."""
+        x = self.taken(inputs)
         if self.due(t):
             self._due = t + self.horizon.period
             self.predict(t, x)
         given_up = self.record.failed_in_turn >= self.horizon.patience
-        return self.commanded(t, x, None if given_up else self.policy, self._apart)
+        return None, self.commanded(t, x, None if given_up else self.policy, self._apart)
 
     def commanded(
         self, t: float, x: Array, policy: Policy | None, difference: FastFunction

@@ -120,7 +120,7 @@ class Pursuit:
     """
     A law that brings a system to a goal that may move; see :class:`rolling_controller.law.Law`.
 
-    :meth:`pursue` may be called from another thread.
+    Its memory is its own: one run at a time. :meth:`pursue` may be called from another thread.
 
     Attributes
     ----------
@@ -136,6 +136,9 @@ class Pursuit:
         Why the goal that is pursued is not the one asked for, or the empty string.
 
     """
+
+    period: float | None = None
+    opaque = 'plans that are made elsewhere take over when they are there'
 
     def __init__(
         self,
@@ -166,6 +169,7 @@ class Pursuit:
 
         """
         self.law, self._ask, self._options = law, ask, replanning or Replanning()
+        self.inputs, self.output = law.inputs, law.output
         self.problem = replace(problem, goal=_whole_goal(problem))
         index = law.system.state.index
         within = self._options.within.items()
@@ -223,12 +227,15 @@ class Pursuit:
             self.error,
         )
 
-    def command(self, t: float, x: ArrayLike) -> Array:
-        """Return the control at a time [s] in a state; see :class:`PredictiveLaw`."""
-        x = np.asarray(x, dtype=float)
+    def start(self, before: None = None) -> None:
+        """Begin at the start of the first plan; see :class:`rolling_controller.law.Law`."""
+        self.law.start(before)
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:
+        """Return the control at a time [s]; see :class:`rolling_controller.law.Law`."""
         if self.law.due(t):
-            self._attend(t, x)
-        return self.law.command(t, x)
+            self._attend(t, self.law.taken(inputs))
+        return self.law.step(memory, inputs, t)
 
     def predict(self, t: float, x: Array) -> Policy | None:
         """Return the policy from a time [s] and state on; see :meth:`PredictiveLaw.predict`."""

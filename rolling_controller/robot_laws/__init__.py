@@ -5,6 +5,5 @@ from rolling_controller.robot_laws.registry import (
     robot_kinds,
     RobotKind,
 )
-from rolling_controller.robot_laws.robot import Drive, Robot, STILL, Velocity
 
-__all__ = ['STILL', 'Drive', 'Robot', 'RobotKind', 'Velocity', 'robot_kind', 'robot_kinds']
+__all__ = ['RobotKind', 'robot_kind', 'robot_kinds']

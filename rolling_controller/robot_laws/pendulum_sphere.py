@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.gait_following.swing_tracking import SwingTracking
-from rolling_controller.law import Following
-from rolling_controller.robot_laws.regulator import never
-from rolling_controller.robot_laws.robot import Drive, Robot, Velocity
-from rolling_controller.robot_laws.steering import Steering
+from rolling_controller.law import Following, Law
+from rolling_controller.robot_laws.regulator import never, RegulatedRobot
+from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.machine import STATE
@@ -23,8 +23,8 @@ from rolling_planner.plan import Plan
 FRICTION = 0.85  # share of the friction that a corrected swing may use
 
 
-class PendulumRobot(Robot):
-    """Laws of the sphere with a pendulum; see :class:`Robot`."""
+class PendulumRobot(RegulatedRobot):
+    """Laws of the sphere with a pendulum."""
 
     # a plan tells neither how the shell turns nor how the pendulum spins about its own axis; about
     # the normal the floor makes no torque, so that the shell keeps the spin that a swing left it
@@ -42,8 +42,8 @@ class PendulumRobot(Robot):
             Of its options by name.
 
         """
+        super().__init__(scenario, values)
         self._params = read_sphere(scenario.raw)
-        self._values = values
 
     def warm_up(self) -> None:
         """Compile the swings and the torque that tracks them."""
@@ -61,7 +61,7 @@ class PendulumRobot(Robot):
         )
         return Following(follower, plan.times, plan.states, holds=True)
 
-    def drive(self, x: Array, yaw: float) -> StickDrive:
+    def drive(self, x: Array, yaw: float) -> Law[Any]:
         """Return a drive that begins at rest where the sphere is."""
         stick = VelocityStick(
             self._params,
@@ -70,21 +70,9 @@ class PendulumRobot(Robot):
             deadband=self._values['deadband'],
             gains=self._gains(),
         )
-        return StickDrive(stick, yaw)
+        return Steered(stick, yaw, self._scenario.control_limits)
 
     def _gains(self) -> LeanGains:
         return LeanGains(
             position=self._values['position_gain'], velocity=self._values['velocity_gain']
         )
-
-
-class StickDrive(Drive):
-    """Keeps the velocity of a sphere with a pendulum; see :class:`Drive`."""
-
-    def __init__(self, stick: VelocityStick, yaw: float) -> None:
-        """Take the law and the heading [rad]."""
-        self._stick, self._steering = stick, Steering(yaw)
-
-    def command(self, t: float, x: Array, wanted: Velocity) -> Array:
-        """Return the torque on the pendulum in W [N m], shape (3,)."""
-        return self._stick.command(t, x, self._steering.velocity(t, wanted))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
+from rolling_controller.law import Law
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
 from rolling_controller.robot_laws.regulator import RegulatedRobot
-from rolling_controller.robot_laws.robot import Drive, Velocity
-from rolling_controller.robot_laws.steering import Steering
+from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
@@ -39,7 +39,7 @@ class PointMassRobot(RegulatedRobot):
         if not scenario.system.control.size:
             raise ParameterError('no mass of this robot can be controlled: all have a drive')
 
-    def drive(self, x: Array, yaw: float) -> MassDrive:  # noqa: ARG002  it starts alike from every state
+    def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""
         ball = self._scenario.system
         if not isinstance(ball, PointMassBall | PointMassDisk):
@@ -50,19 +50,4 @@ class PointMassRobot(RegulatedRobot):
             VelocityGains(velocity=self._values['velocity_gain']),
             rate_limit=self._values['rate_limit'],
         )
-        return MassDrive(law, self._scenario.control_limits, yaw, turns=ball.axes > 2)
-
-
-class MassDrive(Drive):
-    """Keeps the velocity of a ball; see :class:`Drive`."""
-
-    def __init__(self, law: MassDrivenVelocity, limits: Array, yaw: float, *, turns: bool) -> None:
-        """Take the law, the masses' greatest accelerations, the heading [rad], if it can turn."""
-        self._turns = turns
-        self._law, self._limits, self._steering = law, limits, Steering(yaw)
-
-    def command(self, t: float, x: Array, wanted: Velocity) -> Array:
-        """Return the control, theta'' of the masses."""
-        possible = wanted if self._turns else Velocity(wanted.forward)
-        u = self._law.command(t, x, self._steering.velocity(t, possible))
-        return np.array(np.clip(u, -self._limits, self._limits))
+        return Steered(law, yaw, self._scenario.control_limits, turns=ball.axes > 2)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from rolling_controller.option import Option
-from rolling_controller.robot_laws.robot import Robot
+from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_dynamics.plugin import role_of, roles
 from rolling_dynamics.scenario import Scenario
 
@@ -32,7 +32,7 @@ class RobotKind:
     options: tuple[Option, ...]
     laws: str
 
-    def make(self, scenario: Scenario, values: Mapping[str, float]) -> Robot:
+    def make(self, scenario: Scenario, values: Mapping[str, float]) -> RegulatedRobot:
         """
         Return the laws of the robot that a scenario describes.
 
@@ -50,7 +50,7 @@ class RobotKind:
 
         """
         module, _, name = self.laws.partition(':')
-        robot: Robot = getattr(import_module(module), name)(scenario, values)
+        robot: RegulatedRobot = getattr(import_module(module), name)(scenario, values)
         return robot
 
 

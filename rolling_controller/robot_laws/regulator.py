@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import math
+from typing import Any
 
 from rolling_controller.balance.hold import Hold
-from rolling_controller.law import Following
+from rolling_controller.law import Following, Law
 from rolling_controller.lqr_options import read_weights
-from rolling_controller.robot_laws.robot import Drive, Robot, Velocity
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import FAR
@@ -22,8 +22,18 @@ def never() -> bool:
     return False
 
 
-class RegulatedRobot(Robot):
-    """Laws of a robot whose plans a time-varying LQR follows; see :class:`Robot`."""
+class RegulatedRobot:
+    """
+    Laws of a robot whose plans a time-varying LQR follows.
+
+    Attributes
+    ----------
+    uncounted
+        Tangent entries or scalars that its plans leave free: no part of any error.
+
+    """
+
+    uncounted: tuple[str, ...] = ()
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
@@ -40,11 +50,26 @@ class RegulatedRobot(Robot):
         self._scenario, self._values = scenario, values
 
     def warm_up(self) -> None:
-        """Compile the regulator."""
+        """Compile what the first plan needs."""
         prepare_regulator(self._scenario.system)
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
-        """Return the regulator along a plan, within the limits of the scenario."""
+        """
+        Return the feedback along a plan, within the limits of the scenario.
+
+        Parameters
+        ----------
+        plan
+            The plan.
+        interrupted
+            Asked now and then whether to give up, by a CancelledError.
+
+        Raises
+        ------
+        ParameterError
+            The plan does not fit; the text names why.
+
+        """
         system = self._scenario.system
         law = TimeVaryingLqr(
             system,
@@ -55,6 +80,22 @@ class RegulatedRobot(Robot):
             interrupted=interrupted,
         )
         return Following(law, law.times, law.states, law.warning, notice=law.notice)
+
+    def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002
+        """
+        Return the law that drives by velocity from a state, heading along a yaw [rad].
+
+        Raises
+        ------
+        ParameterError
+            Velocities cannot be commanded, or not from here.
+
+        """
+        raise ParameterError(f'no velocity of {self._scenario.system.name} can be commanded')
+
+    def stand(self, x: Array) -> Hold | None:  # noqa: ARG002
+        """Return the hold near a state that may move; None where the safe control does."""
+        return None
 
 
 class HeldRobot(RegulatedRobot):
@@ -70,7 +111,7 @@ class HeldRobot(RegulatedRobot):
             return found._replace(warning='; '.join(filter(None, texts)))
         return found._replace(hold=hold)
 
-    def stand(self, x: Array) -> Drive | None:
+    def stand(self, x: Array) -> Hold | None:
         """Return the hold near a state that may move; None of a robot that does not fall."""
         try:
             hold = self._hold(x, math.inf)
@@ -78,33 +119,6 @@ class HeldRobot(RegulatedRobot):
             return None
         return hold if hold.unstable else None
 
-    def drive(self, x: Array, yaw: float) -> Drive:  # noqa: ARG002
-        """Raise ParameterError: no velocity is known of a system in general."""
-        raise ParameterError(f'no velocity of {self._scenario.system.name} can be commanded')
-
-    def _hold(self, x: Array, within: float = FAR) -> HoldDrive:
-        system = self._scenario.system
-        return HoldDrive(
-            Hold(
-                system,
-                self._scenario.p,
-                x,
-                control_limits=self._scenario.control_limits,
-                within=within,
-            )
-        )
-
-
-class HoldDrive(Drive):
-    """Holds a robot where it stands; see :class:`Drive`."""
-
-    holds = True
-
-    def __init__(self, hold: Hold) -> None:
-        """Take the regulator about the equilibrium."""
-        self._hold, self.unstable = hold, hold.unstable
-        self.not_held = '; '.join(hold.uncontrollable)
-
-    def command(self, t: float, x: Array, wanted: Velocity) -> Array:  # noqa: ARG002
-        """Return the control that holds it."""
-        return self._hold.command(x)
+    def _hold(self, x: Array, within: float = FAR) -> Hold:
+        s = self._scenario
+        return Hold(s.system, s.p, x, control_limits=s.control_limits, within=within)

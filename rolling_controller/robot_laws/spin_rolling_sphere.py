@@ -1,21 +1,26 @@
-"""The sphere that rolls and spins: a kinematic regulator, and velocities as they are wanted."""
+"""The sphere that rolls and spins: a kinematic regulator, and velocities as they are commanded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import math
+from typing import Any
 
 import numpy as np
-from rolling_controller.law import Following, Law
+from rolling_controller.law import (
+    Following,
+    Law,
+    Memoryless,
+    state_inputs,
+    StateFeedback,
+    VELOCITY_W,
+)
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot
-from rolling_controller.robot_laws.robot import Drive, Velocity
-from rolling_controller.robot_laws.steering import Steering
+from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
-
-_Bound = Callable[[Array], Array]
 
 
 class SpinRollingRobot(RegulatedRobot):
@@ -50,11 +55,20 @@ class SpinRollingRobot(RegulatedRobot):
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
         found = super().follow(plan, interrupted)
-        return found._replace(law=_Bounded(found.law, self._bounded))
+        system = self._scenario.system
+        law = StateFeedback(system, lambda t, x: self._bounded(found.law.step(None, x, t)[1]))
+        return found._replace(law=law)
 
-    def drive(self, x: Array, yaw: float) -> RollingDrive:  # noqa: ARG002  it starts alike from every state
-        """Return a drive."""
-        return RollingDrive(self._radius, self._bounded, yaw)
+    def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
+        """Return a drive that rolls with the velocity and spins with the rate of a command."""
+        system, radius = self._scenario.system, self._radius
+
+        def rolled(_: float, given: Array) -> Array:
+            vx, vy, turn = given[-3:].tolist()
+            return self._bounded(np.array([-vy / radius, vx / radius, turn]))
+
+        law = Memoryless(state_inputs(system, VELOCITY_W), system.control, rolled)
+        return Steered(law, yaw, self._scenario.control_limits)
 
     def _bounded(self, w: Array) -> Array:
         """Return an angular velocity within the bounds; rolling keeps its direction."""
@@ -64,26 +78,3 @@ class SpinRollingRobot(RegulatedRobot):
         limits = self._scenario.control_limits
         wanted = np.array([share * w[0], share * w[1], min(max(w[2], -spin), spin)])
         return np.array(np.clip(wanted, -limits, limits))
-
-
-class _Bounded:
-    """A law whose control is brought within bounds."""
-
-    def __init__(self, law: Law, bounded: _Bound) -> None:
-        self._law, self._bounded = law, bounded
-
-    def command(self, t: float, x: Array) -> Array:
-        return self._bounded(self._law.command(t, x))
-
-
-class RollingDrive(Drive):
-    """Rolls with the wanted velocity and spins with the wanted rate; see :class:`Drive`."""
-
-    def __init__(self, radius: float, bounded: _Bound, yaw: float) -> None:
-        """Take the radius [m], what brings a control within bounds, and the heading [rad]."""
-        self._radius, self._bounded, self._steering = radius, bounded, Steering(yaw)
-
-    def command(self, t: float, x: Array, wanted: Velocity) -> Array:  # noqa: ARG002
-        """Return w_SO_S [rad/s], shape (3,)."""
-        vx, vy = self._steering.velocity(t, wanted)
-        return self._bounded(np.array([-vy / self._radius, vx / self._radius, wanted.turn]))

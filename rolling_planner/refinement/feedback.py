@@ -142,6 +142,11 @@ def under_feedback(
             control_limits=limits,
             nominal='plan',
         )
-        return simulator.run_under(law.command, problem.p, problem.x_start, plan.times, PERIOD)
+
+        def command(t: float, x: Array) -> Array:
+            u: Array = law.step(None, x, t)[1]
+            return u
+
+        return simulator.run_under(command, problem.p, problem.x_start, plan.times, PERIOD)
     except RollingError:
         return None

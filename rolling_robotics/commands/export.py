@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
         source = laws[args.controller]()
     print(*source.write(args.out), sep='\n')
     print(f'  operations a step   {source.operations} at most')
-    print(f'  state               {8 * source.state} bytes in double')
+    print(f'  state               {8 * source.law.state.size} bytes in double')
     print(f'  stack               {8 * source.work} bytes of numbers in double')
     print(f'  code                {compiled_cost(source)}')
     return 0

@@ -91,8 +91,10 @@ class Period:
         """
         self.experiment, self.law_name, self._motors = experiment, law_name, motors
         self._arm, laboratory = Arm(experiment.arm.chain), experiment.laboratory
-        law = getattr(experiment.laws[law_name](), 'law', None)
-        if not (isinstance(law, HandOver) and isinstance(law.along, TimeVaryingLqr)):
+        law = experiment.laws[law_name]()
+        if not (
+            isinstance(law, HandOver) and isinstance(law.along, TimeVaryingLqr) and law.region
+        ):
             raise ParameterError(
                 'compiled trials follow a plan by a time-varying LQR and balance then; the law '
                 f'{law_name!r} of {experiment.name} does not'
@@ -102,7 +104,7 @@ class Period:
                 f'compiled trials are those of a planar arm of {JOINTS} joints, it has '
                 f'{self._arm.joints}'
             )
-        self._hand_over, self._along = law, law.along
+        self._hand_over, self._region, self._along = law, law.region, law.along
         self._plant, self._p = hybrid_of(
             *spatial_model(laboratory),
             planar=True,
@@ -237,13 +239,13 @@ class Period:
         self, seen: ca.SX, before: ca.SX, record: ca.SX, held: ca.SX, over: ca.SX
     ) -> tuple[ca.SX, ca.SX]:
         """Return the command, and 1 once balance has taken over."""
-        region, regulator = self._hand_over.region, self._hand_over.region.regulator
+        regulator = self._hand_over.regulator
         law = law_equations(self._along.system)
         along, home = ca.SX(record), ca.DM(regulator.record)
         following = law(seen, along, along, 0, *map(ca.DM, self._along.limits))
         balance = law(seen, home, home, 0, *map(ca.DM, regulator.limits))
         d = regulator.system.difference(seen, ca.DM(regulator.x))
-        inside = (1 - held) * (d.T @ ca.DM(regulator.cost) @ d <= region.level)
+        inside = (1 - held) * (d.T @ ca.DM(regulator.cost) @ d <= self._region.level)
         balancing = ca.fmax(before, ca.fmax(inside, over))
         return (1 - held) * ca.if_else(balancing, balance, following), balancing
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rolling_controller.laboratory.experiment_model import subject_of
-from rolling_controller.laboratory.laws import ExperimentLaw
+from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
@@ -48,7 +48,7 @@ class LaboratorySetup(AngleHeld):
     name: str
     laboratory: Laboratory
     start: Array
-    laws: Mapping[str, Callable[[], ExperimentLaw]]
+    laws: Mapping[str, Callable[[], Law[Any]]]
     arm: ArmModel = field(default_factory=ArmModel)
 
 

@@ -10,7 +10,7 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from rolling_controller.laboratory.laws import Adaptive
+from rolling_controller import law as inputs
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_hw_interface.emulated_plant import PlantView
@@ -83,6 +83,7 @@ def moments(
     place = experiment.laboratory, experiment.start
     chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
     law, truth = experiment.laws[law_name](), chain.truth
+    memory = law.start()
     first = -round(imperfections.warm_up / PERIOD)
     for k in range(first, round(experiment.duration / PERIOD)):
         t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
@@ -93,9 +94,12 @@ def moments(
         if held:
             sent = np.zeros(3)
         elif seen is not None:
-            if isinstance(law, Adaptive):
-                law.know(seen.inertia)
-            sent = law.command(t, seen.x, touching=seen.touching).copy()
+            signals = {
+                inputs.STATE: seen.x,
+                inputs.MODE: np.array([float(seen.touching)]),
+                'inertia': np.array([seen.inertia]),
+            }
+            memory, sent = law.step(memory, inputs.gathered(law.inputs, signals), t)
         chain.act(sent)
         before, truth = truth, chain.truth
         yield Moment(

@@ -21,7 +21,8 @@ from rolling_controller.export import cost
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import deepest
-from rolling_controller.step_law import replay, StepLaw
+from rolling_controller.law import replay
+from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
@@ -90,7 +91,7 @@ def inputs():
 @needs_compiler
 def test_an_exported_law_runs_here_from_its_c(rig, inputs, monkeypatch):
     law = EXPORTED['pid'](rig)
-    compiled = CompiledLaw(source=as_c(law), period=law.period, outputs=2)
+    compiled = CompiledLaw(source=as_c(law))
     expected = replay(law, inputs[580:])
     assert np.array_equal(replay(compiled, inputs[580:]), expected)
     start = compiled.start()
@@ -202,7 +203,7 @@ def in_both_types(name, rig):
         pytest.importorskip('daqp')
     law = LAWS[name](rig)
     source = predictive_as_c(law) if name == 'predictive' else as_c(law)
-    double = CompiledLaw(source=source, period=law.period, outputs=2)
+    double = CompiledLaw(source=source)
     return double, replace(double, real='float')
 
 

@@ -14,7 +14,7 @@ from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.ball_balancer.set_points import place_on
 from rolling_controller.ball_balancer.time_optimal import fastest_move
-from rolling_controller.step_law import replay
+from rolling_controller.law import replay
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check

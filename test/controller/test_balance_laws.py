@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 import pytest
 from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.balance.laboratory_laws import (
     balance_region,
     balance_regulator,
@@ -76,7 +77,7 @@ def test_damping_is_five_times_faster_than_rest_alone():
     start = LAB.rest(FLAT + 0.3)
     law = damping_regulator(LAB)
     free = Lockstep(start, 0, scale=0.0).angles(lambda *_: np.zeros(3), 32.0) - FLAT
-    damped = Lockstep(start, 0).angles(lambda _, y, __: law.command(y), 6.0) - FLAT
+    damped = Lockstep(start, 0).angles(lambda _, y, __: law.step(None, y, 0.0)[1], 6.0) - FLAT
     alone, under_control = last_large(free, 0.015), last_large(damped, 0.03)
     # 1 % of critical damping: the envelope falls with 0.01 omega
     rate = LAB.equilibrium_rate(upright=False)
@@ -93,7 +94,7 @@ def test_region_of_attraction_is_where_runs_come_home():
     # a contact that stands elsewhere cannot be moved, and does not matter
     assert law.value(LAB.rest(0.1, 0.05)) == pytest.approx(law.value(LAB.rest(0.1)))
     run = Lockstep(LAB.rest(0.2), 1, scale=0.0)
-    angles = run.angles(lambda _, y, __: law.command(y), 3.0)
+    angles = run.angles(lambda _, y, __: law.step(None, y, 0.0)[1], 3.0)
     assert np.abs(angles[-500:]).max() < 0.01
 
 
@@ -107,8 +108,8 @@ def test_a_regulator_too_weak_has_no_region():
 
 def test_commands_respect_their_limits_and_do_nothing_at_rest():
     law = balance_regulator(LAB, hand=(0.1, -0.05))
-    assert np.abs(law.command(LAB.rest(UPRIGHT, hand=(0.1, -0.05)))).max() < 1e-12
-    u = law.command(LAB.rest(1.5))
+    assert np.abs(law.step(None, LAB.rest(UPRIGHT, hand=(0.1, -0.05)), 0.0)[1]).max() < 1e-12
+    u = law.step(None, LAB.rest(1.5), 0.0)[1]
     limits = np.array(list(CONTROL_LIMITS.values()))
     assert np.all(u >= limits[:, 0])
     assert np.all(u <= limits[:, 1])
@@ -140,20 +141,26 @@ def test_flip_up_plan_keeps_its_limits(flip_up):
 @pytest.mark.slow
 def test_flip_up_with_feedback_ends_in_balance(flip_up):
     _, arms = flip_up
+    law = arms.feedback_balance
     for seed in range(3):
-        law = arms.feedback_balance
-        law.reset()
         run = Lockstep(LAB.rest(FLAT, -LAB.circumference / 4), seed)
-        angles = run.angles(lambda t, y, _, law=law: law.command(t, y), 7.0)
+        memory = law.start()
+
+        def command(t, y, _):
+            nonlocal memory
+            memory, u = law.step(memory, y, t)
+            return u
+
+        angles = run.angles(command, 7.0)
         assert run.events == []
         assert np.abs(angles[-2000:]).max() < 0.05
-        assert law.balancing_since < 2.0  # the region was reached before the plan's end
+        assert balancing_since(memory) < 2.0  # the region was reached before the plan's end
 
 
 def test_replay_alone_does_not_balance(flip_up):
     _, arms = flip_up
     run = Lockstep(LAB.rest(FLAT, -LAB.circumference / 4), 0)
-    angles = run.angles(lambda t, y, _: arms.replay.command(t, y), 7.0)
+    angles = run.angles(lambda t, y, _: arms.replay.step(None, y, t)[1], 7.0)
     assert np.abs(angles[-2000:]).max() > 0.3
 
 
@@ -166,9 +173,15 @@ def throw():
 def test_throw_is_caught_and_balanced(throw):
     law = throw_catch_law(LAB, throw)
     for seed in range(3):
-        law.reset()
         run = Lockstep(throw.carry.states[0], seed)
-        angles = run.angles(lambda t, y, touch: law.command(t, y, touching=touch), 5.0)
+        memory = law.start()
+
+        def command(t, y, touching):
+            nonlocal memory
+            memory, u = law.step(memory, np.append(y, touching), t)
+            return u
+
+        angles = run.angles(command, 5.0)
         flown = [event for event in run.events if event != 'slip']  # as the force vanishes
         assert flown[:2] == ['lift_off', 'landing']
         assert np.abs(angles[-2000:] - throw.upright).max() < 0.05

@@ -81,7 +81,7 @@ def test_feedback_on_the_nominal_motion_is_the_held_control(ball, held, border):
     for t in (border - 1e-6, np.nextafter(border, 0), border, border + 1e-6):
         x, u = law.nominal(t)
         assert np.array_equal(u, held.control_at(t))
-        assert law.command(t, x) == pytest.approx(held.control_at(t), abs=1e-9)
+        assert law.step(None, x, t)[1] == pytest.approx(held.control_at(t), abs=1e-9)
 
 
 def test_linear_controls_are_as_before(ball):
@@ -91,7 +91,9 @@ def test_linear_controls_are_as_before(ball):
     law = TimeVaryingLqr(system, p, plan)
     truth = simulate(system, p, x, plan.control_samples(), plan.duration, t_eval=law.times)
     assert law.states == pytest.approx(truth.states, abs=1e-9)
-    assert law.command(0.0613 / 2, law.nominal(0.0613 / 2)[0])[3] == pytest.approx(-0.5, abs=0.05)
+    assert law.step(None, law.nominal(0.0613 / 2)[0], 0.0613 / 2)[1][3] == pytest.approx(
+        -0.5, abs=0.05
+    )
 
 
 def test_nominal_from_the_states_of_a_held_plan_is_refused(ball, held):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rolling_controller import run_lockstep
+from rolling_controller import run_lockstep, StateFeedback
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 
@@ -14,12 +14,12 @@ def test_it_ends_at_the_guard_that_ends_the_motion():
     down = np.zeros(system.control.size)
     down[system.control.index('a_WH_H_z')] = -12.0  # more than gravity takes
 
-    def law(t, _):
+    def pulled(t, _):
         return down * (t / 0.1)
 
-    run = run_lockstep(system, p, x, law, 0.5, rate=1000.0)
+    run = run_lockstep(system, p, x, StateFeedback(system, pulled), 0.5, rate=1000.0)
     times = np.repeat(np.arange(501) / 1000, 2)[1:-1]
-    held = times, np.repeat([law(k / 1000, x) for k in range(500)], 2, axis=0)
+    held = times, np.repeat([pulled(k / 1000, x) for k in range(500)], 2, axis=0)
     truth = simulate(system, p, x, held, 0.5)
     assert run.events[-1].terminal
     assert run.events[-1].name == truth.terminal_event.name
@@ -34,7 +34,7 @@ def test_it_goes_through_the_modes_of_the_plant():
     scenario = load_scenario('ball_tossed_by_plate')
     system, p, x = scenario.system, scenario.p, scenario.x0
     u = np.zeros(system.control.size)
-    run = run_lockstep(system, p, x, lambda *_: u, 0.24)
+    run = run_lockstep(system, p, x, StateFeedback(system, lambda *_: u), 0.24)
     truth = simulate(system, p, x, u, 0.24)
     assert [e.name for e in run.events] == [e.name for e in truth.events]
     times = [e.time for e in run.events]

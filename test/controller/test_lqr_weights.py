@@ -82,7 +82,7 @@ def test_regulator_of_a_system_of_ones_own_holds_its_plan(wheel, wheel_plan):
     assert not law.warning
     assert np.abs(law.gains).max() > 0.1
     x, u = law.nominal(1.0)
-    assert law.command(1.0, [x[0] + 0.01, x[1]])[0] < u[0]
+    assert law.step(None, [x[0] + 0.01, x[1]], 1.0)[1][0] < u[0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller import run_lockstep, TimeVaryingLqr
+from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_controller.linearization import LinearSteps, step_functions
 from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.predictive import program as program_module
@@ -219,7 +219,8 @@ def pushed(problem, plan, law, rng):
     x = before.states[-1].copy()
     x[system.state.slice('w_HO_H')] += np.append(0.2 * rng.normal(size=2), 0.0)
     rest = problem.horizon - middle
-    after = run_lockstep(system, p, x, lambda t, y: law(t + middle, y), rest)
+    later = StateFeedback(system, lambda t, y: law.step(None, y, t + middle)[1])
+    after = run_lockstep(system, p, x, later, rest)
     return after.states[-1], np.vstack([before.controls, after.controls])
 
 
@@ -227,8 +228,9 @@ def test_pushed_ball_ends_nearer_to_its_goal_than_without_feedback(hard):
     problem, plan = hard
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=LIMIT)
-    end, controls = pushed(problem, plan, law.command, np.random.default_rng(1))
-    lost, _ = pushed(problem, plan, lambda t, _: lqr.nominal(t)[1], np.random.default_rng(1))
+    end, controls = pushed(problem, plan, law, np.random.default_rng(1))
+    alone = StateFeedback(problem.system, lambda t, _: lqr.nominal(t)[1])
+    lost, _ = pushed(problem, plan, alone, np.random.default_rng(1))
     assert goal_error(problem, end) < 0.5 * goal_error(problem, lost)
     assert np.abs(controls).max() <= LIMIT
     assert law.record.failed == 0
@@ -292,7 +294,8 @@ def test_end_of_a_plan_is_held(hard):
     law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     x = plan.states[-1].copy()
     x[system.state.slice('contact_h')] += [2e-3, 0.0]
-    run = run_lockstep(system, problem.p, x, lambda t, y: law.command(t + plan.duration, y), 1.5)
+    later = StateFeedback(system, lambda t, y: law.step(None, y, t + plan.duration)[1])
+    run = run_lockstep(system, problem.p, x, later, 1.5)
     error = np.array(system.difference(run.states[-1], law.reference.states[-1])).ravel()
     assert np.abs(error[system.tangent.slice('w_HO_H')]).max() < 0.02
     assert np.linalg.norm(error[system.tangent.slice('contact_h')]) < 2e-3
@@ -304,7 +307,7 @@ def test_narrow_limits_are_never_passed(hard):
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=limits, horizon=COARSE)
     x = problem.x_start.copy()
     x[problem.system.state.slice('contact_h')] += 0.02
-    run = run_lockstep(problem.system, problem.p, x, law.command, 0.3)
+    run = run_lockstep(problem.system, problem.p, x, law, 0.3)
     for k, (low, high) in enumerate(limits.values()):
         assert low <= run.controls[:, k].min()
         assert run.controls[:, k].max() <= high
@@ -322,7 +325,7 @@ def test_without_solutions_the_last_prediction_goes_on_until_the_safe_command(ha
         horizon=COARSE,
         safe=lambda _: braking,
     )
-    law.command(0.5, plan.state_at(0.5))
+    law.step(None, plan.state_at(0.5), 0.5)
     predicted = law.policy
 
     def fails(*_):
@@ -330,14 +333,14 @@ def test_without_solutions_the_last_prediction_goes_on_until_the_safe_command(ha
 
     monkeypatch.setattr(Program, 'solve', fails)
     times = 0.5 + COARSE.period * np.arange(1, COARSE.patience + 2)
-    given = [law.command(t, plan.state_at(t)).copy() for t in times]
+    given = [law.step(None, plan.state_at(t), t)[1] for t in times]
     assert law.policy is predicted
     assert law.record.trouble == 'no solution today'
     for t, u in zip(times[: COARSE.patience - 1], given, strict=False):
         assert np.abs(u - plan.control_at(t)).max() < 3.0
     assert_allclose(given[-1], braking)
     monkeypatch.undo()
-    assert not np.allclose(law.command(0.9, plan.state_at(0.9)), braking)
+    assert not np.allclose(law.step(None, plan.state_at(0.9), 0.9)[1], braking)
     assert law.record.failed_in_turn == 0
 
 
@@ -349,11 +352,11 @@ def test_new_plan_takes_over_by_the_slew(hard, period):
     horizon = Horizon(period=period, slew=slew)
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=horizon)
     x = problem.x_start
-    given = [law.command(k * 1e-3, x).copy() for k in range(3)]
+    given = [law.step(None, x, k * 1e-3)[1] for k in range(3)]
     law.follow(law.reference_of(plan, origin=-0.7))  # the same plan, further on
-    given.append(law.command(3e-3, x).copy())
+    given.append(law.step(None, x, 3e-3)[1])
     assert_allclose(law.policy.controls[0], given[-1])  # the program knows what is given at most
-    given += [law.command(k * 1e-3, x).copy() for k in range(4, 8)]
+    given += [law.step(None, x, k * 1e-3)[1] for k in range(4, 8)]
     steps = [np.abs(b - a).max() for a, b in pairwise(given[2:])]
     assert max(steps) <= slew * 2 * LIMIT * 1e-3 + 1e-9
     assert max(steps) > 0.5 * slew * 2 * LIMIT * 1e-3
@@ -365,14 +368,14 @@ def test_slew_holds_while_the_time_repeats_and_leaves_unlimited_controls_free(ha
     limits = {'alpha_WH_H_x': (-LIMIT, LIMIT)}  # no other control has any
     horizon = Horizon(period=1e-3, slew=2.0)
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=limits, horizon=horizon)
-    first = law.command(0.1, problem.x_start).copy()
+    first = law.step(None, problem.x_start, 0.1)[1]
     aside = problem.x_start.copy()
     aside[problem.system.state.slice('contact_h')] += 0.02
-    law.reset()
+    law.start()
     for _ in range(3):
-        law.command(0.1, problem.x_start)
+        law.step(None, problem.x_start, 0.1)
         law.follow(law.reference)  # so that the repeated time predicts anew
-        again = law.command(0.1, aside).copy()
+        again = law.step(None, aside, 0.1)[1]
     assert again[0] == pytest.approx(first[0], abs=1e-9)
     assert abs(again[1] - first[1]) > 0.1
     assert (law.record.failed, law.record.safe) == (0, False)
@@ -385,15 +388,17 @@ def test_command_that_is_not_finite_is_a_fault_of_the_law(hard):
     braking = np.full(problem.system.control.size, -1.0)
     given = problem.system, problem.p, plan
     law = PredictiveLaw(*given, control_limits=LIMIT, horizon=COARSE, safe=lambda _: braking)
-    law.command(0.5, plan.state_at(0.5))
+    law.step(None, plan.state_at(0.5), 0.5)
     predicted = law.policy
-    assert_allclose(law.command(0.52, np.full(problem.x_start.shape, np.nan)), braking)
+    assert_allclose(law.step(None, np.full(problem.x_start.shape, np.nan), 0.52)[1], braking)
     assert law.policy is predicted
     assert law.record.safe
     assert (law.record.failed, bool(law.record.trouble)) == (1, True)
-    assert np.abs(law.command(0.525, plan.state_at(0.525)) - plan.control_at(0.525)).max() < 3.0
+    assert (
+        np.abs(law.step(None, plan.state_at(0.525), 0.525)[1] - plan.control_at(0.525)).max() < 3.0
+    )
     assert not law.record.safe
-    law.command(0.54, plan.state_at(0.54))
+    law.step(None, plan.state_at(0.54), 0.54)
     assert (law.policy is predicted, law.record.trouble) == (False, '')
 
 
@@ -456,7 +461,7 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
     x[spin] += 0.1
     end = time.monotonic() + 60.0
     while law.age != 0.0 or law.law.record.solved < 2:
-        u = law.command(0.4, x).copy()
+        u = law.step(None, x, 0.4)[1]
         assert time.monotonic() < end
         time.sleep(1e-3)  # the loop's own period
     assert np.abs(u).max() <= LIMIT
@@ -485,8 +490,8 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
         )
     )
     x = plan.states[0]
-    assert np.abs(law.command(0.0, x) - plan.controls[0]).max() < 1.0
-    assert_allclose(law.command(STALE + 0.3, x), braking)
+    assert np.abs(law.step(None, x, 0.0)[1] - plan.controls[0]).max() < 1.0
+    assert_allclose(law.step(None, x, STALE + 0.3)[1], braking)
 
 
 def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(hard, monkeypatch):
@@ -504,7 +509,7 @@ def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(har
     def commanded_until(condition):
         end = time.monotonic() + 60.0
         while not condition():
-            u = law.command(0.1, x).copy()
+            u = law.step(None, x, 0.1)[1]
             assert time.monotonic() < end
             time.sleep(1e-3)  # the loop's own period
         return u
@@ -536,7 +541,7 @@ def test_kinematic_system_without_envelope_is_held():
     law = PredictiveLaw(system, p, plan, control_limits=20.0, horizon=COARSE)
     off = x.copy()
     off[system.state.slice('q_SO')] = [np.cos(0.05), 0.0, 0.0, np.sin(0.05)]  # spin alone
-    run = run_lockstep(system, p, off, law.command, 1.5, rate=200.0)
+    run = run_lockstep(system, p, off, law, 1.5, rate=200.0)
     miss = np.array(system.difference(run.states[-1], x)).ravel()
     assert np.abs(miss).max() < 0.01
     assert np.abs(run.controls).max() > 0.05
@@ -550,10 +555,10 @@ def test_law_that_is_reset_begins_anew(hard):
     )
     aside = plan.states[0].copy()
     aside[problem.system.state.slice('contact_h')] += 0.02
-    first = [law.command(t, aside) for t in (0.0, 2e-3, 4e-3)]
-    law.reset()
+    first = [law.step(None, aside, t)[1] for t in (0.0, 2e-3, 4e-3)]
+    law.start()
     assert law.record.solved == 0
-    assert_allclose([law.command(t, aside) for t in (0.0, 2e-3, 4e-3)], first, atol=1e-12)
+    assert_allclose([law.step(None, aside, t)[1] for t in (0.0, 2e-3, 4e-3)], first, atol=1e-12)
 
 
 def test_in_the_loop_predictions_are_those_of_the_law_alone_and_told(hard):
@@ -571,7 +576,7 @@ def test_in_the_loop_predictions_are_those_of_the_law_alone_and_told(hard):
     x = plan.states[0]
     times = COARSE.period * np.array([0.0, 0.5, 1.0])
     for t in times:
-        assert_allclose(law.command(t, x), alone.command(t, x), rtol=0, atol=0)
+        assert_allclose(law.step(None, x, t)[1], alone.step(None, x, t)[1], rtol=0, atol=0)
         assert law.age == t % COARSE.period
     assert law.health()['predictions'] == alone.record.solved == 2
     assert_allclose(law.predicted()[0], x)

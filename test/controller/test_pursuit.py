@@ -41,7 +41,7 @@ def started(hard):
         planners = Planners(*answers)
         pursuit = Pursuit(law, problem, planners, options)
         for t in (0.48, 0.49, 0.5):
-            pursuit.command(t, plan.state_at(t))
+            pursuit.step(None, plan.state_at(t), t)
         return pursuit, planners, plan
 
     return start
@@ -56,7 +56,7 @@ def test_moved_goal_is_planned_from_the_predicted_state_and_taken_over_in_time(s
     problem, plan = hard
     pursuit, planners, _ = started(plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     (asked,) = planners.asked
     assert_allclose(asked.goal['contact_h'], [0.1, 0.0])
     assert_allclose(asked.goal['q_HO'], problem.goal['q_HO'])
@@ -64,9 +64,9 @@ def test_moved_goal_is_planned_from_the_predicted_state_and_taken_over_in_time(s
     assert_allclose(asked.x_start, plan.state_at(0.71), atol=0.1)
     assert_allclose(asked.warm_start.states[0], plan.state_at(0.71), atol=1e-6)
     before = pursuit.law.reference
-    pursuit.command(0.70, plan.state_at(0.70))
+    pursuit.step(None, plan.state_at(0.70), 0.70)
     assert pursuit.law.reference is before
-    pursuit.command(0.71, plan.state_at(0.71))
+    pursuit.step(None, plan.state_at(0.71), 0.71)
     assert pursuit.replans == 1
     assert pursuit.law.reference.origin == pytest.approx(0.71)
 
@@ -75,9 +75,9 @@ def test_first_plan_to_a_moved_goal_is_made_in_haste_and_made_anew_once_followed
     _, plan = hard
     pursuit, planners, _ = started(plan, plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     for t in (0.71, 0.82):
-        pursuit.command(t, plan.state_at(t - 0.71))
+        pursuit.step(None, plan.state_at(t - 0.71), t)
     hasty, anew = planners.asked
     wanted = pursuit.problem
     assert (hasty.segments, hasty.goal_tolerance) == (16, OPTIONS.rough)
@@ -90,9 +90,9 @@ def test_hasty_plan_that_is_as_good_as_wanted_is_kept(started, hard):
     _, plan = hard
     pursuit, planners, _ = started(plan)
     pursuit.pursue(dict(pursuit.problem.goal))  # where the plan ends
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     for t in (0.71, 0.82, 0.9):
-        pursuit.command(t, plan.state_at(t - 0.71))
+        pursuit.step(None, plan.state_at(t - 0.71), t)
     assert len(planners.asked) == 1
 
 
@@ -100,13 +100,13 @@ def test_plan_that_failed_is_reported_and_tried_again_with_more_time(started, ha
     _, plan = hard
     pursuit, planners, _ = started(InfeasibleError('no plan: too far'), plan)
     pursuit.pursue({'contact_h': [0.1, 0.0], 'q_HO': None})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     assert pursuit.trouble == 'no plan: too far'
     assert pursuit.failures == 1
     for t in (0.52, 0.60):
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     assert len(planners.asked) == 1
-    pursuit.command(0.62, plan.state_at(0.62))
+    pursuit.step(None, plan.state_at(0.62), 0.62)
     first, second = planners.asked
     assert_allclose(second.goal['contact_h'], [0.1, 0.0])
     assert second.horizon > first.horizon * 1.1
@@ -118,18 +118,18 @@ def test_goal_whose_plan_does_not_come_is_led_to_in_position_first(started, hard
     pursuit, planners, _ = started(answer, plan, plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
     for t in (0.51, 0.71, 0.72, 0.88):
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     whole, part = planners.asked
     assert (part.goal['q_HO'], part.goal['q_WH']) == (None, whole.goal['q_WH'])
     assert part.goal['contact_h'] == whole.goal['contact_h']
     assert pursuit.replans == 1
     assert pursuit.course.end == np.inf
     for t in (0.93, 0.99):
-        pursuit.command(t, plan.state_at(t - 0.7))
+        pursuit.step(None, plan.state_at(t - 0.7), t)
     anew = planners.asked[-1]
     assert anew.goal is whole.goal
     assert (anew.segments, anew.effort) == (pursuit.problem.segments, np.inf)
-    pursuit.command(1.2, plan.state_at(0.5))
+    pursuit.step(None, plan.state_at(0.5), 1.2)
     assert pursuit.replans == 2
     assert pursuit.course.end < np.inf
 
@@ -139,7 +139,7 @@ def test_part_of_a_goal_is_tried_once(started, hard):
     pursuit, planners, _ = started(*[InfeasibleError('no plan: too far')] * 3)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
     for t in (0.51, 0.52, 0.63):
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     assert [p.goal['q_HO'] is None for p in planners.asked] == [False, True, False]
 
 
@@ -150,10 +150,10 @@ def test_push_near_the_end_is_given_more_time_where_feedback_is_expected_to_miss
     pushed = plan.state_at(late)
     where = problem.system.state.slice('w_HO_H')
     pushed[where] += [0.0, 0.05, 0.0]
-    pursuit.command(late, pushed)
+    pursuit.step(None, pushed, late)
     assert planners.asked == []
     pushed[where] += [0.0, 0.5, 0.0]
-    pursuit.command(late + 0.01, pushed)
+    pursuit.step(None, pushed, late + 0.01)
     (asked,) = planners.asked
     assert asked.goal['q_HO'] is not None
     assert asked.horizon > OPTIONS.shortest
@@ -163,10 +163,10 @@ def test_goal_that_moves_while_a_plan_is_awaited_is_planned_for_after_it(started
     _, plan = hard
     pursuit, planners, _ = started(plan, plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     pursuit.pursue({'contact_h': [0.2, 0.0]})
     for t in (0.71, 0.82):
-        pursuit.command(t, plan.state_at(t - 0.71))
+        pursuit.step(None, plan.state_at(t - 0.71), t)
     assert_allclose([p.goal['contact_h'][0] for p in planners.asked], [0.1, 0.2])
     assert pursuit.replans == 1
 
@@ -178,11 +178,11 @@ def test_what_is_learned_of_the_model_is_planned_with_and_ends_when_the_plan_did
     where = problem.system.parameters.slice('inertia')
     p[where] *= 1.005
     pursuit.law.know(p)
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     assert planners.asked == []
     p[where] *= 1.1
     pursuit.law.know(p)
-    pursuit.command(0.52, plan.state_at(0.52))
+    pursuit.step(None, plan.state_at(0.52), 0.52)
     (asked,) = planners.asked
     assert_allclose(asked.p, p)
     assert asked.horizon == pytest.approx(plan.duration - 0.72)
@@ -224,7 +224,7 @@ def test_commands_do_not_depend_on_when_the_reference_was_made(started, hard, mo
             p[where] *= 1.0002  # learned on the way
             pursuit.law.know(p)
             t = 0.51 + 0.01 * k
-            commands.append(pursuit.command(t, plan.state_at(t)))
+            commands.append(pursuit.step(None, plan.state_at(t), t)[1])
         assert pursuit.replans == 1
     at_once, as_late_as_may_be = np.split(np.array(commands), 2)
     assert np.array_equal(at_once, as_late_as_may_be)
@@ -234,7 +234,7 @@ def test_goal_that_is_none_is_refused_and_the_old_one_stays(started):
     pursuit, planners, plan = started()
     with pytest.raises(ParameterError, match='contact_h'):
         pursuit.pursue({'contact_h': [1.0, 2.0, 3.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     assert planners.asked == []
 
 
@@ -243,8 +243,8 @@ def test_strong_push_is_answered_on_the_way(started, hard):
     pursuit, planners, _ = started(plan)
     x = plan.state_at(0.7)
     x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 0.0, 3.0]
-    pursuit.command(0.7, x)
-    pursuit.command(0.71, x)
+    pursuit.step(None, x, 0.7)
+    pursuit.step(None, x, 0.71)
     assert len(planners.asked) == 1
 
 
@@ -255,9 +255,9 @@ def test_missed_goal_is_planned_for_at_rest(started, hard):
     d = np.zeros(system.tangent.size)
     d[system.tangent.slice('d_HO')] = [0.0, 0.0, 0.1]
     x = np.array(system.retract(plan.states[-1], d)).ravel()
-    pursuit.command(end + 0.5 * OPTIONS.settle, x)
+    pursuit.step(None, x, end + 0.5 * OPTIONS.settle)
     assert planners.asked == []
-    pursuit.command(end + 1.1 * OPTIONS.settle, x)
+    pursuit.step(None, x, end + 1.1 * OPTIONS.settle)
     assert len(planners.asked) == 1
     assert planners.asked[0].warm_start is None
 
@@ -268,7 +268,7 @@ def test_push_at_rest_is_answered_at_once(started, hard):
     t = pursuit.law.reference.end + 0.5 * OPTIONS.settle
     x = plan.states[-1].copy()
     x[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 1.0, 2.0]
-    pursuit.command(t, x)
+    pursuit.step(None, x, t)
     assert len(planners.asked) == 1
 
 
@@ -289,9 +289,9 @@ def test_what_feedback_does_not_correct_as_expected_is_planned_for(started):
     pursuit, planners, _ = started(plan, options=replace(OPTIONS, slow=0.5))
     x, t = resting_off(pursuit, plan.states[-1], 0.1), pursuit.law.reference.end + 0.11
     for k in range(50):
-        pursuit.command(t + 0.01 * k, x)
+        pursuit.step(None, x, t + 0.01 * k)
     assert planners.asked == []
-    pursuit.command(t + 0.5, x)
+    pursuit.step(None, x, t + 0.5)
     assert len(planners.asked) == 1
 
 
@@ -302,7 +302,7 @@ def test_single_entries_have_a_tolerance_of_their_own(started, within, count):
     pursuit, planners, _ = started(plan, options=options)
     x = plan.states[-1].copy()
     x[pursuit.law.system.state.slice('contact_h')] += [0.6e-3, 0.8e-3]
-    pursuit.command(pursuit.law.reference.end + 0.11, x)
+    pursuit.step(None, x, pursuit.law.reference.end + 0.11)
     assert len(planners.asked) == count
 
 
@@ -319,12 +319,12 @@ def test_what_is_missed_for_a_moment_is_not_planned_for(started):
     d = np.zeros(system.tangent.size)
     d[system.tangent.slice('d_HO')] = [0.0, 0.0, 0.1]
     x = np.array(system.retract(plan.states[-1], d)).ravel()
-    pursuit.command(begin, x)
-    pursuit.command(begin + 0.04, plan.states[-1])
+    pursuit.step(None, x, begin)
+    pursuit.step(None, plan.states[-1], begin + 0.04)
     for k in range(5):
-        pursuit.command(begin + 0.05 + 0.01 * k, x)
+        pursuit.step(None, x, begin + 0.05 + 0.01 * k)
     assert planners.asked == []
-    pursuit.command(begin + 0.1, x)
+    pursuit.step(None, x, begin + 0.1)
     assert len(planners.asked) == 1
 
 
@@ -334,9 +334,9 @@ def test_end_is_open_until_the_plan_for_a_moved_goal_is_followed(started):
     pursuit, _, _ = started(plan)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
     assert pursuit.course.end == np.inf
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     assert pursuit.course.end == np.inf
-    pursuit.command(0.71, plan.state_at(0.71))
+    pursuit.step(None, plan.state_at(0.71), 0.71)
     course = pursuit.course
     assert course.end == pytest.approx(0.71 + plan.duration + 2 * OPTIONS.settle)
     assert course.times[0] == pytest.approx(0.71)
@@ -349,12 +349,12 @@ def test_end_is_put_off_while_feedback_brings_a_push_to_rest(started):
     rolling = plan.states[-1].copy()
     rolling[pursuit.law.system.state.slice('w_HO_H')] += [0.0, 0.25, 0.0]
     later = end + 2 * settle
-    pursuit.command(later, plan.states[-1])
+    pursuit.step(None, plan.states[-1], later)
     assert pursuit.course.end == pytest.approx(end + 2 * settle)  # at rest
-    pursuit.command(later + 0.1, rolling)
+    pursuit.step(None, rolling, later + 0.1)
     assert planners.asked == []
     assert pursuit.course.end == pytest.approx(later + 0.1 + 2 * settle)
-    pursuit.command(end + OPTIONS.rest + 0.1, rolling)  # for how long at most
+    pursuit.step(None, rolling, end + OPTIONS.rest + 0.1)[1]  # for how long at most
     assert pursuit.course.end == pytest.approx(later + 0.1 + 2 * settle)
 
 
@@ -383,13 +383,13 @@ def test_late_plan_is_asked_for_earlier_but_made_no_longer_the_next_time(started
     pursuit, planners, _ = started(None, plan)
     pursuit.pursue({'contact_h': [0.1, 0.0], 'q_HO': None})
     for t in (0.51, 0.72, 0.83):
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     assert pursuit.trouble == 'no plan came within 0.2 s'
     first, second = planners.asked
     assert second.horizon < 1.2 * first.horizon
-    pursuit.command(0.83 + 0.39, plan.state_at(1.22))
+    pursuit.step(None, plan.state_at(1.22), 0.83 + 0.39)
     assert pursuit.replans == 0
-    pursuit.command(0.83 + 0.4, plan.state_at(1.23))
+    pursuit.step(None, plan.state_at(1.23), 0.83 + 0.4)
     assert pursuit.replans == 1
 
 
@@ -404,7 +404,7 @@ def test_plan_that_has_to_take_over_is_waited_for_with_patience_alone(started, h
     pursuit, _, _ = started(answer, options=replace(OPTIONS, patience=3.0))
     pursuit.pursue({'contact_h': [0.1, 0.0]})
     for t in (0.51, 0.7, 0.71):
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     assert waited == [0.0, 3.0]
     assert (pursuit.replans, pursuit.failures) == (1, 0)
 
@@ -413,7 +413,7 @@ def test_start_beyond_what_is_predicted_is_where_the_plan_will_be(started, hard)
     _, plan = hard
     pursuit, planners, _ = started(plan, options=replace(OPTIONS, lead=1.0))
     pursuit.pursue({'contact_h': [0.1, 0.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     assert pursuit.law.policy.times[-1] < 1.4
     (asked,) = planners.asked
     assert_allclose(asked.x_start, plan.state_at(1.51), atol=0.06)
@@ -426,7 +426,7 @@ def test_start_beyond_the_limits_of_a_plan_widens_them(started, hard):
     limits = {'u_h': (-0.4, there - 0.01), 'v_h': (-0.4, 0.4)}
     pursuit.problem = replace(pursuit.problem, x_start=plan.states[-1], state_limits=limits)
     pursuit.pursue({'contact_h': [0.1, 0.0]})
-    pursuit.command(0.51, plan.state_at(0.51))
+    pursuit.step(None, plan.state_at(0.51), 0.51)
     (asked,) = planners.asked
     assert asked.state_limits['u_h'] == pytest.approx((-0.4, there + 0.01), abs=2e-3)
     assert asked.state_limits['v_h'] == (-0.4, 0.4)
@@ -442,7 +442,7 @@ def test_goal_out_of_reach_is_come_nearer_to_by_halves_and_then_given_up(started
     t = 0.5
     while len(planners.asked) < len(answers):
         t += 0.11
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     asked = [float(np.ravel(p.goal['p_WO_x'])[0]) for p in planners.asked[::tries]]
     assert_allclose(asked, [end[0] + (0.8 - end[0]) / 2**k for k in range(halvings + 1)])
     assert 'too far' in pursuit.shortfall
@@ -463,7 +463,7 @@ def test_attitude_half_of_the_way_is_half_of_the_turn(started, hard):
     t = 0.5
     while len(planners.asked) <= failures:
         t += 0.11
-        pursuit.command(t, plan.state_at(t))
+        pursuit.step(None, plan.state_at(t), t)
     half = qmult(end, [np.cos(0.3), 0.0, np.sin(0.3), 0.0])
     assert abs(half @ planners.asked[-1].goal['q_HO']) == pytest.approx(1.0, abs=1e-12)
 

@@ -9,9 +9,9 @@ from robot_cases import CASES
 from rolling_controller import run_lockstep
 from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
-from rolling_controller.law import Following, OpenLoop
+from rolling_controller.law import Following, StateFeedback, VELOCITY
 from rolling_controller.mass_driven_velocity import VelocityGains
-from rolling_controller.robot_laws import robot_kind, robot_kinds, Velocity
+from rolling_controller.robot_laws import robot_kind, robot_kinds
 from rolling_controller.robot_laws.registry import DEFAULT
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
@@ -53,22 +53,11 @@ class Made:
             self.system,
             self.p,
             self.start,
-            law.command,
+            law,
             self.plan.times[-1] + self.case.settle,
             rate=self.case.rate,
         )
         return self.tracker.goal_error(run.states[-1]), run
-
-
-class PlayedBack(OpenLoop):
-    """The planned control, and none after the end."""
-
-    def __init__(self, plan):
-        super().__init__(plan)
-        self._end = plan.times[-1]
-
-    def command(self, t, x):
-        return (t < self._end) * super().command(t, x)
 
 
 @pytest.fixture(scope='module', params=CASES)
@@ -77,7 +66,9 @@ def made(request, tmp_path_factory, shooting_compiled):
 
 
 def test_feedback_is_better_than_none_from_a_perturbed_start(made):
-    opened, _ = made.drift(PlayedBack(made.plan))
+    plan = made.plan  # no control after its end
+    played = StateFeedback(made.system, lambda t, _: (t < plan.times[-1]) * plan.control_at(t))
+    opened, _ = made.drift(played)
     closed, run = made.drift(made.laws.follow(made.plan).law)
     assert closed < opened / made.case.better
     assert np.all(np.abs(run.controls) <= made.scenario.control_limits)
@@ -89,7 +80,7 @@ def test_plan_is_kept_where_nothing_is_off(made):
         made.system,
         made.p,
         made.plan.states[0],
-        following.law.command,
+        following.law,
         made.plan.times[-1],
         rate=made.case.rate,
     )
@@ -112,13 +103,13 @@ def test_plan_of_another_kind_is_refused(made):
 def driven(made, wanted, duration):
     """Return the motion of a robot that is driven from its start, forward and turn over time."""
     x = made.scenario.x0
-    drive = made.laws.drive(x, 0.0)
+    law = made.laws.drive(x, 0.0)
 
-    def law(t, x):
+    def signals(t):
         forward, turn = wanted(t)
-        return drive.command(t, x, Velocity(forward, turn=turn))
+        return {VELOCITY: np.array([forward, 0.0, turn])}
 
-    return run_lockstep(made.system, made.p, x, law, duration, rate=250.0)
+    return run_lockstep(made.system, made.p, x, law, duration, rate=250.0, signals=signals)
 
 
 @pytest.mark.parametrize('made', ['disk', 'pendulum', 'spin_rolling'], indirect=True)

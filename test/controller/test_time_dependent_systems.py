@@ -58,9 +58,9 @@ def test_margins_are_those_of_the_time(gusts):
         report={},
     )
     tracker = Tracker(system, p)
-    tracker.begin(plan, Following(OpenLoop(plan), NODES, run.states))
+    tracker.begin(plan, Following(OpenLoop(system, plan), NODES, run.states))
     for k in (3, 20):
-        step = tracker.step(NODES[k], run.states[k])
+        step = tracker.step(NODES[k], run.states[k], np.zeros(1))
         wanted = float(disk.mode.guards['friction'](run.states[k], 0, NODES[k], p))
         assert step.margins['friction'] == pytest.approx(wanted, abs=1e-9)
     assert tracker.goal_error(run.states[-1]) == 0

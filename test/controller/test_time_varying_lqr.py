@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
+from rolling_controller import LqrWeights, OpenLoop, run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_controller.linearization import Linearization
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
@@ -74,7 +74,7 @@ def test_closed_loop_is_twenty_times_better_than_open_loop(hard):
         x = perturbed(problem, rng)
         errors = [
             goal_error(problem, run_lockstep(problem.system, problem.p, x, law, 2.0).states[-1])
-            for law in (lambda t, _: lqr.nominal(t + 5e-4)[1], lqr.command)
+            for law in (StateFeedback(problem.system, lambda t, _: lqr.nominal(t + 5e-4)[1]), lqr)
         ]
         assert errors[1] < errors[0] / 20
 
@@ -85,7 +85,7 @@ def test_the_feedback_does_the_work(hard):
     with pytest.warns(UserWarning, match='no weight is positive'):
         idle = TimeVaryingLqr(problem.system, problem.p, plan, off)
     x = perturbed(problem, np.random.default_rng(5))
-    loop = run_lockstep(problem.system, problem.p, x, idle.command, 2.0)
+    loop = run_lockstep(problem.system, problem.p, x, idle, 2.0)
     assert goal_error(problem, loop.states[-1]) > 0.5
 
 
@@ -94,7 +94,7 @@ def test_without_error_the_command_is_the_plan(hard):
     lqr = TimeVaryingLqr(problem.system, problem.p, plan)
     for t in np.linspace(0, 2, 37):
         x, u = lqr.nominal(t)
-        assert_allclose(lqr.command(t, x), u, atol=1e-9)
+        assert_allclose(lqr.step(None, x, t)[1], u, atol=1e-9)
 
 
 def test_commands_respect_their_limits(hard):
@@ -103,7 +103,7 @@ def test_commands_respect_their_limits(hard):
     lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=limits)
     rng = np.random.default_rng(6)
     for t in np.linspace(0, 2, 50):
-        u = lqr.command(t, perturbed(problem, rng))
+        u = lqr.step(None, perturbed(problem, rng), t)[1]
         assert -3.0 <= u[0] <= 1.0
         assert -2.0 <= u[1] <= 2.0
         assert_allclose(u[2:], 0.0)
@@ -142,7 +142,7 @@ def test_coarse_plan_is_followed_to_its_end(hard):
     coarse = dataclasses.replace(plan, states=np.array(states))
     lqr = TimeVaryingLqr(problem.system, problem.p, coarse, nominal='plan')
     errors = []
-    for law in (lambda t, _: coarse.control_at(t), lqr.command):
+    for law in (OpenLoop(problem.system, coarse), lqr):
         loop = run_lockstep(problem.system, problem.p, problem.x_start, law, 2.0)
         missed = problem.system.difference(loop.states[-1], coarse.states[-1])
         errors.append(np.linalg.norm(np.array(missed)))
@@ -187,7 +187,7 @@ def test_plan_without_controls_is_only_played_back(hard):
         lqr = TimeVaryingLqr(problem.system, problem.p, still)
     assert lqr.warning == 'the plan uses no control: there is no feedback'
     assert lqr.gains.shape[1] == 0
-    assert_allclose(lqr.command(1.0, problem.x_start), 0.0)
+    assert_allclose(lqr.step(None, problem.x_start, 1.0)[1], 0.0)
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def test_an_error_at_the_end_is_answered_by_the_last_gain(law, t):
     x, u = law.nominal(t)
     error = np.array([0.01, -0.02])
     wanted = u - law.gains[-2] @ error
-    assert law.command(t, x + error) == pytest.approx(wanted, rel=1e-5)
+    assert law.step(None, x + error, t)[1] == pytest.approx(wanted, rel=1e-5)
     assert abs(wanted - u) > 1e-3
 
 
@@ -51,7 +51,7 @@ def test_before_and_beyond_the_plan_its_ends_are_held(law, t, k):
     x, u = law.nominal(t)
     assert x == pytest.approx(law.states[k], abs=1e-12)
     assert u == pytest.approx(law.controls[k], abs=1e-12)
-    assert law.command(t, law.states[k]) == pytest.approx(law.controls[k], abs=1e-9)
+    assert law.step(None, law.states[k], t)[1] == pytest.approx(law.controls[k], abs=1e-9)
     assert law.record(t)[:2] == pytest.approx(law.states[k], abs=1e-12)
     assert abs(law.states[-1] - law.states[-2]).max() > 1e-3
 
@@ -59,8 +59,8 @@ def test_before_and_beyond_the_plan_its_ends_are_held(law, t, k):
 def test_the_last_control_stays_within_its_limits():
     law = TimeVaryingLqr(Cart(), P, PLAN, knot=0.01, control_limits=0.75)
     x, far = law.nominal(1.0)[0], np.array([100.0, 0.0])
-    assert law.command(1.0, x + far).tolist() == [-0.75]
-    assert law.command(1.0, x - far).tolist() == [0.75]
+    assert law.step(None, x + far, 1.0)[1].tolist() == [-0.75]
+    assert law.step(None, x - far, 1.0)[1].tolist() == [0.75]
 
 
 def test_the_recursion_has_a_gain_for_each_step():

@@ -99,7 +99,7 @@ def test_lqr_along_the_plan(straight):
     d[system.tangent.slice('theta')] = 0.1
     x0 = np.array(system.retract(problem.x_start, d)).ravel()
     where, ends = system.state.slice('p'), []
-    for control in (lqr.command, plan.control_at):
+    for control in (lambda t, x: lqr.step(None, x, t)[1], plan.control_at):
         run = simulate(system, p, x0, control, plan.times[-1], rtol=1e-7, atol=1e-8)
         ends.append(np.linalg.norm(run.states[-1][where] - [5.0, 0.0]))
     assert ends[0] < 0.02

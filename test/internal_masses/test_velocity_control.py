@@ -31,7 +31,7 @@ def drive(mu, wanted, duration, controlled=True):
     log = []
     for k in range(round(duration / STEP)):
         t = k * STEP
-        u = controller.command(t, x, wanted(t)) if controlled else np.zeros(3)
+        u = controller.step(None, [*x, *wanted(t), 0.0], t)[1] if controlled else np.zeros(3)
         force = np.array(ball.mode.wrench(x, u, t, p)).ravel()[3:]
         v = np.array(ball.mode.dynamics(x, u, t, p)).ravel()[ball.state.slice('p')]
         log.append([t, *v, np.hypot(*force[:2]) / force[2], force[2], np.abs(u).max()])

@@ -7,7 +7,6 @@ import pytest
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.laboratory_laws import balance_regulator, CONTROL_LIMITS
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
-from rolling_controller.laboratory.laws import Along
 from rolling_controller.law import OpenLoop
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.compiled import compiler
@@ -36,7 +35,7 @@ def hand_over(laboratory):
     every = {'active_controls': system.control.names, 'control_limits': CONTROL_LIMITS}
     region = RegionOfAttraction(balance_regulator(laboratory), 0.0, 0)
     along = TimeVaryingLqr(system, p, plan, **every)
-    return HandOver(along, region, earliest=0.0, latest=plan.duration)
+    return HandOver(along, region.regulator, region=region, latest=plan.duration)
 
 
 @pytest.fixture(scope='module')
@@ -49,8 +48,8 @@ def upright():
         start=laboratory.rest(UPRIGHT),
         goal=UPRIGHT,
         laws={
-            'closed_loop': lambda: Along(law),
-            'replay': lambda: Along(OpenLoop(law.along.plan)),
+            'closed_loop': lambda: law,
+            'replay': lambda: OpenLoop(law.along.system, law.along.plan),
         },
         duration=FREE * PERIOD,
         last=0.01,
@@ -67,12 +66,14 @@ def test_a_period_is_that_of_the_chain_with_true_states(upright):
     experiment, period = upright
     chain = LaboratoryChain(experiment.laboratory, experiment.start, OFF, 3, experiment.arm)
     law, (states, off) = experiment.laws['closed_loop'](), period.starts(OFF, [3])
-    state, last = states[:, 0], None
+    state, last, memory = states[:, 0], None, law.start()
     for row in period.periods(OFF.warm_up):
         time, held, over, _ = row[-4:]
         chain.plant.held = bool(held)
         chain.sense()
-        sent = np.zeros(3) if held else law.command(time, chain.truth, touching=True).copy()
+        sent = np.zeros(3)
+        if not held:
+            memory, sent = law.step(memory, chain.truth, time)
         chain.act(sent)
         state = np.array(period.function(state, off[:, 0], row, EXACT)).ravel()
         np.testing.assert_allclose(part(state, 'sent'), sent, rtol=0, atol=1e-9)

@@ -1,15 +1,16 @@
 """Trials on the emulated hardware: what is drawn, how they are judged, and that they succeed."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rolling_controller.laboratory.laws import Adaptive
+from rolling_controller.balance.laboratory_laws import predictive_flip_up
+from rolling_controller.law import gathered, STATE, state_inputs, TOUCHING
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
-from rolling_robotics.trials import run
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import ANGLE, Judge
@@ -133,19 +134,27 @@ class Told:
     def __init__(self):
         self.states, self.inertias = [], []
 
-    def know(self, inertia):
-        self.inertias.append(inertia)
+    inputs = Layout(
+        (
+            *state_inputs(Laboratory().model()[0], TOUCHING).entries,
+            Entry('inertia', ('inertia_factor',), ''),
+        )
+    )
 
-    def command(self, _t, x, *, touching):
+    def start(self, before=None):
+        return before
+
+    def step(self, memory, inputs, _t):
+        *x, touching, inertia = inputs
         assert touching
         self.states.append(x)
-        return np.zeros(3)
+        self.inertias.append(inertia)
+        return memory, np.zeros(3)
 
 
 @pytest.mark.parametrize('exact', [True, False])
 def test_a_law_is_told_what_is_estimated_or_what_is_true(monkeypatch, exact):
     law, made = Told(), experiment(duration=0.05)
-    monkeypatch.setattr(run, 'Adaptive', Told)
     worse = replace(PUBLISHED.scaled(2.0), warm_up=0.5, informed=True)
     known = replace(made, laws={'told': lambda: law})
     passed = [now for now in moments(known, 'told', 3, worse, exact=exact) if not now.held]
@@ -157,15 +166,16 @@ def test_a_law_is_told_what_is_estimated_or_what_is_true(monkeypatch, exact):
 
 
 def test_the_predictive_law_takes_the_inertia_that_is_found():
-    system, p = Laboratory().model()
-    known = []
-    predicted = SimpleNamespace(system=system, p=p.copy(), know=known.append)
-    law = Adaptive(SimpleNamespace(), predicted)
-    law.know(1.5)
-    law.know(1.2)  # of what is believed, not of what was found before
-    at = system.parameters.slice('inertia')
-    assert [q[at] / p[at] for q in known] == pytest.approx([1.5, 1.2])
-    assert np.array_equal(np.delete(known[1], at), np.delete(p, at))
+    laboratory = Laboratory()
+    system, p = laboratory.model()
+    times, x = np.linspace(0.0, 0.2, 3), laboratory.rest(UPRIGHT)
+    plan = Plan.of(system, times=times, states=np.tile(x, (3, 1)), controls=np.zeros((3, 3)))
+    law, at = predictive_flip_up(laboratory, plan), system.parameters.slice('inertia')
+    for factor in (1.5, 1.2):  # of what is believed, not of what was estimated before
+        law.step(None, gathered(law.inputs, {STATE: x, 'inertia': np.array([factor])}), 0.0)
+        assert law.p[at] == pytest.approx(factor * p[at])
+        assert np.array_equal(np.delete(law.p, at), np.delete(p, at))
+    assert gathered(law.inputs, {STATE: x})[-1] == 1.0  # where nothing estimates it
 
 
 @pytest.fixture(scope='module')
@@ -192,9 +202,11 @@ def test_the_hand_is_held_within_a_fifth_of_a_second_of_a_cancel(damping):
         chain.act(np.zeros(3))
     chain.plant.held = False
     law, speed = damping.laws['closed_loop'](), []
+    memory = law.start()
     for k in range(150):
         seen = chain.sense()
-        chain.act(law.command(k * PERIOD, seen.x, touching=seen.touching))
+        memory, u = law.step(memory, seen.x, k * PERIOD)
+        chain.act(u)
     rest = -chain.sense().x[VELOCITY] / BRAKE_TIME
     for k in range(300):
         chain.sense()

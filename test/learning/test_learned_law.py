@@ -61,13 +61,13 @@ def test_network_is_evaluated_layer_by_layer(model, rest, tmp_path):
     a, b = 2 * 0.03 - 0.02, 0.01
     hidden = np.tanh([a + 2 * b + 0.1, -a + 0.5 * b, 3 * a - 0.2])
     assert law.action(0.1, x) == pytest.approx(hidden @ [1.0, -1.0, 2.0] + 0.4, abs=1e-12)
-    u = law.command(0.1, x)
+    memory, u = law.step(law.start(), x, 0.1)
     assert u[model.system.control.names.index('alpha_WH_H_y')] == pytest.approx(
         5.0 * law.action(0.1, x)[0]
     )
     assert np.count_nonzero(u) == 1
-    np.testing.assert_array_equal(law.command(0.119, rest.states[0]), u)  # held for 20 ms
-    assert abs(law.command(0.1201, rest.states[0]) - u).max() > 0.01
+    np.testing.assert_array_equal(law.step(memory, rest.states[0], 0.119)[1], u)  # for 20 ms
+    assert abs(law.step(memory, rest.states[0], 0.1201)[1] - u).max() > 0.01
 
 
 @pytest.mark.parametrize(('bias', 'action'), [(9.0, 1.0), (-9.0, -1.0)])
@@ -77,7 +77,7 @@ def test_an_action_stays_within_one(model, rest, tmp_path, bias, action):
     policy = LearnedPolicy.read(written(tmp_path, NET | {'layers': [NET['layers'][0], last]}))
     law = LearnedLaw(model.system, model.params, rest, policy)
     assert law.action(0.0, rest.states[0]).tolist() == [action]
-    u = law.command(0.0, rest.states[0])
+    _, u = law.step(law.start(), rest.states[0], 0.0)
     assert u[model.system.control.names.index('alpha_WH_H_y')] == 5.0 * action
 
 
@@ -105,9 +105,7 @@ def test_policy_leads_a_ball_back_to_its_plan(example, model, rest, tmp_path):
     start = rest.states[0].copy()
     place = model.system.state.slice('contact_h')
     start[place] += 0.05, 0.03
-    motion = run_lockstep(
-        model.system, model.params, start, following.law.command, 4.0, rate=250.0
-    )
+    motion = run_lockstep(model.system, model.params, start, following.law, 4.0, rate=250.0)
     assert np.linalg.norm(motion.states[-1, place] - rest.states[0, place]) < 1e-3
 
 

@@ -71,17 +71,16 @@ def test_disturbed_sphere_arrives(short_plan, seed):
 
 def test_slope_is_estimated_while_nothing_told_it(short_plan):
     told = GaitFollower(short_plan)
-    assert told.filter.slope == pytest.approx(0, abs=1e-12)
+    assert told.start().loop.filter.slope == pytest.approx(0, abs=1e-12)
     run = follow(short_plan, Disturbance(slope=math.radians(1.7), azimuth=2.0, noise=0.5))
     assert math.degrees(run.slope_estimate) == pytest.approx(1.7, abs=0.2)
 
 
 @pytest.mark.slow
 def test_resistance_is_told_from_slope_once_the_direction_turns(long_plan):
-    follower = GaitFollower(long_plan)
-    follow(long_plan, Disturbance(rolling_resistance=1e-3, noise=0), follower=follower)
+    run = follow(long_plan, Disturbance(rolling_resistance=1e-3, noise=0))
     weight = 1.1 * 9.81
-    assert follower.filter.state[4] == pytest.approx(1e-3 * weight, rel=0.5)
+    assert run.resistance_estimate == pytest.approx(1e-3 * weight, rel=0.5)
 
 
 def test_momentum_filter_predicts_exactly_what_the_model_does():
@@ -137,9 +136,11 @@ def test_stick_makes_the_velocity_what_is_wanted(slope):
     stick, x = VelocityStick(SI), SYSTEM.rolling_state(SI)
     orders = [(0.0, (0, 0)), (2.0, (0.5, 0)), (4.0, (0.2, 0.6)), (7.0, (0, 0))]
     speeds = {}
+    memory = stick.start()
     for t in np.arange(0, 10, 4e-3):
         wanted = [o for start, o in orders if start <= t][-1]
-        x = plant.step(x, stick.command(t, x, wanted), 4e-3)
+        memory, Q = stick.step(memory, [*x, *wanted, 0.0], t)
+        x = plant.step(x, Q, 4e-3)
         Omega = x[LAYOUT.slice('w_WS_W')]
         speeds[round(float(t), 3)] = 0.15 * np.array([Omega[1], -Omega[0]])
     np.testing.assert_allclose(speeds[3.9], (0.5, 0), atol=0.02)
@@ -152,8 +153,10 @@ def test_stick_takes_several_swings_for_more_than_one_can_give():
     stick, x = VelocityStick(SI, limits=weak), SYSTEM.rolling_state(SI)
     assert stick.greatest_change < 0.6
     plant = Stepper(SYSTEM, SYSTEM.pack_parameters(SI), max_step=2e-3)
-    for t in np.arange(0, 5 * stick.period + 0.5, 4e-3):
-        x = plant.step(x, stick.command(t, x, (0.9, 0.0)), 4e-3)
+    memory = stick.start()
+    for t in np.arange(0, 5 * stick.swing_period + 0.5, 4e-3):
+        memory, Q = stick.step(memory, [*x, 0.9, 0.0, 0.0], t)
+        x = plant.step(x, Q, 4e-3)
     assert 0.15 * x[LAYOUT.slice('w_WS_W')][1] == pytest.approx(0.9, abs=0.03)
     with pytest.raises(ParameterError, match=r'no swing of 0\.01 s'):
         VelocityStick(SI, period=0.01)

@@ -104,7 +104,7 @@ def execute():
         states=np.tile(model.start, (3, 1)),
         controls=np.zeros((3, 6)),
     )
-    following = Following(OpenLoop(plan), plan.times, plan.states)
+    following = Following(OpenLoop(model.system, plan), plan.times, plan.states)
 
     def run():
         execution = Execution(node, equipment, Goal(), plan, following, lambda _: None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.testing import assert_equal
 import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rolling_controller.law import COMMANDED, Memoryless, state_inputs
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
@@ -164,8 +165,9 @@ def test_a_law_without_a_finite_command_ends_driving_by_the_safe_command(model, 
     plant = PausingPlant(model, 0.0)
     node, equipment = equipped(model, plant)
     plant.poll()
-    drive = SimpleNamespace(holds=False, command=lambda *_: np.r_[np.zeros(5), command])
-    driving = Driving(node, equipment, drive)
+    inputs = state_inputs(model.system, COMMANDED)
+    law = Memoryless(inputs, model.system.control, lambda *_: np.r_[np.zeros(5), command])
+    driving = Driving(node, equipment, law)
     end = time.monotonic() + LONG
     while driving.loop.running:
         assert time.monotonic() < end

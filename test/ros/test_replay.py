@@ -95,7 +95,7 @@ def write_recording(folder, values, change=lambda _k, u: u):
             data = bytes(encoder.encode(stamp, body.tolist()))
             seen.take(data, is_hand=name == 'hand/odometry')
             recording.put(f'/{name}', next(clock), data)
-        u = law.command((stamp - START) * 1e-9, seen.state()[1])
+        u = law.step(None, seen.state()[1], (stamp - START) * 1e-9)[1]
         limits = model.control_limits
         u = change(k, np.clip(u, -limits, limits))
         command = AccelStamped()

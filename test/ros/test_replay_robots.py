@@ -126,7 +126,7 @@ class Rehearsal:
         self.plant.reset(position=self.case.position, rotation=self.case.rotation)
         self.put('execution/settings', cdr(in_force({**self.recorded, 'open_loop': open_loop})))
         following = (
-            Following(OpenLoop(self.plan), self.plan.times, self.plan.states)
+            Following(OpenLoop(self.model.system, self.plan), self.plan.times, self.plan.states)
             if open_loop
             else self.robot.follow(self.plan)
         )

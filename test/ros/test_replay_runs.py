@@ -21,6 +21,7 @@ from rolling_controller.laboratory.run_log import (
     Step,
     steps_in,
 )
+from rolling_controller.law import Memoryless, STATE, TOUCHING
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes import trial as trial_module
 from rolling_controller.nodes.execution import LoopEquipment
@@ -28,6 +29,7 @@ from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
 from rolling_controller.supervisor import Verdict
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
@@ -342,16 +344,18 @@ def test_a_command_is_predicted_with_those_before_it():
         note=lambda at, u: noted.append((at, u)),
         predict=lambda _, x, acts: (acts, x + len(noted)),
     )
-    law = SimpleNamespace(command=lambda t, x, touching: (t, x, touching))
+    law = Memoryless(
+        Layout((Entry(STATE, ('x',), ''), TOUCHING)), Layout(()), lambda t, given: [t, *given]
+    )
     watch = SimpleNamespace(
         begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
     )
     answers = Answers(law, predictor, watch)
-    first = answers.command(1_000, 10.0, 3_000, touching=True)
-    assert first == (3_000, (pytest.approx(2e-6), 10.0, True))
-    assert answers.command(2_000, 20.0, 5_000, touching=True)[1][1] == 21.0
-    assert answers.command(3_000, 30.0, 6_000, touching=False)[0] == 3_000  # taken as it is
-    assert noted[0] == first
+    at, u = answers.command(1_000, np.array([10.0]), 3_000, touching=True)
+    assert (at, u.tolist()) == (3_000, [pytest.approx(2e-6), 10.0, 1.0])
+    assert answers.command(2_000, np.array([20.0]), 5_000, touching=True)[1][1] == 21.0
+    assert answers.command(3_000, np.array([30.0]), 6_000, touching=False)[0] == 3_000  # as it is
+    assert noted[0][1] is u
     assert len(noted) == 3
 
 

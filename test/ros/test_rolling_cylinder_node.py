@@ -21,19 +21,18 @@ LAW = '''
 """A law of the package: the rotor keeps a velocity, and a regulator follows plans."""
 
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.law import Following
+from rolling_controller.law import COMMANDED, Following, Memoryless, state_inputs
 from rolling_controller.option import Option
-from rolling_controller.robot_laws import Drive, Robot, RobotKind
+from rolling_controller.robot_laws import RobotKind
+from rolling_controller.robot_laws.regulator import RegulatedRobot
 
 
-class CylinderLaws(Robot, Drive):
+class CylinderLaws(RegulatedRobot):
 
     def __init__(self, scenario, values):
+        super().__init__(scenario, values)
         self.scenario, self.values = scenario, values
         self.arm = scenario.p[1] - scenario.p[0]
-
-    def warm_up(self):
-        pass
 
     def follow(self, plan, interrupted=lambda: False):
         known = self.scenario
@@ -41,10 +40,11 @@ class CylinderLaws(Robot, Drive):
         return Following(law, law.times, law.states, law.warning)
 
     def drive(self, x, yaw):
-        return self
+        system = self.scenario.system
+        return Memoryless(state_inputs(system, COMMANDED), system.control, self.driven)
 
-    def command(self, t, x, wanted):
-        return -self.values['velocity_gain'] * (wanted.forward - self.arm * x[2:3])
+    def driven(self, t, given):
+        return -self.values['velocity_gain'] * (given[-3] - self.arm * given[2:3])
 
 
 GAIN = Option(name='velocity_gain', default=0.0, low=0.0, high=9.0, text='velocity gain')

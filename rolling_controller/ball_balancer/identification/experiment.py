@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.identification.log import Log
-from rolling_controller.step_law import Law
+from rolling_controller.law import Law
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.simulation.emulation import Emulation
@@ -63,7 +63,7 @@ def emulated(file: BallBalancerFile, law: Law[Any], seed: int, jumping: float = 
         How long the set point jumps [s].
 
     """
-    rig, memory, T = emulated_rig(file, seed), law.start(), law.period
+    rig, memory, T = emulated_rig(file, seed), law.start(), 1 / file.camera.rate
     system, _ = file.system_and_parameters(seed)
     places, tilts = put_down()
     rows, was = [], 0.0

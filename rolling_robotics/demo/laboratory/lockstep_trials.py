@@ -7,8 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.law import gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.hybrid_contact.plant_view import VIEW
@@ -71,6 +73,7 @@ class LockstepTrials:
         plant.release()
         subject.source.restart()
         chosen = chosen_law(self._prepared, trial.law)
+        memory = chosen.start()
         rows: list[np.ndarray] = []
         modes = [(0.0, plant.mode)]
         for k in range(round(trial.duration / self._dt) + 1):
@@ -78,13 +81,15 @@ class LockstepTrials:
             if k % EVERY == 0:
                 rows.append(view[VIEW.slice('q_WO')].copy())
             x, _ = subject.source.state(view[HAND], view[OBJECT])
-            u = chosen.command(t, x, touching=plant.mode != 'separated')
+            touching = np.array([float(plant.mode != 'separated')])
+            given = gathered(chosen.inputs, {STATE: x, MODE: touching})
+            memory, u = chosen.step(memory, given, t)
             plant.step(subject.widened(u), self._dt)
             if plant.mode != modes[-1][1]:
                 modes.append((t, plant.mode))
             if plant.fault:
                 break
-        since = chosen.balancing_since
+        since = balancing_since(memory)
         record = Record(
             law=trial.law,
             seed=trial.seed,

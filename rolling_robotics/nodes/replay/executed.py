@@ -56,7 +56,7 @@ class RobotSource:
         """Return the feedback along a plan."""
         check_states_fit(plan, self._model.system)
         if settings['open_loop']:
-            return Following(OpenLoop(plan), plan.times, plan.states)
+            return Following(OpenLoop(self.system, plan), plan.times, plan.states)
         kind = robot_kind(self._model.system.name)
         return kind.make(self._model.scenario, Options(settings, kind)).follow(plan)
 

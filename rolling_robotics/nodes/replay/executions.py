@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import math
+from typing import Any
 
 import numpy as np
 from rolling_controller.law import Law
@@ -83,11 +84,12 @@ class _Run:
 
     start: int
     duration: float
-    law: Law
+    law: Law[Any]
     commands: dict[int, Array]
     replayed: Replayed
 
     def __post_init__(self) -> None:
+        self._memory = self.law.start()
         self._last = max(self.commands, default=self.start - 1)
 
     def _time(self, stamp: int) -> float | None:
@@ -100,7 +102,9 @@ class _Run:
         t = self._time(stamp)
         if t is None or stamp > self._last:
             return
-        u = self.law.command(t, x)  # even if its command was not recorded: a law may remember
+        self._memory, u = self.law.step(
+            self._memory, x, t
+        )  # even if its command was not recorded: a law may remember
         if limits is not None:
             u = np.minimum(np.maximum(u, -limits), limits)
         command = self.commands.pop(stamp, None)

@@ -156,7 +156,7 @@ class _Laboratory:
         )
         return Answers(chosen_law(self._prepared, values['law']), predictor, watch)
 
-    def _predicting(self, law: PredictiveLaw) -> Law:
+    def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return a predictive law as the controller has it in simulated time."""
         law.safe = self._safe
         return law

@@ -15,7 +15,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from rolling_controller import run_lockstep, TimeVaryingLqr
+from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.scenario import load_scenario
@@ -143,7 +143,7 @@ def followed() -> Followed:
     system = problem.system
     lqr = TimeVaryingLqr(system, problem.p, plan, nominal='plan')
     errors = []
-    for law in (lambda t, _: plan.control_at(t), lqr.command):
+    for law in (OpenLoop(system, plan), lqr):
         loop = run_lockstep(system, problem.p, problem.x_start, law, plan.duration)
         errors.append(
             np.array(
