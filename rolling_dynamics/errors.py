@@ -1,4 +1,9 @@
-"""Exceptions of the suite, all below one base class."""
+"""Exceptions of the suite, all below one base class, and whose code an exception comes from."""
+
+from pathlib import Path
+import traceback
+
+PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package that one of its roles was loaded from
 
 
 class RollingError(Exception):
@@ -39,3 +44,20 @@ class CancelledError(RollingError):
 
 class ConformanceError(RollingError):
     """A system does not keep the contract; the text has a line for each check that failed."""
+
+
+def origin(error: BaseException) -> str:
+    """Return the plug-in, file and line from whose code an exception comes; empty if none."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        package = str(frame.f_globals.get('__name__', '')).partition('.')[0]
+        if package in PLUGIN_OF:
+            code = frame.f_code
+            where = f'{package}/{Path(code.co_filename).name}, line {line}, in {code.co_name}'
+            return f'plug-in {PLUGIN_OF[package]!r} ({where})'
+    return ''
+
+
+def described(error: BaseException) -> str:
+    """Return type and text of an exception that was not expected, after its origin."""
+    text, where = f'{type(error).__name__}: {error}', origin(error)
+    return f'{where}: {text}' if where else text

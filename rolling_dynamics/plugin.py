@@ -16,7 +16,7 @@ import logging
 from pkgutil import iter_modules
 from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, PLUGIN_OF
 from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import printable, quoted
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PROTOCOL = 1  # of plug-ins; another one means that fields have another meaning
 GROUP = 'rolling_robotics.systems'
 SHIPPED = 'rolling_robotics.plugins'
+SUITE = ('rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_robotics')
 LOG = logging.getLogger(__name__)
 # What a package of someone else may raise: some end the process, as a script does.
 BROKEN = (Exception, SystemExit)
@@ -115,6 +116,9 @@ class SystemPlugin:
         where = f'plug-in of the system {self.name!r}: {role} {given!r}'
         if isinstance(given, str):
             module, _, attribute = given.partition(':')
+            package = module.partition('.')[0]
+            if package not in SUITE:
+                PLUGIN_OF[package] = self.name
             try:
                 found = import_module(module)
                 found = getattr(found, attribute) if attribute else found

@@ -23,6 +23,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
+from rolling_dynamics.errors import described
 from rolling_dynamics.text import printable
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.suite_node import SuiteNode
@@ -259,7 +260,7 @@ class SingleGoalServer:
         try:
             return await self._execute(goal)
         except Exception as error:  # noqa: BLE001 - the client gets a result, the node lives on
-            text = f'{type(error).__name__}: {printable(error)}'
+            text = printable(described(error))
             self._node.get_logger().error(f'{self._name}: {text}')
             result = self._type.Result()
             result.error_code = self._type.Result.INTERNAL

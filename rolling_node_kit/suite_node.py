@@ -15,7 +15,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
-from rolling_dynamics.errors import RollingError, SimulationError
+from rolling_dynamics.errors import described, RollingError, SimulationError
 from rolling_dynamics.text import printable
 from rolling_node_kit.common_parameters import COMMON
 from rolling_node_kit.parameters import Parameter, ParameterTable
@@ -246,7 +246,7 @@ class SuiteNode(LifecycleNode):
             self.get_logger().error(f'cannot {what}: {printable(error)}')
             return False
         except Exception as error:  # noqa: BLE001 - the node lives on and says why
-            self.get_logger().error(f'cannot {what}: {type(error).__name__}: {printable(error)}')
+            self.get_logger().error(f'cannot {what}: {printable(described(error))}')
             self.get_logger().debug(traceback.format_exc())
             return False
         return True

@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 from rolling_dynamics.errors import (
     CancelledError,
+    described,
+    origin,
     PlanningError,
     RollingError,
     SimulationError,
@@ -45,7 +47,7 @@ start here:
   rolling animate plate.json --out plate.gif
 
 `rolling COMMAND --help` shows the options of a command and an example.
-exit status: 0 done, 1 goal or limit not met, 2 bad input, 3 fault of the program"""
+exit status: 0 done, 1 goal or limit not met, 2 bad input, 3 fault of the program or a plug-in"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -159,10 +161,11 @@ def _failed(error: BaseException) -> int:
             return status
     if os.environ.get('ROLLING_TRACEBACK'):
         raise error
-    say(
-        f'fault of the program: {type(error).__name__}: {error}; please report it with the output '
-        'of the same command after `export ROLLING_TRACEBACK=1`'
-    )
+    more = 'with the output of the same command after `export ROLLING_TRACEBACK=1`'
+    if origin(error):
+        say(f'{described(error)}; please report it to the author of that plug-in, {more}')
+    else:
+        say(f'fault of the program: {described(error)}; please report it {more}')
     return FAULT
 
 

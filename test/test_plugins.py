@@ -5,7 +5,7 @@ import logging
 import sys
 
 import pytest
-from rolling_dynamics import plugin
+from rolling_dynamics import errors, plugin
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import (
     needed_role,
@@ -16,6 +16,7 @@ from rolling_dynamics.plugin import (
     roles,
     SystemPlugin,
 )
+from rolling_robotics.cli import main
 from rolling_robotics.experiments import by_name, EXPERIMENTS
 
 SUITE = [
@@ -161,3 +162,30 @@ def test_an_unknown_system_is_told_what_would_do():
 def test_a_plugin_of_this_process_goes_first():
     register_plugin(replace(plugin_of('contact'), example='elsewhere'))
     assert plugin_of('contact').example == 'elsewhere'
+
+
+FAULTY = """\
+from rolling_dynamics.plugin import SystemPlugin
+from rolling_dynamics.scenario import ScenarioFile
+
+PLUGIN = SystemPlugin(name='seesaw', protocol=1, scenario='seesaw:SeesawFile')
+
+
+class SeesawFile(ScenarioFile):
+    def build(self, name, raw):
+        return 1 / 0
+"""
+
+
+def test_an_exception_of_a_plugin_names_the_plugin_and_the_line(
+    install, tmp_path, monkeypatch, capsys
+):
+    install('seesaw', FAULTY)
+    monkeypatch.setattr(errors, 'PLUGIN_OF', errors.PLUGIN_OF.copy())
+    monkeypatch.setattr(plugin, 'PLUGIN_OF', errors.PLUGIN_OF)
+    (tmp_path / 'seesaw.yaml').write_text('system: seesaw\nduration: 1\n')
+    assert main(['simulate', str(tmp_path / 'seesaw.yaml'), '--out', 'x.json']) == 3
+    told = capsys.readouterr().err
+    assert "plug-in 'seesaw' (seesaw/seesaw.py, line 9, in build): ZeroDivisionError" in told
+    assert 'to the author of that plug-in' in told
+    assert 'fault of the program' not in told

@@ -24,7 +24,7 @@ from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, RollingError
+from rolling_dynamics.errors import CancelledError, described, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
@@ -301,7 +301,7 @@ class ExecutionNode(CompilingNode):
             except RollingError as error:
                 resolve(self, designed, str(error))
             except Exception as error:  # noqa: BLE001 - told to the client
-                resolve(self, designed, f'the feedback could not be designed: {error}')
+                resolve(self, designed, f'the feedback could not be designed: {described(error)}')
             finally:
                 self._designs.discard(designed)
 

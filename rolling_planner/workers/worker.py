@@ -17,7 +17,7 @@ import threading
 import traceback
 from typing import Any
 
-from rolling_dynamics.errors import CancelledError, RollingError
+from rolling_dynamics.errors import CancelledError, origin, RollingError
 from rolling_planner.workers.interruption import Interruption
 
 Report = Callable[[Mapping[str, Any]], bool]
@@ -88,6 +88,8 @@ def perform(
             return Outcome(CANCELLED, error=name, text=text)
         if isinstance(error, RollingError):
             return Outcome(FAILED, error=name, text=text)
+        where = origin(error)
+        text = f'{where}: {text}' if where else text
         return Outcome(FAULT, error=name, text=text, trace=traceback.format_exc())
 
 
