@@ -203,7 +203,7 @@ def _quantities(ball: MassDriven) -> ca.Function:
 def _ball_parts(ball: PointMassBall) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return attitude, angular velocity and moment of the masses in B, velocity in W (x, y)."""
     body = ball.body
-    S_B = sum((q.mass * q.chi for q in body.points), ca.SX.zeros(3))
+    S_B = sum((q.mass * q.place for q in body.points), ca.SX.zeros(3))
     return body.R_WB, body.Omega, S_B, ball.centre[1][0:2]
 
 

@@ -11,30 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
-from rolling_dynamics.internal_masses.ball_equations import (
-    BallState,
-    bias,
-    contact_force,
-    flight_acceleration,
-    rolling_acceleration,
-)
+from rolling_dynamics.internal_masses.ball_equations import BallState
 from rolling_dynamics.internal_masses.checks import (
     check_masses,
     check_radius,
     checked_coefficients,
 )
 from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
-from rolling_dynamics.internal_masses.contact_response import ball_response, Response
+from rolling_dynamics.internal_masses.contact_response import Response
 from rolling_dynamics.internal_masses.integrals import ball_integrals
-from rolling_dynamics.internal_masses.masses import (
-    Mass,
-    mass_points,
-    MassPoint,
-)
+from rolling_dynamics.internal_masses.masses import Mass, mass_points
 from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.internal_masses.system import GRAVITY
+from rolling_dynamics.mechanism.mass import MovingPoint
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 
 
@@ -172,7 +163,7 @@ class PointMassBall(ContactFunctions):
         """What the equations of motion depend on, in the symbols of the system."""
         s = self.symbols
         v, p = s.values, s.params
-        shell = MassPoint(p['mass'], p['centre_of_mass'], ca.SX.zeros(3), ca.SX.zeros(3))
+        shell = MovingPoint(p['mass'], p['centre_of_mass'], ca.SX.zeros(3), ca.SX.zeros(3))
         R = rotation_matrix(v['q_WB'])
         position, velocity = self._centre(R)
         return BallState(
@@ -211,14 +202,14 @@ class PointMassBall(ContactFunctions):
     def rolling(self) -> Rolling:
         """Return rolling without slipping."""
         body, up = self.body, ca.vertcat(0, 0, self.body.radius)
-        turn = rolling_acceleration(body)
+        turn = body.rolling.rates
         a_W, v_W = (ca.cross(body.R_WB @ w, up) for w in (turn, body.Omega))
-        return Rolling(turn, a_W, v_W, contact_force(body, turn))
+        return Rolling(turn, a_W, v_W, body.rolling_force)
 
     @property
     def places(self) -> list[ca.SX]:
         """Where the masses are, in B [m]."""
-        return [q.chi for q in self.body.points[1:]]
+        return [q.place for q in self.body.points[1:]]
 
     def _one_mode(
         self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
@@ -233,18 +224,18 @@ class PointMassBall(ContactFunctions):
             rates.append(v_W[0:2])
         body, power = self.body, ca.SX(0)
         for m in body.points[1:]:
-            inner = ca.cross(turn, m.chi) + bias(body, m)
+            inner = ca.cross(turn, m.place) + m.bias(body.Omega)
             acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
-            power += m.mass * ca.dot(acceleration, m.chi_dot)
+            power += m.mass * ca.dot(acceleration, m.rate)
         return ModeExpressions(ca.vertcat(*rates), force, guards, power)
 
     def answer(self, force_W: ca.SX) -> Response:
         """Return the answer to a force or an impulse at the contact point."""
-        return ball_response(self.body, force_W)
+        return Response(*self.body.answer(force_W))
 
     def free(self) -> Response:
         """Return the accelerations without a contact force."""
-        return Response(*flight_acceleration(self.body))
+        return Response(*self.body.free)
 
     def of_contact(self, turn: ca.SX, centre_W: ca.SX) -> ca.SX:
         """Return the lowest point's velocity from the velocities; accelerations alike."""
@@ -265,7 +256,7 @@ class PointMassBall(ContactFunctions):
     def centre_of_mass(self) -> ca.Function:
         """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
         body = self.body
-        mean = sum(q.mass * q.chi for q in body.points) / body.total_mass
+        mean = sum(q.mass * q.place for q in body.points) / body.total_mass
         whole = self.centre[0] + body.R_WB @ mean
         return self.function('centre_of_mass', ca.vertcat(whole, mean))
 
@@ -273,5 +264,5 @@ class PointMassBall(ContactFunctions):
     def pose(self) -> ca.Function:
         """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
         body, position = self.body, self.centre[0]
-        masses = [position + body.R_WB @ q.chi for q in body.points[1:]]
+        masses = [position + body.R_WB @ q.place for q in body.points[1:]]
         return self.pose_function(body.R_WB, [position, *masses])

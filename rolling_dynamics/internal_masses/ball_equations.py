@@ -1,21 +1,24 @@
 """
-Equations of a ball with internal point masses: rolling, flight, contact force.
+A ball with internal point masses as the equations see it, in rolling and in flight.
 
-Source: Putkaradze & Rogers (normal force), Sections 2, 3 and Appendix B. Vectors are in the body
-frame unless named otherwise; the body's origin is the geometric centre, and the first mass point
-is the shell with its centre of mass at chi_0. Gravity is a vector: Lambda^-1 gravity stands for
--g Gamma of the paper, so that the plane may be inclined.
+Both follow from one description: a shell that rolls, or that nothing holds, and points that move
+in it. The equations are those of Putkaradze & Rogers (normal force), Sections 2, 3 and Appendix B.
+Vectors are in the body frame unless named otherwise; the body's origin is the geometric centre,
+and the first point is the shell with its centre of mass at chi_0. Gravity is a vector: Lambda^-1
+gravity stands for -g Gamma of the paper, so that the plane may be inclined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
-from rolling_dynamics.internal_masses.masses import MassPoint
-from rolling_dynamics.rotations import skew
-from rolling_dynamics.small_matrices import solve_3x3
+from rolling_dynamics.mechanism.dynamics import Dynamics, Wrench
+from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.link import Link
+from rolling_dynamics.mechanism.mass import Moments, MovingPoint, point_second
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class BallState:
 
     """
 
-    points: Sequence[MassPoint]
+    points: Sequence[MovingPoint]
     inertia: ca.SX
     radius: ca.SX
     R_WB: ca.SX
@@ -63,53 +66,55 @@ class BallState:
         """Gravity in the body."""
         return self.R_WB.T @ self.gravity_W
 
+    def _dynamics(self, turn: ca.SX, move: ca.SX) -> Dynamics:
+        """Return the equations where the speeds turn and move the body like this."""
+        moved, zero = self.points[1:], ca.SX(3, 1)
+        second = sum((point_second(p.mass, p.place) for p in self.points), self.inertia)
+        first = sum((p.mass * p.place for p in self.points), zero)
+        force, torque = self.R_WB.T @ self.force_W, zero
+        for p in moved:
+            taken = p.mass * p.coasting(self.Omega)
+            force -= taken
+            torque -= ca.cross(p.place, taken)
+        shell = Link(
+            R_WB=self.R_WB,
+            R_WF=self.R_WB,
+            p_WB=zero,
+            w=self.Omega,
+            v=zero,
+            turn=turn,
+            move=move,
+            moments=Moments(self.total_mass, first, ca.SX(1, 1), rest=second),
+        )
+        return Dynamics([shell], [-1], self.gravity_W, {0: Wrench(torque, force)}, [])
 
-def bias(state: BallState, point: MassPoint) -> ca.SX:
-    """Return Omega x (Omega x chi + 2 chi') + chi'', the acceleration that needs no unknown."""
-    inner = ca.cross(state.Omega, point.chi) + 2 * point.chi_dot
-    return ca.cross(state.Omega, inner) + point.chi_ddot
+    @cached_property
+    def rolling(self) -> Dynamics:
+        """Equations of rolling; the rates are those of Omega, Eqs. (2.20), (3.2)."""
+        return self._dynamics(ca.SX.eye(3), -self.radius * ca.skew(self.Gamma))
 
+    @cached_property
+    def flight(self) -> Dynamics:
+        """Equations of flight; the rates are the centre's acceleration in B and that of Omega."""
+        still, all_axes = ca.SX(3, 3), ca.SX.eye(3)
+        return self._dynamics(ca.horzcat(still, all_axes), ca.horzcat(all_axes, still))
 
-def rolling_acceleration(state: BallState) -> ca.SX:
-    """Return dOmega/dt of rolling without slipping, Eqs. (2.20), (3.2); (2.21) without masses."""
-    rGamma = state.radius * state.Gamma
-    matrix = -state.inertia
-    right = ca.cross(state.Omega, state.inertia @ state.Omega)
-    right += ca.cross(state.R_WB.T @ state.force_W, rGamma)
-    for p in state.points:
-        s = rGamma + p.chi
-        matrix += p.mass * skew(s) @ skew(s)
-        right += p.mass * ca.cross(s, bias(state, p) - state.gravity)
-    return solve_3x3(matrix, right)
+    @property
+    def rolling_force(self) -> ca.SX:
+        """Force of the ground on the rolling ball in W (3) [N], Eqs. (3.3), (3.4)."""
+        return self.R_WB @ self.rolling.carried(0, self.rolling.rates).force
 
+    @property
+    def free(self) -> tuple[ca.SX, ca.SX]:
+        """dOmega/dt and acceleration of the centre in W in flight, Eqs. (B.6), (B.15), (B.17)."""
+        return self._in_world(self.flight.rates)
 
-def contact_force(state: BallState, Omega_dot: ca.SX) -> ca.SX:
-    """
-    Return the force of the ground on a rolling ball in W [N]: friction, friction, N.
+    def answer(self, force_W: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the accelerations that a force at the contact point alone gives, as ``free``."""
+        force = self.R_WB.T @ force_W
+        torque = ca.cross(-self.radius * self.Gamma, force)
+        matrix, _ = self.flight.equations
+        return self._in_world(eliminate(matrix, ca.vertcat(force, torque), symmetric=True))
 
-    Eqs. (2.10), (2.11), (2.16), (3.3), (3.4); (2.22), (2.23) without masses.
-    """
-    total = ca.SX.zeros(3)
-    for p in state.points:
-        s = state.radius * state.Gamma + p.chi
-        total += p.mass * (ca.cross(Omega_dot, s) + bias(state, p))
-    return state.R_WB @ total - state.total_mass * state.gravity_W - state.force_W
-
-
-def flight_acceleration(state: BallState) -> tuple[ca.SX, ca.SX]:
-    """Return dOmega/dt and the acceleration of the centre in W, Eqs. (B.6), (B.15), (B.17)."""
-    M = state.total_mass
-    first = ca.SX.zeros(3)  # sum of m chi
-    weighted = ca.SX.zeros(3)  # sum of m bias
-    matrix, right = state.inertia, -ca.cross(state.Omega, state.inertia @ state.Omega)
-    for p in state.points:
-        first += p.mass * p.chi
-        weighted += p.mass * bias(state, p)
-        matrix -= p.mass * skew(p.chi) @ skew(p.chi)
-        right -= p.mass * ca.cross(p.chi, bias(state, p))
-    # the double sums of (B.15) with m_j / M - delta_ij, carried out
-    matrix += skew(first) @ skew(first) / M
-    right -= ca.cross(first, state.R_WB.T @ state.force_W - weighted) / M
-    Omega_dot = solve_3x3(matrix, right)
-    inner = ca.cross(Omega_dot, first) + weighted
-    return Omega_dot, state.force_W / M + state.gravity_W - state.R_WB @ inner / M  # (B.6)
+    def _in_world(self, rates: ca.SX) -> tuple[ca.SX, ca.SX]:
+        return rates[3:], self.R_WB @ rates[:3]

@@ -11,10 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
-from rolling_dynamics.internal_masses.ball_equations import BallState
 from rolling_dynamics.internal_masses.disk_equations import DiskState
-from rolling_dynamics.rotations import skew
-from rolling_dynamics.small_matrices import solve_3x3
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +30,6 @@ class Response:
 
     turn: ca.SX
     centre_W: ca.SX
-
-
-def ball_response(state: BallState, force_W: ca.SX) -> Response:
-    """Return the answer of a ball to a force at its contact point, in W."""
-    M, first, matrix = state.total_mass, ca.SX.zeros(3), state.inertia
-    for p in state.points:
-        first += p.mass * p.chi
-        matrix -= p.mass * skew(p.chi) @ skew(p.chi)
-    matrix += skew(first) @ skew(first) / M
-    force = state.R_WB.T @ force_W
-    torque = -ca.cross(state.radius * state.Gamma, force)
-    turn = solve_3x3(matrix, torque - ca.cross(first, force) / M)
-    return Response(turn, state.R_WB @ (force + ca.cross(first, turn)) / M)
 
 
 def disk_response(state: DiskState, force_W: ca.SX) -> Response:

@@ -118,7 +118,7 @@ class PointMassDisk(ContactFunctions):
         plane, zero = [0, 2], ca.SX.zeros(2)
         points = [PlanarPoint(p['mass'], p['centre_of_mass'], zero, zero)]
         points += [
-            PlanarPoint(q.mass, q.chi[plane], q.chi_dot[plane], q.chi_ddot[plane])
+            PlanarPoint(q.mass, q.place[plane], q.rate[plane], q.acceleration[plane])
             for q in mass_points(self.masses, self.motion)
         ]
         position, velocity = (self.spatial(a) for a in self.centre)

@@ -30,21 +30,21 @@ def ball_integrals(
 
     """
     R, w = state.R_WB, state.Omega
-    mean = sum(p.mass * p.chi for p in state.points) / state.total_mass
+    mean = sum(p.mass * p.place for p in state.points) / state.total_mass
     kinetic = ca.dot(w, state.inertia @ w) / 2
     potential = ca.SX(0)
     linear, about_mean, about_contact = ca.SX.zeros(3), R @ state.inertia @ w, ca.SX.zeros(3)
     about_contact += R @ state.inertia @ w
     v_mean = ca.SX.zeros(3)
-    speeds = [velocity_W + R @ (ca.cross(w, p.chi) + p.chi_dot) for p in state.points]
+    speeds = [velocity_W + R @ (ca.cross(w, p.place) + p.rate) for p in state.points]
     for p, v in zip(state.points, speeds, strict=True):
         v_mean += p.mass * v / state.total_mass
     for p, v in zip(state.points, speeds, strict=True):
         kinetic += p.mass * ca.dot(v, v) / 2
-        potential -= p.mass * ca.dot(state.gravity_W, position_W + R @ p.chi)
+        potential -= p.mass * ca.dot(state.gravity_W, position_W + R @ p.place)
         linear += p.mass * v
-        about_mean += p.mass * ca.cross(R @ (p.chi - mean), v - v_mean)
-        about_contact += p.mass * ca.cross(R @ p.chi + ca.vertcat(0, 0, state.radius), v)
+        about_mean += p.mass * ca.cross(R @ (p.place - mean), v - v_mean)
+        about_contact += p.mass * ca.cross(R @ p.place + ca.vertcat(0, 0, state.radius), v)
     out = {'energy': kinetic + potential}
     for name, vector in (
         ('linear_momentum', linear),
@@ -57,7 +57,7 @@ def ball_integrals(
 
 def _routh(state: BallState) -> dict[str, ca.SX]:
     """Return the integrals of Jellett and of Routh."""
-    m, s = state.points[0].mass, state.radius * state.Gamma + state.points[0].chi
+    m, s = state.points[0].mass, state.radius * state.Gamma + state.points[0].place
     I1, I3 = state.inertia[0, 0], state.inertia[2, 2]
     inner = I1 * I3 + m * (I1 * (s[0] ** 2 + s[1] ** 2) + I3 * s[2] ** 2)
     return {

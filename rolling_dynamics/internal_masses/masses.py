@@ -10,6 +10,7 @@ import casadi as ca
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.rails.rail import Rail
+from rolling_dynamics.mechanism.mass import MovingPoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,26 +79,6 @@ def check_mass(what: str, mass: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class MassPoint:
-    """
-    A mass as the equations see it, everything in the body frame.
-
-    Attributes
-    ----------
-    mass
-        m_i [kg].
-    chi, chi_dot, chi_ddot
-        Position from the geometric centre and its derivatives as seen from the body.
-
-    """
-
-    mass: ca.SX
-    chi: ca.SX
-    chi_dot: ca.SX
-    chi_ddot: ca.SX
-
-
-@dataclass(frozen=True, eq=False)
 class MassMotion:
     """Everything that the motion of the masses depends on."""
 
@@ -123,14 +104,14 @@ def rail_value_names(masses: Sequence[Mass]) -> dict[str, float]:
     }
 
 
-def mass_points(masses: Sequence[Mass], motion: MassMotion) -> list[MassPoint]:
+def mass_points(masses: Sequence[Mass], motion: MassMotion) -> list[MovingPoint]:
     """Return the masses with chi and its derivatives, Eq. (3.1) for those on rails."""
     out, k = [], 0
     for i, m in enumerate(masses):
         if isinstance(m, FreeMass):
             chi = m.position(motion.t)
             first = ca.jacobian(chi, motion.t)
-            out.append(MassPoint(motion.masses[i], chi, first, ca.jacobian(first, motion.t)))
+            out.append(MovingPoint(motion.masses[i], chi, first, ca.jacobian(first, motion.t)))
             continue
         theta, rate = motion.theta[k], motion.theta_rate[k]
         values = {n: motion.rail_values[f'rail_{k + 1}_{n}'] for n in m.rail.values}
@@ -138,7 +119,7 @@ def mass_points(masses: Sequence[Mass], motion: MassMotion) -> list[MassPoint]:
         first = ca.jacobian(zeta, theta)
         second = ca.jacobian(first, theta)
         acceleration = rate**2 * second + motion.theta_acceleration[k] * first  # (3.1)
-        out.append(MassPoint(motion.masses[i], zeta, rate * first, acceleration))
+        out.append(MovingPoint(motion.masses[i], zeta, rate * first, acceleration))
         k += 1
     return out
 

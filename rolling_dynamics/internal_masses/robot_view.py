@@ -61,7 +61,7 @@ def _spatial(system: MassRobot) -> tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]]:
     """Return centre, its velocity, attitude, and the masses in B, all of them spatial."""
     if not isinstance(system, PointMassDisk):
         position, velocity = system.centre
-        places = [q.chi for q in system.body.points[1:]]
+        places = [q.place for q in system.body.points[1:]]
         return position, velocity, system.body.R_WB, places
     c, s = ca.cos(system.body.phi), ca.sin(system.body.phi)
     R_WB = ca.vertcat(ca.horzcat(c, 0, -s), ca.horzcat(0, 1, 0), ca.horzcat(s, 0, c))  # (A.1)

@@ -158,6 +158,34 @@ class Solid:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class MovingPoint:
+    """
+    A point mass that moves in a body as it is given; vectors in the axes of the body.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    place, rate, acceleration
+        From the origin of the body, and derivatives as seen from the body, shape (3,).
+
+    """
+
+    mass: ca.SX
+    place: ca.SX
+    rate: ca.SX
+    acceleration: ca.SX
+
+    def coasting(self, w: ca.SX) -> ca.SX:
+        """Return the acceleration that its motion in the body adds, at an angular velocity."""
+        return 2 * ca.cross(w, self.rate) + self.acceleration
+
+    def bias(self, w: ca.SX) -> ca.SX:
+        """Return its acceleration in a body of constant angular velocity w about its origin."""
+        return ca.cross(w, ca.cross(w, self.place)) + self.coasting(w)
+
+
 def point_second(mass: ca.SX, place: ca.SX) -> ca.SX:
     """Return the second moment of a point mass at a place (3, 3) [kg m^2]."""
     carried = mass * place

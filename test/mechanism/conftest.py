@@ -1,8 +1,9 @@
-"""Make the second derivation importable as ``kane_oracle``."""
+"""Make the second derivations importable: Kane's, and those derived by hand for each system."""
 
 from pathlib import Path
 import sys
 
-_HERE = str(Path(__file__).parent)
-if _HERE not in sys.path:
-    sys.path.insert(0, _HERE)
+_HERE = Path(__file__).parent
+for _folder in (_HERE, *(_HERE.parent / n for n in ('pendulum_sphere', 'internal_masses'))):
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))

@@ -1,0 +1,98 @@
+"""The equations that follow from a description cost no more than those derived by hand."""
+
+import ball_by_hand
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.internal_masses import PointMassBall, RailMass
+from rolling_dynamics.internal_masses.rails import Circle
+from rolling_dynamics.pendulum_sphere import PendulumSphere
+from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
+from sphere_by_hand import sphere_equations
+
+SYSTEM = PendulumSphere()
+FREE = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
+
+
+def by_hand():
+    """Return (x, u, t, p) -> (xdot, force of the floor)."""
+    s = SYSTEM.symbols
+    n = -rotation_matrix(s.values['q_WP'])[:, 2]
+    equations = sphere_equations(n, s.values['w_WS_W'], s.values['w_WP_W'], s.params)
+    rates = equations.accelerations(s.u)
+    xdot = ca.vertcat(
+        s.params['shell_radius'] * ca.cross(s.values['w_WS_W'], ca.DM([0, 0, 1]))[0:2],
+        rate_space(s.values['q_WS'], s.values['w_WS_W']),
+        rate_space(s.values['q_WP'], s.values['w_WP_W']),
+        *rates,
+    )
+    force, _ = equations.reactions(*rates)
+    wrench = ca.vertcat(equations.rolling_torque(force), force)
+    return s.function('dynamics', xdot), s.function('wrench', wrench)
+
+
+def operations(function):
+    """Return the number of operations, what is computed twice counted once."""
+    inputs = [ca.SX.sym(f'i{k}', function.sparsity_in(k)) for k in range(function.n_in())]
+    once = ca.Function('f', inputs, [ca.cse(function(*inputs))])
+    return sum(once.instruction_id(k) not in FREE for k in range(once.n_instructions()))
+
+
+def test_both_derivations_agree():
+    rng = np.random.default_rng(9)
+    for hand, own in zip(by_hand(), (SYSTEM.mode.dynamics, SYSTEM.mode.wrench), strict=True):
+        for _ in range(100):
+            x, u = rng.normal(size=SYSTEM.state.size), rng.normal(size=3)
+            p = rng.uniform(0.5, 2.0, SYSTEM.parameters.size)
+            expected = np.array(hand(x, u, 0, p))
+            error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
+            assert error < 1e-13 * np.abs(expected).max()
+
+
+def test_the_description_costs_at_most_what_the_hand_does():
+    dynamics, wrench = by_hand()
+    assert operations(SYSTEM.mode.dynamics) <= operations(dynamics)
+    assert operations(SYSTEM.mode.wrench) <= operations(wrench)
+    assert operations(SYSTEM.mode.dynamics) == 275  # as measured; lower it, never raise it
+
+
+def ball(masses):
+    return PointMassBall([RailMass(1.0, Circle(0.5)) for _ in range(masses)])
+
+
+def ball_by_hand_functions(system):
+    """Return (x, u, t, p) -> (xdot, force of the ground) and what follows a force in flight."""
+    s, body = system.symbols, system.body
+    turn = ball_by_hand.rolling_acceleration(body)
+    velocity = ca.cross(body.R_WB @ body.Omega, ca.vertcat(0, 0, body.radius))
+    rates = [*system.mass_rates, rate_body(s.values['q_WB'], body.Omega), turn, velocity[:2]]
+    force = ca.vertcat(ca.SX.zeros(3), ball_by_hand.contact_force(body, turn))
+    push = ca.DM([0.3, -0.2, 1.0])
+    flight = ca.vertcat(
+        *ball_by_hand.flight_acceleration(body), *ball_by_hand.ball_response(body, push)
+    )
+    own = ca.vertcat(*body.free, *body.answer(push))
+    return {
+        'dynamics': (s.function('hand', ca.vertcat(*rates)), system.mode.dynamics),
+        'wrench': (s.function('hand', force), system.mode.wrench),
+        'flight': (s.function('hand', flight), s.function('own', own)),
+    }
+
+
+@pytest.mark.parametrize('masses', [0, 1, 3])
+def test_both_derivations_of_the_ball_agree(masses):
+    system, rng = ball(masses), np.random.default_rng(10)
+    for hand, own in ball_by_hand_functions(system).values():
+        for _ in range(30):
+            x, u = rng.normal(size=system.state.size), rng.normal(size=masses)
+            p = rng.uniform(0.5, 2.0, system.parameters.size)
+            expected = np.array(hand(x, u, 0, p))
+            error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
+            assert error < 1e-11 * np.abs(expected).max()
+
+
+def test_the_ball_with_masses_costs_at_most_what_the_hand_does():
+    for hand, own in ball_by_hand_functions(ball(3)).values():
+        assert operations(own) <= operations(hand)
+    assert operations(ball(3).mode.dynamics) == 403  # as measured; lower it, never raise it
+    assert operations(ball(0).mode.dynamics) == 250  # the hand needs 234
