@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import casadi as ca
@@ -332,6 +332,50 @@ class Free:
             turn=ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)),
             move=ca.horzcat(R_WF.T, ca.SX(3, 3)),
             rates={self.position.name: v_W, self.attitude.name: rate},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Driven:
+    """
+    A joint whose motion is prescribed: the rates of its speeds are given, such as by a control.
+
+    Attributes
+    ----------
+    joint
+        The joint.
+    rates
+        Rates of its speeds, in their order.
+
+    """
+
+    joint: Joint
+    rates: ca.SX
+
+    @property
+    def configuration(self) -> tuple[Entry, ...]:
+        """Configuration and speeds of the joint: the equations are solved for neither."""
+        return *self.joint.configuration, *self.joint.speeds
+
+    @property
+    def speeds(self) -> tuple[Entry, ...]:
+        """Nothing."""
+        return ()
+
+    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
+        """Return the body on its parent."""
+        inner, k = self.joint.link(parent, at), 0
+        rates = dict(inner.rates)
+        for entry in self.joint.speeds:
+            rates[entry.name] = self.rates[k : k + entry.size]
+            k += entry.size
+        return replace(
+            inner,
+            turn=ca.SX(3, 0),
+            move=ca.SX(3, 0),
+            turn_bias=inner.turn_bias + inner.turn @ self.rates,
+            move_bias=inner.move_bias + inner.move @ self.rates,
+            rates=rates,
         )
 
 

@@ -13,6 +13,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Joint, REST_RATE, Rolling
 from rolling_dynamics.mechanism.link import ground, Link
+from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution
 from rolling_dynamics.suggestion import suggestion
 
@@ -55,6 +56,8 @@ class Machine:
         Name of the kind of machine.
     bodies
         The bodies by name, parents first.
+    contacts
+        Contacts beside the joints.
 
     """
 
@@ -62,6 +65,7 @@ class Machine:
         """Begin a machine without bodies."""
         self.name = name
         self.bodies: dict[str, Body] = {}
+        self.contacts: list[Contact] = []
         self._parameters: dict[Entry, ca.SX] = {}
         self._controls: dict[Entry, ca.SX] = {}
         self._torques: list[tuple[str, ca.SX]] = []
@@ -113,6 +117,16 @@ class Machine:
                 f'declared before it{suggestion(on, list(self.bodies))}'
             )
         self.bodies[name] = Body(name, joint, mass, on)
+
+    def contact(self, contact: Contact) -> None:
+        """Add a contact that closes a loop, or raise ParameterError naming a body it lacks."""
+        for name in (contact.body, contact.on):
+            if name and name not in self.bodies:
+                raise ParameterError(
+                    f'{self.name}: a contact has no body {name!r}'
+                    f'{suggestion(name, list(self.bodies))}'
+                )
+        self.contacts.append(contact)
 
     def torque(self, torque_W: ca.SX, on: str, *, reaction: str = '') -> None:
         """Apply a torque (3) [N m], in W, to a body, and its reverse to another one."""

@@ -15,16 +15,50 @@ from rolling_dynamics.contract.rigid_body import RigidBody
 from rolling_dynamics.contract.symbols import Symbols
 from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.joints import Rolling
+from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.joints import Driven, Rolling
+from rolling_dynamics.mechanism.loops import (
+    Closed,
+    closed_rates,
+    constraints,
+    contact_rows,
+    ContactRows,
+)
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.simulation.projection import unit_norms
+
+OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
+NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
 
 @dataclass(frozen=True, eq=False)
 class MachineExpressions(Symbols):
-    """The equations with their symbols: xdot, and the wrench of the first contact."""
+    """The equations with their symbols: xdot, and the wrench of all contacts at the first one."""
 
     xdot: ca.SX
+    wrench: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class _Carrying:
+    """
+    A contact and what it carries.
+
+    Attributes
+    ----------
+    mu
+        Coefficient of static friction.
+    place_W, R_WP
+        The contact in W, and the frame of the plane.
+    wrench
+        Torque and force (6) on the body that rolls, in the frame of the plane.
+
+    """
+
+    mu: ca.SX | float
+    place_W: ca.SX
+    R_WP: ca.SX
     wrench: ca.SX
 
 
@@ -46,37 +80,103 @@ class MachineSystem(WrittenSystem):
         self.machine, self.name = machine, machine.name
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
-        rolling = [(n, b.joint) for n, b in machine.bodies.items() if isinstance(b.joint, Rolling)]
-        if not rolling:
-            raise ParameterError(f'{machine.name}: no body is on a Rolling joint')
-        self._first, self._joint = rolling[0]
+        rolls = any(isinstance(b.joint, Rolling) for b in machine.bodies.values())
+        if not (rolls or machine.contacts):
+            raise ParameterError(f'{machine.name}: no body is on a Rolling joint or in a Contact')
 
     @cached_property
     def symbols(self) -> Symbols:
         """Symbols of state, control, time and parameters."""
         return self.machine.symbols
 
+    def _xdot(self, found: ca.SX) -> ca.SX:
+        """Return the rate of the state for rates of the speeds."""
+        machine, rates = self.machine, dict[str, ca.SX]()
+        for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
+            rates |= machine.links[body.name].rates
+            first = k
+            for entry in body.joint.speeds:
+                rates[entry.name] = found[first : first + entry.size]
+                first += entry.size
+        return ca.vertcat(*(rates[e.name] for e in self.state.entries))
+
+    @cached_property
+    def _speeds(self) -> ca.SX:
+        """Symbols of the speeds, in the order of the equations."""
+        joints = [body.joint for body in self.machine.bodies.values()]
+        values = self.symbols.values
+        return ca.vertcat(*(values[e.name] for joint in joints for e in joint.speeds))
+
+    @cached_property
+    def _closures(self) -> list[ContactRows]:
+        return [contact_rows(c, self.machine.links) for c in self.machine.contacts]
+
+    @cached_property
+    def _solution(self) -> Closed:
+        dynamics, contacts = self.machine.dynamics, self.machine.contacts
+        if not contacts:
+            return Closed(dynamics.rates, [])
+        return closed_rates(
+            dynamics.equations,
+            contacts,
+            self._closures,
+            self._speeds,
+            (self.symbols.x, self._xdot(ca.SX.zeros(dynamics.size))),
+            symmetric=not dynamics.laws,
+        )
+
+    @cached_property
+    def contacts(self) -> dict[str, _Carrying]:
+        """The contacts with what they carry, by the name of the body that rolls."""
+        machine, out = self.machine, {}
+        for name, body in machine.bodies.items():
+            if isinstance(body.joint, Rolling):
+                link = machine.links[name]
+                R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
+                wrench = self.wrench(self._solution.rates, name)
+                force = wrench[3:] - R.T @ self._closing_force(name)
+                place = link.p_WB + link.R_WF @ link.contact[0]
+                out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
+        forces = self._solution.forces
+        for contact, rows, force in zip(machine.contacts, self._closures, forces, strict=True):
+            name = contact.body + (f'_{contact.on}' if contact.body in out else '')
+            whole = ca.vertcat(ca.SX(3, 1), force)
+            out[name] = _Carrying(contact.mu, rows.place_W, rows.R_WP, whole)
+        return out
+
+    def _closing_force(self, name: str) -> ca.SX:
+        """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
+        bodies, total = self.machine.bodies, ca.SX(3, 1)
+        carried = {name}
+        for other, body in bodies.items():
+            if body.parent in carried:
+                carried.add(other)
+        contacts = zip(self.machine.contacts, self._closures, self._solution.forces, strict=True)
+        for contact, rows, force in contacts:
+            sign = (contact.body in carried) - (contact.on in carried)
+            total += sign * (rows.R_WP @ force)
+        return total
+
     @cached_property
     def expressions(self) -> MachineExpressions:
         """The equations, written once."""
-        machine, dynamics = self.machine, self.machine.dynamics
-        found, rates = dynamics.rates, dict[str, ca.SX]()
-        for b, (link, body) in enumerate(
-            zip(machine.links.values(), machine.bodies.values(), strict=True)
-        ):
-            rates |= link.rates
-            k = dynamics.speeds[b]
-            for entry in body.joint.speeds:
-                rates[entry.name] = found[k : k + entry.size]
-                k += entry.size
-        xdot = ca.vertcat(*(rates[e.name] for e in self.state.entries))
+        contacts = list(self.contacts.values())
+        first = contacts[0]
+        torque, force = first.R_WP @ first.wrench[:3], first.R_WP @ first.wrench[3:]
+        for other in contacts[1:]:
+            pushed = other.R_WP @ other.wrench[3:]
+            force += pushed
+            torque += other.R_WP @ other.wrench[:3]
+            torque += ca.cross(other.place_W - first.place_W, pushed)
         return MachineExpressions(
-            **vars(self.symbols), xdot=xdot, wrench=self.wrench(found, self._first)
+            **vars(self.symbols),
+            xdot=self._xdot(self._solution.rates),
+            wrench=ca.vertcat(first.R_WP.T @ torque, first.R_WP.T @ force),
         )
 
     def wrench(self, rates: ca.SX, body: str) -> ca.SX:
         """
-        Return torque and force (6) on a rolling body at its contact, in axes of its parent.
+        Return torque and force (6) on a body by its Rolling joint, in axes of its parent.
 
         Parameters
         ----------
@@ -104,13 +204,13 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """One mode: rolling inside the envelope of contact."""
-        e, mu = self.expressions, self._joint.mu
-        fx, fy, fz = e.wrench[3], e.wrench[4], e.wrench[5]
-        guards = {
-            'normal_force': fz,
-            'friction': mu * fz - ca.sqrt(fx * fx + fy * fy + 1e-300),
-        }
+        """One mode: rolling while every contact holds."""
+        e, guards = self.expressions, {}
+        for name, at in self.contacts.items():
+            fx, fy, fz = ca.vertsplit(at.wrench[3:])
+            ending = f'_{name}' if len(self.contacts) > 1 else ''
+            guards[f'normal_force{ending}'] = fz
+            guards[f'friction{ending}'] = at.mu * fz - ca.sqrt(fx * fx + fy * fy + 1e-300)
         return {
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
@@ -121,13 +221,83 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
-        """The limits of contact as smooth functions over the weight, positive inside."""
-        e, machine = self.expressions, self.machine
+        """The limits of the first contact as smooth functions over the weight, positive inside."""
+        machine, first = self.machine, next(iter(self.contacts.values()))
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
         weight = mass * ca.norm_2(machine.gravity_W)
-        fx, fy, fz = (e.wrench[k] / weight for k in (3, 4, 5))
-        out = {'normal_force': fz, 'friction': (self._joint.mu * fz) ** 2 - fx * fx - fy * fy}
+        fx, fy, fz = (first.wrench[k] / weight for k in (3, 4, 5))
+        out = {'normal_force': fz, 'friction': (first.mu * fz) ** 2 - fx * fx - fy * fy}
         return self.functions(out)
+
+    @cached_property
+    def projection(self) -> ca.Function:
+        """``(x, p) -> x`` with unit quaternions, closed gaps and no slip where loops close."""
+        x, p = self.symbols.x, self.symbols.p
+        out = ca.vertcat(*unit_norms(self.state, x).values())
+        if self.machine.contacts:
+            gaps = ca.Function('gaps', [x, p], [ca.vertcat(*(r.gap for r in self._gaps))])
+            for _ in range(NEWTON_STEPS if self._gaps else 0):
+                out = self._closer(out, gaps)
+            out = ca.substitute(self._without_slip, x, out)
+        return ca.Function('projection', [x, p], [ca.densify(out)], ['x', 'p'], ['y'])
+
+    @property
+    def _gaps(self) -> list[ContactRows]:
+        """Contacts whose gap the joints leave open."""
+        contacts = zip(self.machine.contacts, self._closures, strict=True)
+        return [r for c, r in contacts if c.normal_force is None]
+
+    def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
+        """Return the state after a Newton step of least length towards closed gaps."""
+        d = ca.SX.sym('d', self.tangent.size)
+        gap = gaps(self.retract(x, d), self.symbols.p)
+        G, gap = ca.substitute([ca.jacobian(gap, d), gap], [d], [ca.SX.zeros(d.numel())])
+        return self.retract(x, -G.T @ eliminate(G @ G.T, gap, symmetric=True))
+
+    @cached_property
+    def _without_slip(self) -> ca.SX:
+        """The state with the speeds nearest to its own that keep the rows of the contacts."""
+        s, speeds = self.symbols, self._speeds
+        slip = ca.vertcat(*constraints(self.machine.contacts, self._closures))
+        J = ca.jacobian(slip, speeds)
+        nearest = speeds - J.T @ eliminate(J @ J.T, slip, symmetric=True)
+        return ca.substitute(s.x, speeds, nearest)
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """
+        Refuse a state in which a contact that closes a loop is open, slips or is redundant.
+
+        Raises
+        ------
+        ParameterError
+            Naming the contact and its gap or slip, or the rank of the rows.
+
+        """
+        slips = constraints(self.machine.contacts, self._closures)
+        for contact, rows, slip in zip(self.machine.contacts, self._closures, slips, strict=True):
+            gap = float(self._numbers(rows.gap, x, p)[0])
+            speed = float(np.linalg.norm(self._numbers(slip, x, p)))
+            what = f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
+            if abs(gap) > OPEN:
+                raise ParameterError(
+                    f'{what} has a gap of {gap:.6g} m; `projection` closes a small one'
+                )
+            if speed > OPEN:
+                raise ParameterError(
+                    f'{what} slips at {speed:.6g} m/s; `projection` gives speeds that do not'
+                )
+        if slips:
+            J = ca.jacobian(ca.vertcat(*slips), self._speeds)
+            rank = np.linalg.matrix_rank(self._numbers(J, x, p).reshape(J.shape, order='F'))
+            if rank < J.shape[0]:
+                raise ParameterError(
+                    f'{self.name}: {J.shape[0]} rows of contacts that close loops have rank '
+                    f'{rank}; give the contact whose force is undetermined a normal_force'
+                )
+
+    def _numbers(self, value: ca.SX, x: ArrayLike, p: ArrayLike) -> Array:
+        given = ca.Function('given', [self.symbols.x, self.symbols.p], [ca.densify(value)])
+        return np.array(given(x, p)).ravel(order='F')
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
         """Return what a goal at rest has by default: no motion."""
@@ -166,13 +336,17 @@ class MachineSystem(WrittenSystem):
         given = ca.Function('gravity', [self.symbols.p], [ca.densify(self.machine.gravity_W)])
         return np.array(given(p)).ravel()
 
+    def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
+        """Return ``energy`` where no joint is driven and no contact resists, else nothing."""
+        joints = [body.joint for body in self.machine.bodies.values()]
+        driven = any(isinstance(joint, Driven) for joint in joints)
+        return [] if driven or self.machine.dynamics.laws else ['energy']
+
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WC``: axes of what carries the first contact, at the contact."""
-        machine, name = self.machine, self._first
-        link, parent = machine.links[name], machine.bodies[name].parent
-        R = machine.links[parent].R_WB if parent else ca.SX.eye(3)
-        X = homogeneous(R, link.p_WB + link.R_WF @ link.contact[0])
+        first = next(iter(self.contacts.values()))
+        X = homogeneous(first.R_WP, first.place_W)
         return ca.Function('contact_frame', [self.symbols.x, self.symbols.p], [ca.densify(X)])
 
     @cached_property
