@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from benchmarks.row import Row
 import numpy as np
@@ -24,6 +23,7 @@ from rolling_hw_interface.emulated_plant import EmulatedPlant
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.hardware_parameters import chain_from, model_from, read_parameters
+from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 TRIALS = 20
 LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
@@ -33,28 +33,16 @@ STEP = 1e-3  # s
 Array = np.ndarray
 
 
-class End(NamedTuple):
-    """
-    How a trial went.
+class Balanced(Criterion):
+    """The ellipsoid stands, the contact held and no limit was met."""
 
-    Attributes
-    ----------
-    tilt
-        Greatest tilt at its end [rad].
-    lost
-        What happened to the contact; empty if it held.
-    speed, torque
-        Greatest rate and torque of a joint, as shares of its limit.
-    clipped
-        Steps in which a limit changed a command.
-
-    """
-
-    tilt: float
-    lost: tuple[str, ...]
-    speed: float
-    torque: float
-    clipped: int
+    def outcome(self, record: Record) -> Outcome:
+        """Return what went wrong, and the greatest tilt at the end."""
+        v = record.values
+        limited = v['speed'] >= 1 or v['torque'] >= 1 or v['clipped']
+        failure = record.ended or ('a joint was at a limit' if limited else '')
+        failure = failure or ('' if v['tilt'] < UPRIGHT else 'not upright at the end')
+        return Outcome(failure=failure, error=v['tilt'], tolerance=UPRIGHT, unit='rad')
 
 
 class BalanceOnArm:
@@ -70,8 +58,18 @@ class BalanceOnArm:
         self.motors = model_from(MotorModel, given, 'motors')
         self.slip_share = given['slip_share']
 
-    def trial(self, seed: int, law: str = 'closed_loop') -> End:
-        """Return how a trial goes."""
+    def trial(self, seed: int, law: str = 'closed_loop') -> Record:
+        """
+        Carry out a trial; it ends when the contact is lost.
+
+        Returns
+        -------
+        Record
+            Its values are the greatest ``tilt`` in the end [rad], greatest ``speed`` and
+            ``torque`` of a joint as fractions of its limit, and ``clipped``, the steps in which a
+            limit changed a command.
+
+        """
         rng, system = np.random.default_rng(seed), self.model.system
         p, start = self.model.params.copy(), self.model.start.copy()
         p[system.parameters.slice('inertia')] *= 1 + 0.1 * rng.uniform(-1, 1)
@@ -108,13 +106,13 @@ class BalanceOnArm:
             if lost:
                 break
         speed, effort = np.max(used, axis=0)
-        return End(
-            tilt=max(tilts[-round(LAST / STEP) :]),
-            lost=tuple(lost),
-            speed=float(speed),
-            torque=float(effort),
-            clipped=bridge.clipped,
-        )
+        values = {
+            'tilt': max(tilts[-round(LAST / STEP) :]),
+            'speed': float(speed),
+            'torque': float(effort),
+            'clipped': bridge.clipped,
+        }
+        return Record(law=law, seed=seed, end=DURATION, ended=', '.join(lost), values=values)
 
 
 def _other(chain: Chain, rng: np.random.Generator) -> Chain:
@@ -131,26 +129,21 @@ def _scaled(body: Body, share: float) -> Body:
     return replace(body, mass=share * body.mass, inertia=tuple(share * j for j in body.inertia))
 
 
-def arrived(end: End) -> bool:
-    """Tell whether the ellipsoid stands, the contact held and no limit was met."""
-    within = end.speed < 1 and end.torque < 1 and not end.clipped
-    return not end.lost and end.tilt < UPRIGHT and within
-
-
 def rows() -> Iterator[Row]:
     """Yield how many of the trials end upright, and how much of the joints they use."""
     balance = BalanceOnArm()
     ends = [balance.trial(seed) for seed in range(TRIALS)]
     of = f'of {TRIALS}, {LEAN:g} rad off'
-    count = sum(map(arrived, ends))
+    count = sum(not Balanced().outcome(end).failure for end in ends)
+    speed, torque, tilt = (
+        max(end.values[name] for end in ends) for name in ('speed', 'torque', 'tilt')
+    )
     yield Row(
         name='balanced on a UR5e', value=count, unit='', reference=of, goal=f'at least {TRIALS}'
     )
     for name, value in (
-        ('greatest joint rate', max(e.speed for e in ends)),
-        ('greatest joint torque', max(e.torque for e in ends)),
+        ('greatest joint rate', speed),
+        ('greatest joint torque', torque),
     ):
         yield Row(name=name, value=value, unit='of its limit', reference=of, goal='at most 1')
-    yield Row(
-        name='greatest tilt at the end', value=max(e.tilt for e in ends), unit='rad', reference=of
-    )
+    yield Row(name='greatest tilt at the end', value=tilt, unit='rad', reference=of)

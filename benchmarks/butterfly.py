@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import cast, NamedTuple
+from typing import cast
 
 from benchmarks.row import Row
 import casadi as ca
@@ -21,6 +21,7 @@ from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import plan_rolling
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 TRIALS, CORNERS = 100, 16
 SHARE, OFF = 0.05, 2e-3  # of masses and inertias; m
@@ -30,29 +31,16 @@ SHAFT = 1  # number of the angular acceleration of the plate among the controls
 Array = np.ndarray
 
 
-class End(NamedTuple):
-    """
-    How a trial ended.
+class Arrived(Criterion):
+    """The ball is at rest on the other side and never lost its grip."""
 
-    Attributes
-    ----------
-    place, tilt, speed
-        What the contact [m], the plate [rad] and the ball over the rim [m/s] miss at the end.
-    normal
-        Least normal force, in weights.
-    friction
-        Greatest ratio of tangential to normal force.
-    torque
-        Greatest torque on the shaft [N m].
-
-    """
-
-    place: float
-    tilt: float
-    speed: float
-    normal: float
-    friction: float
-    torque: float
+    def outcome(self, record: Record) -> Outcome:
+        """Return what was missed, and the error of the place."""
+        v = record.values
+        far = v['place'] >= NEAR or v['tilt'] >= LEVEL or v['speed'] >= SLOW
+        slipped = v['normal'] <= 0 or v['friction'] > v['mu']
+        failure = record.ended or ('the grip was lost' if slipped else 'not at rest there' * far)
+        return Outcome(failure=failure, error=v['place'], tolerance=NEAR, unit='m')
 
 
 class Butterfly:
@@ -97,9 +85,9 @@ class Butterfly:
         torque = inertia * u[SHAFT] + ca.cross(arm, force)[1]  # the axis is y of W and of H
         return ca.Function('torque', [x, u, p, inertia], [torque, ca.jacobian(torque, u[SHAFT])])
 
-    def trial(self, errors: Array, off: float, *, feedback: bool = True) -> End:
+    def trial(self, errors: Array, off: float, *, feedback: bool = True) -> Record:
         """
-        Return how a trial ends.
+        Carry out a trial.
 
         Parameters
         ----------
@@ -109,6 +97,14 @@ class Butterfly:
             By how much the ball starts off [m].
         feedback
             Whether the regulator acts, or the plan's controls alone.
+
+        Returns
+        -------
+        Record
+            Its values are what the contact [m], the plate [rad] and the ball over the rim [m/s]
+            miss at the end, ``place``, ``tilt`` and ``speed``; the least ``normal`` force in
+            weights, the greatest ``friction`` needed beside ``mu``, and the greatest ``torque``
+            on the shaft [N m].
 
         """
         s, x = self.system, self.problem.x_start.copy()
@@ -132,19 +128,17 @@ class Butterfly:
         radius = float(s.parameters.unpack(true)['object_surface'][0])
         weight = float(true[s.parameters.slice('mass')][0] * np.linalg.norm(s.gravity(true)))
         along = np.linalg.norm(run.states[-1, s.state.slice('w_HO_H')]) * radius
-        return End(
-            place=abs(float(miss[s.tangent.slice('contact_h').start])),
-            tilt=float(np.linalg.norm(miss[s.tangent.slice('d_WH')])),
-            speed=float(along),
-            normal=float(wrench[5].min()) / weight,
-            friction=float(np.max(np.hypot(wrench[3], wrench[4]) / np.maximum(wrench[5], 1e-9))),
-            torque=float(np.max(np.abs(torques))),
-        )
-
-    def arrived(self, end: End) -> bool:
-        """Tell whether the ball is at rest on the other side and never lost its grip."""
-        kept = end.normal > 0 and end.friction <= self.mu
-        return kept and end.place < NEAR and end.tilt < LEVEL and end.speed < SLOW
+        values = {
+            'place': abs(float(miss[s.tangent.slice('contact_h').start])),
+            'tilt': float(np.linalg.norm(miss[s.tangent.slice('d_WH')])),
+            'speed': float(along),
+            'normal': float(wrench[5].min()) / weight,
+            'friction': float(np.max(np.hypot(*wrench[3:5]) / np.maximum(wrench[5], 1e-9))),
+            'mu': self.mu,
+            'torque': float(np.max(np.abs(torques))),
+        }
+        ended = '' if run.ended is None else run.ended.name
+        return Record(times=run.times, end=self.plan.duration, ended=ended, values=values)
 
 
 def errors_of(number: int) -> tuple[Array, float]:
@@ -160,24 +154,25 @@ def rows() -> Iterator[Row]:
     """Yield how many of the trials arrive, and by what margin."""
     butterfly = Butterfly()
     ends = [butterfly.trial(*errors_of(k)) for k in range(TRIALS)]
+    values = {name: [end.values[name] for end in ends] for name in ends[0].values}
     of = f'of {TRIALS}, 5 % and 2 mm off'
     yield Row(
         name='arrived on the other side',
-        value=sum(butterfly.arrived(end) for end in ends),
+        value=sum(not Arrived().outcome(end).failure for end in ends),
         unit='',
         reference=of,
         goal='at least 95',
     )
     yield Row(
         name='least normal force',
-        value=min(end.normal for end in ends),
+        value=min(values['normal']),
         unit='weights',
         reference=of,
         goal='at least 0',
     )
     for name, value, unit in (
-        ('greatest friction needed', max(e.friction for e in ends), ''),
-        ('greatest error of the place', 1e3 * max(e.place for e in ends), 'mm'),
-        ('greatest torque on the shaft', max(e.torque for e in ends), 'N m'),
+        ('greatest friction needed', max(values['friction']), ''),
+        ('greatest error of the place', 1e3 * max(values['place']), 'mm'),
+        ('greatest torque on the shaft', max(values['torque']), 'N m'),
     ):
         yield Row(name=name, value=value, unit=unit, reference=of)

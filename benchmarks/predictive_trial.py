@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.pushed_ball import DURATION, REACHED, trial
+from benchmarks.pushed_ball import Held, REACHED, trial
 import numpy as np
 from rolling_dynamics.errors import RollingError
 from scipy.stats import binomtest
@@ -74,9 +74,12 @@ def run(seed: int, law: str) -> Ended:
     """Return how a seed ends: position in mm, attitude in degrees, spin in rad/s, CPU seconds."""
     began = time.process_time()
     try:
-        end = trial(seed, law)._asdict()
+        record = trial(seed, law)
+        begun = record.values['begun']
+        end: Ended = {**record.values, 'begun': begun if np.isfinite(begun) else None}
+        end |= {'lost': bool(record.ended), 'failure': Held().outcome(record).failure}
     except RollingError as e:
-        end = {'trouble': str(e)}
+        end = {'failure': str(e)}
     return {'seed': seed, 'law': law, **end, 'cpu': time.process_time() - began}
 
 
@@ -105,19 +108,7 @@ def summary(ended: Iterable[Ended]) -> list[str]:
         if len(values):
             low, high = np.median(values), values.max()
             lines.append(f'{name}: median {low:.2g}, at most {high:.2g} {unit}')
-    return lines + [f'seed {e["seed"]}: {_why(e)}' for e in bad]
-
-
-def _why(ended: Ended) -> str:
-    """Return why a trial is not one that counts."""
-    if 'trouble' in ended:
-        return str(ended['trouble'])
-    if ended['lost']:
-        return 'contact lost'
-    far = f'{ended["position"]:.2g} mm and {ended["attitude"]:.2g} degrees off'
-    if ended['begun'] is None:
-        return f'not there after {DURATION:g} s, {far}'
-    return f'there from {ended["begun"]:.2f} s on, wanted by {REACHED:g} s'
+    return lines + [f'seed {e["seed"]}: {e["failure"]}' for e in bad]
 
 
 if __name__ == '__main__':

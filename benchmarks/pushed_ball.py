@@ -9,10 +9,9 @@ push through the centre.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.problems import REST
 import casadi as ca
@@ -28,6 +27,7 @@ from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import Plan, plan_rolling, PlanProblem
 from rolling_planner.errors import InfeasibleError
+from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
 CAREFUL = 0.9  # share of the friction that plans and predictions count on
@@ -45,45 +45,21 @@ MORE_TIME = 1.3  # over the horizon, for a first plan that could not be made
 RATIO = 0.08  # standard deviation of the logarithm of inertia over mass
 SYSTEM = ContactSystem(Sphere(RADIUS), Plane())
 Array = np.ndarray
-Watch = Callable[[int, Array, Array, Array, Estimator, Any], None]
 
 
-class Imperfections(NamedTuple):
-    """What is not as planned; each may be switched off."""
+class Held(Criterion):
+    """The pose is held for a second, from soon enough on, and the ball stays on the plate."""
 
-    model: bool = True
-    start: bool = True
-    push: bool = True
-    delay: bool = True
-    noise: bool = True
-
-
-ALL = Imperfections()
-
-
-class End(NamedTuple):
-    """
-    How a trial ended.
-
-    Attributes
-    ----------
-    begun
-        From when on the goal was held [s]; None if it was not.
-    position, attitude, spin
-        Errors [mm, degrees] and spin about the normal [rad/s] at the end.
-    lost
-        Whether the ball left the plate.
-    slid
-        Greatest friction beyond the cone, away from the push, in weights.
-
-    """
-
-    begun: float | None
-    position: float
-    attitude: float
-    spin: float
-    lost: bool
-    slid: float
+    def outcome(self, record: Record) -> Outcome:
+        """Return why a trial did not succeed, and from when on the goal was held."""
+        v = record.values
+        failure = record.ended
+        if not failure and not v['begun'] <= REACHED:
+            far = f'{v["position"]:.2g} mm and {v["attitude"]:.2g} degrees off'
+            failure = f'not there after {DURATION:g} s, {far}'
+            if np.isfinite(v['begun']):
+                failure = f'there from {v["begun"]:.2f} s on, wanted by {REACHED:g} s'
+        return Outcome(failure=failure, error=v['begun'], tolerance=REACHED, unit='s')
 
 
 def _parameters(mass: float, inertia: float, mu: float = MU) -> Array:
@@ -121,26 +97,24 @@ class Drawn(NamedTuple):
     push: Array  # added to the angular velocity at each step [rad/s]
 
 
-def drawn(rng: np.random.Generator, but: Imperfections = ALL) -> Drawn:
+def drawn(rng: np.random.Generator) -> Drawn:
     """Return what a trial begins with."""
     q = rng.normal(size=4)
     goal = {'q_HO': q / np.linalg.norm(q), 'contact_h': rng.uniform(-0.25, 0.25, 2)}
     inertia = 0.4 * MASS * RADIUS**2
     mass_off, inertia_off = 1 + 0.1 * rng.uniform(-1, 1), 1 + 0.1 * rng.uniform(-1, 1)
-    if not but.model:
-        mass_off = inertia_off = 1.0
     plant = _parameters(MASS * mass_off, inertia * inertia_off)
     p, start = (
         _parameters(MASS, inertia, CAREFUL * MU),
         SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
     )
-    x = _moved(start, _aside(rng, OFF, TURNED) * but.start)
-    delay, pushed_at = int(rng.integers(6, 11)) * but.delay, rng.uniform(0.5, 3.0)
+    x = _moved(start, _aside(rng, OFF, TURNED))
+    delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
     share = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
     push = (
         np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * share / RADIUS * STEP / PUSHED
-    ) * but.push
+    )
     inside = dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN))
     problem = PlanProblem(
         system=SYSTEM,
@@ -157,11 +131,22 @@ def drawn(rng: np.random.Generator, but: Imperfections = ALL) -> Drawn:
     return Drawn(problem, plant, x, delay, pushed_at, push)
 
 
-def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = None) -> End:
-    """Return how a law ends: ``pursuit``, ``lqr`` or ``open``; ``watch`` sees each step."""
+def trial(seed: int, law: str) -> Record:
+    """
+    Carry out a trial of a law: ``pursuit``, ``lqr`` or ``open``.
+
+    Returns
+    -------
+    Record
+        Its values are ``begun``, from when on the goal was held [s], not a number if it was not;
+        ``position``, ``attitude`` and ``spin``, errors [mm, degrees] and spin about the normal
+        [rad/s] at the end; ``slid``, greatest friction beyond the cone, away from the push, in
+        weights.
+
+    """
     rng = np.random.default_rng(seed)
-    problem, plant, x, delay, pushed_at, push = drawn(rng, but)
-    command, estimator = _law(problem, law), _estimator(problem.p, but)
+    problem, plant, x, delay, pushed_at, push = drawn(rng)
+    command, estimator = _law(problem, law), _estimator(problem.p)
     memory = command.start()
     step, judged = Stepper(SYSTEM, plant, max_step=STEP), FastFunction(_judged())
     wanted = problem.goal_state[0]
@@ -174,7 +159,7 @@ def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = N
         d = np.zeros(SYSTEM.tangent.size)
         d[SYSTEM.tangent.slice('contact_h')] = NOISE * rng.normal(size=2)
         d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * rng.normal(size=3)
-        measured = _moved(states[seen], d * but.noise)
+        measured = _moved(states[seen], d)
         if seen == 0:
             estimator.begin(measured)
         else:
@@ -189,27 +174,37 @@ def trial(seed: int, law: str, but: Imperfections = ALL, watch: Watch | None = N
         states.append(x)
         seen_from, *margins = np.split(judged(x, u, t, plant, wanted), [SYSTEM.tangent.size])
         error, (normal, edge, friction) = _errors(x, seen_from), margins[0]
-        lost = normal < 0 or edge < 0
+        lost = normal < 0 or edge < 0 or not np.isfinite(x).all()
         if not pushed_at - PUSHED <= t < pushed_at + 2 * PUSHED:
             slid = max(slid, -float(friction))
-        if watch is not None:
-            watch(k, states[-2], u, margins[0], estimator, command)
-        if lost or not np.isfinite(x).all():
-            return End(None, *error[:2], error[4], True, slid)
+        if lost:
+            since = None
+            break
         good = error[0] < 1 and error[1] < 0.5 and error[2] < 0.5 and error[3] < 5e-3
         since = (t if since is None else since) if good else None
         if since is not None and t - since >= HELD:
             break
-    reached = since if since is not None and t - since >= HELD else None
-    return End(reached, *error[:2], error[4], False, slid)
+    begun = since if since is not None and t - since >= HELD else np.nan
+    return Record(
+        law=law,
+        seed=seed,
+        end=t,
+        ended='contact lost' if lost else '',
+        values={
+            'begun': begun,
+            'position': error[0],
+            'attitude': error[1],
+            'spin': error[4],
+            'slid': slid,
+        },
+    )
 
 
-def _estimator(p: Array, but: Imperfections) -> Estimator:
-    share = 1.0 if but.noise else 1e-2
+def _estimator(p: Array) -> Estimator:
     return Estimator(
         SYSTEM,
         p,
-        noise={'contact_h': NOISE * share, 'd_HO': TURN_NOISE * share},
+        noise={'contact_h': NOISE, 'd_HO': TURN_NOISE},
         driven={'w_HO_H': DRIVEN},
         uncertain={'inertia': RATIO},
     )

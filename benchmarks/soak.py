@@ -282,7 +282,7 @@ def run(seconds: float, seed: int, log: IO[str], folder: Path) -> bool:
 
             def new_client() -> SoakClient:
                 clients.close()
-                client = clients.enter_context(SoakClient(domain=domain, watched={}))
+                client = clients.enter_context(SoakClient(domain=domain))
                 client.wait_until_served(READY)
                 return client
 

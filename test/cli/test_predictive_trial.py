@@ -1,14 +1,18 @@
 """A trial of many seeds is resumed from its file, and counts what was in time."""
 
 import json
+import math
 
 from benchmarks import predictive_trial
 from benchmarks.predictive_trial import main
-from benchmarks.pushed_ball import End
 import pytest
 from rolling_planner.errors import InfeasibleError
+from rolling_robotics.trials.trial import Record
 
-REACHED = End(4.5, 0.1, 0.2, 1e-3, lost=False, slid=0.0)
+
+def ended(why='', **values):
+    known = {'begun': 4.5, 'position': 0.1, 'attitude': 0.2, 'spin': 1e-3, 'slid': 0.0}
+    return Record(ended=why, values=known | values)
 
 
 @pytest.fixture
@@ -18,7 +22,7 @@ def trials(monkeypatch):
 
     def trial(seed, law):
         ran.append((seed, law))
-        end = ends.get(seed, REACHED)
+        end = ends.get(seed, ended())
         if isinstance(end, Exception):
             raise end
         return end
@@ -48,9 +52,9 @@ def test_a_run_goes_on_where_it_was_ended(trials, tmp_path, capsys):
 def test_what_was_not_in_time_is_told(trials, tmp_path, capsys):
     _, ends = trials
     ends[0] = InfeasibleError('no plan: too short')
-    ends[1] = REACHED._replace(begun=None, lost=True)
-    ends[2] = REACHED._replace(begun=None, position=3.0)
-    ends[3] = REACHED._replace(begun=6.01)
+    ends[1] = ended('contact lost', begun=math.nan)
+    ends[2] = ended(begun=math.nan, position=3.0)
+    ends[3] = ended(begun=6.01)
     assert main(['0..4', '--out', str(tmp_path / 'trials.jsonl')]) == 1
     told = capsys.readouterr().out
     assert '1 of 5 in time' in told
