@@ -103,6 +103,14 @@ TABLE = (
         unit='s',
         text='duration of runs whose goal gives none; 0 = until cancelled',
     ),
+    Parameter(
+        name='tracking_bound',
+        default=1.0,
+        low=0.01,
+        high=100.0,
+        text='distance of the hand from where a run starts, measured or commanded, beyond which '
+        'the run ends (m, rad)',
+    ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *(entry for entry in EXECUTION if entry.name in SHARED),
 )

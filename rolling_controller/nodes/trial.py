@@ -17,6 +17,7 @@ from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_controller.law import Law
+from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.execution import HELD, LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_dynamics.arrays import Array
@@ -105,6 +106,8 @@ class Trial:
         self._intake, self._held = Intake(equipment), 0
         self._answers = Answers(law, equipment.predictor, equipment.watch)
         self._log = log
+        self._start: Array = equipment.start
+        self._bound: HandBound | None = None  # on the distance from where the hand starts
         self._restarts = equipment.machine.measured.restarts
         self.loop = equipment.loop(self._tick, lambda text: self.end(CODES.INTERNAL, text))
 
@@ -161,7 +164,8 @@ class Trial:
                 machine.send(machine.safe(x), stamp)
                 self._log.note(SAFE, stamp, stamp)
                 return True
-            self.state.started = stamp
+            self.state.started, self._start = stamp, x.copy()
+            self._bound = machine.bound(np.array([x, x]))
         self.state.time = (stamp - self.state.started) * 1e-9
         if 0.0 < self._duration <= self.state.time:
             self.end(CODES.NONE, 'the time is over')
@@ -169,11 +173,13 @@ class Trial:
         touching = self.contact_mode != RollingContact.MODE_SEPARATED
         acts = equipment.acts(self._node, stamp)
         at, u = self._answers.command(stamp, x, acts, touching=touching)
+        if not np.all(np.isfinite(u)) and not self._answers.fault:
+            self.end(CODES.INTERNAL, 'the law gave no finite acceleration')
+            return False
+        if self._bound is not None and not self._answers.fault:
+            self._answers.fault = self._bound.problem(self.state.time, x, self._start, u)
         if self._answers.fault:
             self.end(CODES.STALE_STATE, f'states are not plausible: {self._answers.fault}')
-            return False
-        if not np.all(np.isfinite(u)):
-            self.end(CODES.INTERNAL, 'the law gave no finite acceleration')
             return False
         if self._ended:  # while this step was computed: the safe command is the last one
             return False

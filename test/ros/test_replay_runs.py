@@ -22,7 +22,7 @@ from rolling_controller.laboratory.run_log import (
     steps_in,
 )
 from rolling_controller.law import Memoryless, STATE, TOUCHING
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import HandBound, MotionWatch
 from rolling_controller.nodes import trial as trial_module
 from rolling_controller.nodes.execution import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
@@ -78,6 +78,7 @@ class Machine:
         self._encode = StampedEncoder('hand', ACCEL).encode
         self.poll = self.wait = lambda *_: None
         self.await_acknowledgement = lambda _: None
+        self.bound = lambda states: HandBound(subject.system.state, 1.0, states)
         self.sent = np.zeros(6)
 
     def send(self, u, stamp):

@@ -1,0 +1,66 @@
+"""A run ends where the hand is commanded away by states that cannot be told from true ones."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rolling_controller.law import Memoryless, TOUCHING
+from rolling_controller.motion_watch import HandBound
+from rolling_controller.nodes.execution import HELD, LoopEquipment
+from rolling_controller.nodes.trial import CODES, Trial
+from rolling_controller.supervisor import Verdict
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.hybrid_contact.planar_rolling import STATE
+
+BOUND, PERIOD = 0.1, 1_000_000  # m, ns
+AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
+
+
+def run(control):
+    """Return the run, its ends, and what was sent in 0.3 s; the states stay those of the start."""
+    sent, ends, start = [], [], np.zeros(STATE.size)
+    machine = SimpleNamespace(
+        measured=SimpleNamespace(restarts=0, state=lambda: (0, start)),
+        bound=lambda states: HandBound(STATE, BOUND, states),
+        send=lambda u, _stamp: sent.append(u),
+        safe=lambda _x: np.zeros(3),
+        await_acknowledgement=lambda _: None,
+        wait=lambda _: None,
+    )
+    predictor = SimpleNamespace(
+        forget=lambda: None, predict=lambda stamp, x, _: (stamp, x), note=lambda *_: None, delay=0
+    )
+    watch = SimpleNamespace(
+        begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
+    )
+    equipment = LoopEquipment(
+        machine=machine,
+        predictor=predictor,
+        watch=watch,
+        start=start,
+        values={'feedback_rate': 1.0},
+        sim_time=True,
+    )
+    law = Memoryless(Layout((TOUCHING,)), Layout(()), lambda *_: control)
+    log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)
+    trial = Trial(SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log)
+    k = 0
+    while k < 300 and trial._answer(k * PERIOD, start):
+        k += 1
+    return trial, ends, sent
+
+
+def test_the_run_ends_by_what_was_commanded():
+    trial, (end,), sent = run(AWAY)
+    assert end.code == CODES.STALE_STATE
+    assert 'tracking_bound allows 0.1' in end.ended
+    assert trial.fault in end.ended
+    assert not sent[-1].any()
+    # 10 m/s^2 take the hand 0.1 m in 0.14 s
+    assert len(sent) - HELD - 1 == pytest.approx(np.sqrt(2 * BOUND / AWAY[1]) * 1000, rel=0.1)
+
+
+def test_a_hand_that_stays_is_not_stopped():
+    _, ends, sent = run(np.zeros(3))
+    assert not ends
+    assert len(sent) == 300
