@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
+from pydantic import Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
 from rolling_dynamics.ball_balancer.scenario import CameraSection, commanded_once_a_frame
 from rolling_dynamics.contract.instruments import Actuator
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.entry import Numbers, Quantity, Several
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.fields import entry, formulas, quantity, section, whole
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.fields import (
+    formulas,
+    numbers,
+    quantity,
+    Section,
+    section,
+    several,
+    whole,
+)
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 
 def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field
-    return entry(Numbers(text, 'm', of=Several('', 'm', Quantity(), columns), count=(1, None)))
+    row: Any = Annotated[several(count=columns), Field(json_schema_extra={'unit': 'm'})]
+    return numbers(text, 'm', of=row, count=(1, None))
 
 
 class SolidBallSection(Section):

@@ -18,11 +18,19 @@ from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import refused, TIME
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, whole
+from rolling_dynamics.scenario.fields import (
+    formulas,
+    note,
+    pair,
+    quantity,
+    refused,
+    Section,
+    section,
+    TIME,
+    whole,
+)
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.scenario.surface_section import sphere_volume
 

@@ -13,8 +13,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.chebyshev_roots import all_roots
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_extremes
-from rolling_dynamics.scenario.entry import Quantity
-from rolling_dynamics.scenario.model import SECTION
+from rolling_dynamics.scenario.fields import quantity, SECTION
 
 FULL_RANGE = (-2 * math.pi, 2 * math.pi)  # beyond pi the pendulum passes over the top
 
@@ -39,15 +38,15 @@ class GaitLimits:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    torque: Annotated[float, Quantity('maximum torque (default: none)', 'N m', positive=True)] = (
+    torque: Annotated[float, quantity('maximum torque (default: none)', 'N m', positive=True)] = (
         math.inf
     )
     friction: Annotated[
         float | None,
-        Quantity('maximum friction over normal force (default: mu)', positive=True),
+        quantity('maximum friction over normal force (default: mu)', positive=True),
     ] = None
-    normal_force: Annotated[float, Quantity('minimum, as a share of the weight', least=0)] = 0.05
-    amplitude: Annotated[float, Quantity('maximum amplitude', 'rad', positive=True)] = math.pi
+    normal_force: Annotated[float, quantity('minimum, as a share of the weight', least=0)] = 0.05
+    amplitude: Annotated[float, quantity('maximum amplitude', 'rad', positive=True)] = math.pi
 
     def __post_init__(self) -> None:
         """Refuse limits that allow nothing."""

@@ -9,9 +9,7 @@ import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.rotations import exponential, product
-from rolling_dynamics.scenario.entry import refused
-from rolling_dynamics.scenario.fields import numbers, vector
-from rolling_dynamics.scenario.model import OneOf
+from rolling_dynamics.scenario.fields import numbers, OneOf, refused, vector
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NORM_TOLERANCE = 1e-3

@@ -1,27 +1,34 @@
-# ruff: noqa: ANN401 (a document may hold anything)
 """What every scenario may hold, whatever its system."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import GetJsonSchemaHandler, model_validator
+from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.entry import Kind, Quantity, refused
-from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, section
-from rolling_dynamics.scenario.json_schema import Json
-from rolling_dynamics.scenario.model import OneOf, Section
+from rolling_dynamics.scenario.fields import (
+    either,
+    entry,
+    note,
+    NotNegative,
+    numbers,
+    OneOf,
+    quantity,
+    refused,
+    Section,
+    section,
+    several,
+)
 from rolling_dynamics.scenario.scenario import Scenario, Tolerances
 from rolling_dynamics.suggestion import suggestion
 
 MAX_OUTPUTS = 1_000_000
-ACTIONS = ('stop', 'record', 'ignore')
+Action = Literal['stop', 'record', 'ignore']
 
 
 class Output(OneOf):
@@ -31,7 +38,7 @@ class Output(OneOf):
     times: Array | None = numbers(
         'increasing times, the last at most the duration',
         's',
-        of=Quantity(least=0),
+        of=NotNegative,
         count=(1, MAX_OUTPUTS),
         default=None,
     )
@@ -61,26 +68,8 @@ class Output(OneOf):
         return times if duration - times[-1] < 1e-9 * duration else np.append(times, duration)
 
 
-class _Events(Kind):
-    """What happens at each guard, by its name; a list of names stops at each."""
-
-    types = (list, dict)
-
-    def read(self, given: Any) -> dict[str, str]:
-        """Return what happens, by name."""
-        if isinstance(given, list):
-            for k, name in enumerate(given):
-                if not isinstance(name, str):
-                    raise refused(f'must be a text, got {shorten(name)}', k)
-            return dict.fromkeys(given, 'stop')
-        for name, action in given.items():
-            if action not in ACTIONS:
-                raise refused(f'got {shorten(action)}{suggestion(str(action), ACTIONS)}', name)
-        return dict(given)
-
-    def keywords(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return what is listed."""
-        return {'items': {'type': 'string'}, 'additionalProperties': {'enum': [*ACTIONS]}}
+def _stopping(names: list[str]) -> dict[str, str]:
+    return dict.fromkeys(names, 'stop')
 
 
 class ScenarioFile(Section):
@@ -98,10 +87,9 @@ class ScenarioFile(Section):
     duration: float = quantity('time to simulate, and horizon of a plan', 's', positive=True)
     output: Output = section(Output)
     events: Mapping[str, str] = entry(
-        _Events(
-            'what happens where a margin falls through zero, by its name: `stop`, `record` or '
-            '`ignore`; a list of names stops at each'
-        ),
+        either(several=several(str, made=_stopping), mapping=dict[str, Action]),
+        'what happens where a margin falls through zero, by its name: `stop`, `record` or '
+        '`ignore`; a list of names stops at each',
         default={},
     )
     tolerances: Tolerances = section(Tolerances)

@@ -32,11 +32,16 @@ from rolling_dynamics.scenario.contact_sections import (
     Pose,
 )
 from rolling_dynamics.scenario.contact_velocity import relative_velocity
-from rolling_dynamics.scenario.entry import Either, Numbers
 from rolling_dynamics.scenario.faults import located
-from rolling_dynamics.scenario.fields import entry, note, section
+from rolling_dynamics.scenario.fields import (
+    array,
+    either,
+    entry,
+    note,
+    section,
+    usual,
+)
 from rolling_dynamics.scenario.hand_motion import Driven, HandMotion, HandStart, resting
-from rolling_dynamics.scenario.model import usual
 from rolling_dynamics.scenario.placement import (
     placed_at,
     placed_by_attitude,
@@ -62,12 +67,9 @@ class ContactFile(ScenarioFile):
     object: Object
     hand: Hand
     gravity: Array | Gravity = entry(
-        Either(
-            'vector in the world, or magnitude and tilt (default: [0, 0, -9.81])',
-            'm/s^2',
-            several=Numbers(count=3),
-            mapping=Gravity,
-        ),
+        either(several=array(count=3), mapping=Gravity),
+        'vector in the world, or magnitude and tilt (default: [0, 0, -9.81])',
+        'm/s^2',
         default=usual(Gravity),
     )
     friction: Friction = section(Friction)

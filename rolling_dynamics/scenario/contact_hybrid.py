@@ -13,9 +13,8 @@ from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.contact_sections import Friction, Initial, Pose
 from rolling_dynamics.scenario.contact_velocity import relative_velocity
 from rolling_dynamics.scenario.faults import located
-from rolling_dynamics.scenario.fields import quantity
+from rolling_dynamics.scenario.fields import quantity, Section
 from rolling_dynamics.scenario.hand_motion import HandStart
-from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.placement import Placement
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 

@@ -11,27 +11,35 @@ from rolling_dynamics.contact.layouts import GRAVITY
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.contact_velocity import RelativeVelocity
-from rolling_dynamics.scenario.entry import Either, Numbers, Quantity, refused, Tensor
-from rolling_dynamics.scenario.fields import entry, note, quantity, section, vector
+from rolling_dynamics.scenario.fields import (
+    array,
+    either,
+    entry,
+    gone,
+    note,
+    Positive,
+    quantity,
+    refused,
+    Section,
+    section,
+    tensors,
+    vector,
+)
 from rolling_dynamics.scenario.hand_motion import HandStart
-from rolling_dynamics.scenario.kinds import OfKind
 from rolling_dynamics.scenario.mesh_section import MeshSection  # noqa: F401  adds its kind
-from rolling_dynamics.scenario.model import gone, Section
 from rolling_dynamics.scenario.surface_section import Edges, SURFACES, SurfaceSection
 
 
 class Object(Section):
     """The body that rolls; its frame O lies in its centre of mass."""
 
-    surface: SurfaceSection = entry(OfKind('its surface', kinds=SURFACES))
+    surface: SurfaceSection = entry(SURFACES, 'its surface')
     mass: float = quantity('mass', 'kg', positive=True)
     inertia: Array | str = entry(
-        Tensor(
-            'inertia about the centre of mass in O: a number, 3 principal moments, a 3x3 matrix, '
-            'or `solid` for a homogeneous sphere, ellipsoid, torus or mesh',
-            'kg m^2',
-            word='solid',
-        )
+        tensors('solid'),
+        'inertia about the centre of mass in O: a number, 3 principal moments, a 3x3 matrix, '
+        'or `solid` for a homogeneous sphere, ellipsoid, torus or mesh',
+        'kg m^2',
     )
 
     def inertia_matrix(self) -> Array:
@@ -50,7 +58,7 @@ class Object(Section):
 class Hand(Section):
     """The body that is moved; its frame is H."""
 
-    surface: SurfaceSection = entry(OfKind('its surface', kinds=SURFACES))
+    surface: SurfaceSection = entry(SURFACES, 'its surface')
     edges: Edges = section(Edges)
 
 
@@ -163,24 +171,11 @@ class Initial(Section):
         return self
 
 
+ONE_OR_3 = either(scalar=Positive, several=array(Positive, 3))
+
+
 class Limits(Section):
     """Maximum magnitude of each component of the control; a number or 3."""
 
-    alpha_WH_H: Array | float = entry(
-        Either(
-            'angular acceleration',
-            'rad/s^2',
-            scalar=Quantity('', 'rad/s^2', positive=True),
-            several=Numbers(of=Quantity(positive=True), count=3),
-        ),
-        default=np.inf,
-    )
-    a_WH_H: Array | float = entry(
-        Either(
-            'acceleration',
-            'm/s^2',
-            scalar=Quantity('', 'm/s^2', positive=True),
-            several=Numbers(of=Quantity(positive=True), count=3),
-        ),
-        default=np.inf,
-    )
+    alpha_WH_H: Array | float = entry(ONE_OR_3, 'angular acceleration', 'rad/s^2', np.inf)
+    a_WH_H: Array | float = entry(ONE_OR_3, 'acceleration', 'm/s^2', np.inf)

@@ -8,9 +8,8 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.fields import vector
+from rolling_dynamics.scenario.fields import gone, OneOf, vector
 from rolling_dynamics.scenario.hand_motion import HandStart
-from rolling_dynamics.scenario.model import gone, OneOf
 from rolling_dynamics.scenario.placement import Placement
 from rolling_dynamics.surfaces.atlas import contact_frame
 from transforms3d.quaternions import quat2mat

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from rolling_dynamics.errors import RollingError, ScenarioError
 from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.formulas import number, SMALLEST
 from rolling_dynamics.scenario.json_schema import entries_of, Json, part_at, schema_of
 from rolling_dynamics.suggestion import nearest, suggestion
 
@@ -100,20 +101,21 @@ def entry_path(steps: Path, prefix: str = '') -> str:
 
 def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix: str) -> str:
     """Return what is said of an error."""
-    kind, given = error['type'], error['input']
+    kind = error['type']
     steps = tuple(step for step in error['loc'] if not str(step).startswith('<'))
     if kind == 'entry':  # by a kind of entry, or by a check of a section
         return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
     path = entry_path(steps, prefix)
+    around: Any = document
+    for step in steps[:-1]:
+        around = around[step]
     if kind == 'value_error':  # by a dataclass that is a section
         return '\n'.join(_placed(text, path) for text in str(error['ctx']['error']).splitlines())
     if kind in ('missing', 'extra_forbidden', 'unexpected_keyword_argument'):
-        around = document
-        for step in steps[:-1]:
-            around = around[step]  # type: ignore[index]
         known = entries_of(part_at(schema, steps[:-1], document), around)
         text = _missing if kind == 'missing' else _unknown
         return f'{path}: {text(str(steps[-1]), known, around)}'
+    given = around[steps[-1]] if steps else document
     return f'{path}: {_TEXTS.get(kind, _type)(part_at(schema, steps, document), given)}'
 
 
@@ -151,11 +153,15 @@ def _choice(schema: Json, given: Any) -> str:
     return f'got {shorten(given)}{suggestion(str(given), [str(v) for v in schema["enum"]])}'
 
 
-def _bound(words: str, keyword: str) -> Callable[[Json, Any], str]:
-    def text(schema: Json, given: Any) -> str:
-        return f'must be {words} {schema[keyword]:g}{_unit(schema)}, got {shorten(given)}'
+def _low(schema: Json, given: Any) -> str:
+    bound = f'at least {schema.get("minimum", SMALLEST):g}'
+    if 'exclusiveMinimum' in schema and number(given) <= 0:
+        bound = 'positive'
+    return f'must be {bound}{_unit(schema)}, got {shorten(given)}'
 
-    return text
+
+def _high(schema: Json, given: Any) -> str:
+    return f'must be at most {schema["maximum"]:g}{_unit(schema)}, got {shorten(given)}'
 
 
 def _length(schema: Json, given: Any) -> str:
@@ -170,8 +176,8 @@ def _length(schema: Json, given: Any) -> str:
 
 _TEXTS: dict[str, Callable[[Json, Any], str]] = {
     'literal_error': _choice,
-    'greater_than_equal': _bound('at least', 'minimum'),
-    'less_than_equal': _bound('at most', 'maximum'),
+    'greater_than_equal': _low,
+    'less_than_equal': _high,
     'too_short': _length,
     'too_long': _length,
     'string_too_short': _length,

@@ -14,10 +14,18 @@ from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.scenario.attitude import attitude_expression, IDENTITY
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import Numbers, Quantity, refused, TIME
-from rolling_dynamics.scenario.fields import formulas, note, numbers
+from rolling_dynamics.scenario.fields import (
+    array,
+    formulas,
+    note,
+    NotNegative,
+    numbers,
+    OneOf,
+    refused,
+    Section,
+    TIME,
+)
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.model import OneOf, Section
 
 PATH = 'hand_motion'
 PARTS = ('alpha_WH_H', 'a_WH_H')
@@ -135,14 +143,14 @@ class Breakpoints(Section):
     times: Array = numbers(
         'increasing times, from 0 to at least the duration',
         's',
-        of=Quantity(least=0),
+        of=NotNegative,
         count=(2, 10_000),
     )
     alpha_WH_H: Array | None = numbers(
-        'one vector a time, in H (default: zero)', 'rad/s^2', of=Numbers(count=3), default=None
+        'one vector a time, in H (default: zero)', 'rad/s^2', of=array(count=3), default=None
     )
     a_WH_H: Array | None = numbers(
-        'one vector a time, in H (default: zero)', 'm/s^2', of=Numbers(count=3), default=None
+        'one vector a time, in H (default: zero)', 'm/s^2', of=array(count=3), default=None
     )
 
     @model_validator(mode='after')

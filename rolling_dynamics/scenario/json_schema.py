@@ -10,13 +10,22 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import DataclassSchema, ModelSchema, WithDefaultSchema
+from pydantic_core.core_schema import DataclassSchema, FloatSchema, ModelSchema, WithDefaultSchema
+from rolling_dynamics.scenario.formulas import SMALLEST
 
 Json = dict[str, Any]
 
 
 class _Generator(GenerateJsonSchema):
-    """Sentences of sections are their docstrings; defaults are numbers and names."""
+    """Numbers may be formulas, sentences of sections are docstrings, defaults are values."""
+
+    def float_schema(self, schema: FloatSchema) -> JsonSchemaValue:
+        """Allow a formula; bounds hold for formulas too."""
+        out = super().float_schema(schema) | {'type': ['number', 'string'], 'format': 'formula'}
+        if out.get('minimum') == SMALLEST:
+            del out['minimum']
+            out['exclusiveMinimum'] = 0
+        return out
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """Write the docstring as the sentence of an entry."""
@@ -56,14 +65,24 @@ def _resolved(schema: Any, defs: Json) -> Any:
     if not isinstance(schema, dict):
         return schema
     base = _resolved(defs[schema['$ref'].rpartition('/')[2]], defs) if '$ref' in schema else {}
+    parts = [_resolved(part, defs) for part in schema.get('oneOf', ())]  # which do not meet
+    for part in parts:
+        base |= part
+    if parts:
+        base['type'] = [t for part in parts for t in _types_of(part)]
     own = {
         key: _resolved(part, defs)
         for key, part in schema.items()
-        if key not in ('$ref', '$defs')
+        if key not in ('$ref', '$defs', 'oneOf')
         and not (key == 'title' and isinstance(part, str))
         and not (key == 'default' and part is None)
     }
     return base | own
+
+
+def _types_of(schema: Json) -> list[str]:
+    types = schema['type']
+    return types if isinstance(types, list) else [types]
 
 
 def part_at(schema: Json, path: tuple[str | int, ...], value: Any = None) -> Json:

@@ -10,10 +10,18 @@ import numpy as np
 from pydantic import ValidationError
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
-from rolling_dynamics.scenario.entry import Numbers, Tensor
-from rolling_dynamics.scenario.fields import entry, note, numbers, quantity, vector, whole
+from rolling_dynamics.scenario.fields import (
+    array,
+    entry,
+    note,
+    numbers,
+    quantity,
+    Section,
+    tensors,
+    vector,
+    whole,
+)
 from rolling_dynamics.scenario.mesh_file import read_mesh
-from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.scenario.surface_section import Edges, Pole, SURFACES, SurfaceSection
 from rolling_dynamics.surfaces.harmonic import HarmonicBody
 from rolling_dynamics.surfaces.support_fit import MAX_DEGREE
@@ -31,12 +39,12 @@ class Fit(Section):
     error: float = quantity('maximum distance from the hull of the mesh', 'm', least=0)
     centre: Array = vector('centre of mass, in the frame of the file', 'm')
     volume: float = quantity('volume', 'm^3', positive=True)
-    inertia: Array = entry(Tensor('inertia of the solid for 1 kg', 'm^2'))
+    inertia: Array = entry(tensors(), 'inertia of the solid for 1 kg', 'm^2')
     vertices: Array | None = numbers(
-        'of the mesh that is drawn', 'm', of=Numbers(count=3), count=(4, None), default=None
+        'of the mesh that is drawn', 'm', of=array(count=3), count=(4, None), default=None
     )
     triangles: Array | None = numbers(
-        'numbers of their vertices', of=Numbers(count=3), count=(4, None), default=None
+        'numbers of their vertices', of=array(count=3), count=(4, None), default=None
     )
 
     def picture(self) -> Picture | None:

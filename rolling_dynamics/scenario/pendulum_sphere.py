@@ -23,11 +23,20 @@ from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_f
 from rolling_dynamics.pendulum_sphere.torque_expression import swing_torque
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import refused, TIME
 from rolling_dynamics.scenario.faults import check, located
-from rolling_dynamics.scenario.fields import formulas, note, pair, quantity, section, vector
+from rolling_dynamics.scenario.fields import (
+    formulas,
+    note,
+    OneOf,
+    pair,
+    quantity,
+    refused,
+    Section,
+    section,
+    TIME,
+    vector,
+)
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.model import OneOf, Section
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.scenario.surface_section import sphere_volume
 

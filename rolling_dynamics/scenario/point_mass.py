@@ -17,10 +17,21 @@ from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.internal_masses.path import PlanePath
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.entry import Either, Formula, Tensor, Term
 from rolling_dynamics.scenario.faults import located
-from rolling_dynamics.scenario.fields import entry, note, pair, quantity, section, terms, vector
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.fields import (
+    either,
+    entry,
+    Formula,
+    note,
+    pair,
+    quantity,
+    Section,
+    section,
+    tensors,
+    Term,
+    terms,
+    vector,
+)
 from rolling_dynamics.scenario.point_mass_drive import Breakpoints, read_drives
 from rolling_dynamics.scenario.point_mass_hybrid import (
     BodyStart,
@@ -44,12 +55,9 @@ class DrivenMass(MassSection):
     theta: float = quantity('place on the rail at the start', default=0.0)
     theta_rate: float = quantity('its rate', default=0.0)
     drive: ca.SX | Breakpoints = entry(
-        Either(
-            "acceleration theta'' along the rail: a formula of `t`, or `times` and `values`, "
-            'straight in between, a repeated time is a jump (default: 0)',
-            scalar=Formula(),
-            mapping=Breakpoints,
-        ),
+        either(scalar=Formula, mapping=Breakpoints),
+        "acceleration theta'' along the rail: a formula of `t`, or `times` and `values`, "
+        'straight in between, a repeated time is a jump (default: 0)',
         default=ca.SX(0),
     )
 
@@ -73,7 +81,9 @@ class Limits(Section):
     """Maximum magnitudes for a plan and a warning."""
 
     theta_acceleration: Array = entry(
-        Tensor('acceleration of the masses, one number or one for each'), default=np.array(np.inf)
+        tensors(),
+        'acceleration of the masses, one number or one for each',
+        default=np.array(np.inf),
     )
 
 
@@ -251,7 +261,7 @@ class Ball(Shell):
     """The shell with all that is fixed in it; its frame B lies in the geometric centre."""
 
     inertia: Array = entry(
-        Tensor('about its centre of mass: a number, 3 moments or a 3x3 matrix', 'kg m^2')
+        tensors(), 'about its centre of mass: a number, 3 moments or a 3x3 matrix', 'kg m^2'
     )
     centre_of_mass: Array = vector('in B', 'm', default=np.zeros(3))
 

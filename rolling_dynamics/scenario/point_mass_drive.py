@@ -11,10 +11,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.control import Control, straight_between
-from rolling_dynamics.scenario.entry import refused, TIME
-from rolling_dynamics.scenario.fields import numbers
+from rolling_dynamics.scenario.fields import numbers, refused, Section, TIME
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.model import Section
 from rolling_dynamics.simulation.control import PiecewiseLinear
 
 

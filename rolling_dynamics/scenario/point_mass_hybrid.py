@@ -9,8 +9,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
-from rolling_dynamics.scenario.fields import note, quantity
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.fields import note, quantity, Section
 from transforms3d.quaternions import quat2mat
 
 ON_THE_WAY = (

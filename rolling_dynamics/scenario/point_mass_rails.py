@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -22,20 +22,23 @@ from rolling_dynamics.internal_masses.rails import (
     Straight,
 )
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.entry import Numbers, Quantity, refused, Term
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
+    array,
     entry,
     formulas,
+    Kinds,
     note,
+    Number,
     numbers,
     pair,
     quantity,
+    refused,
+    Section,
+    Term,
     terms,
     vector,
 )
-from rolling_dynamics.scenario.kinds import Kinds, OfKind
-from rolling_dynamics.scenario.model import Section
 from transforms3d.quaternions import quat2mat
 
 RAILS = Kinds('rail')
@@ -138,9 +141,7 @@ class SplineSection(RailSection):
     """A spline through points."""
 
     kind: Literal['spline']
-    points: Array = numbers(
-        'points that it goes through', 'm', of=Numbers(count=3), count=(6, None)
-    )
+    points: Array = numbers('points that it goes through', 'm', of=array(count=3), count=(6, None))
     closed: bool = note('whether it is closed', default=False)
 
     def rail(self) -> Rail:
@@ -156,7 +157,7 @@ class ExpressionSection(RailSection):
     position: list[Term] = terms(
         'formulas of x, y, z in `theta` and the names of `dimensions`', 'm', count=3
     )
-    dimensions: Mapping[str, Annotated[float, Quantity()]] = note('', 'm', default={})
+    dimensions: Mapping[str, Number] = note('', 'm', default={})
     period: float | None = quantity('of theta on a closed curve', positive=True, default=None)
     stops: Array | None = pair('minimum and maximum theta', default=None)
 
@@ -173,7 +174,7 @@ class MassSection(Section):
 
     mass: float = quantity('mass', 'kg', least=0)
     rail: RailSection | None = entry(
-        OfKind('curve in the body, from the geometric centre', kinds=RAILS), default=None
+        RAILS, 'curve in the body, from the geometric centre', default=None
     )
     trajectory: list[Term] | None = formulas(
         'instead of rail: place in the body as formulas of `t`', 'm', count=3, default=None

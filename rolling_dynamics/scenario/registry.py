@@ -9,7 +9,7 @@ from typing import Any
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.document import plain, read_document, tells_lines
+from rolling_dynamics.scenario.document import plain, read_document, shorten, tells_lines
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.suggestion import suggestion
@@ -64,5 +64,5 @@ def model_of(document: Mapping[str, Any]) -> type[ScenarioFile]:
     if isinstance(system, str):
         model = role_of(system, 'scenario')
     if model is None:
-        raise ScenarioError(f'system: got {system!r}{others(str(system), "scenario")}')
+        raise ScenarioError(f'system: got {shorten(system)}{others(str(system), "scenario")}')
     return model

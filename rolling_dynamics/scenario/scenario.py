@@ -13,8 +13,7 @@ from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.fields import quantity
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.fields import quantity, Section
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation import Trajectory

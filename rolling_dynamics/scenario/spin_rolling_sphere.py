@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.entry import Quantity, TIME
 from rolling_dynamics.scenario.faults import located
-from rolling_dynamics.scenario.fields import formula, formulas, note, quantity, section
+from rolling_dynamics.scenario.fields import (
+    formula,
+    formulas,
+    note,
+    OneOf,
+    Positive,
+    quantity,
+    Section,
+    section,
+    TIME,
+)
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.model import OneOf, Section
 from rolling_dynamics.scenario.plane_path import check_plane_path
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates, SpinRollingSphere
@@ -89,9 +97,7 @@ class SpinRollingFile(ScenarioFile):
     )
     initial: Contact = section(Contact)
     inputs: Inputs
-    limits: Mapping[str, Annotated[float, Quantity(positive=True)]] = note(
-        'maximum magnitude of each input', default={}
-    )
+    limits: Mapping[str, Positive] = note('maximum magnitude of each input', default={})
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 import math
 import re
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.inertia import solid_ellipsoid_inertia
-from rolling_dynamics.scenario.entry import Quantity, refused, Term
-from rolling_dynamics.scenario.fields import note, pair, quantity, terms
-from rolling_dynamics.scenario.kinds import Kinds
-from rolling_dynamics.scenario.model import Section
+from rolling_dynamics.scenario.fields import (
+    Kinds,
+    note,
+    Number,
+    pair,
+    quantity,
+    refused,
+    Section,
+    Term,
+    terms,
+)
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere, Torus
 from rolling_dynamics.surfaces.surface import Surface, UNBOUNDED
 
@@ -193,9 +200,7 @@ class ExpressionSection(SurfaceSection):
     position: list[Term] = terms(
         'formulas of x, y, z in `u`, `v` and the names of `dimensions`', 'm', count=3
     )
-    dimensions: Mapping[str, Annotated[float, Quantity()]] = note(
-        'dimensions by name', 'm', default={}
-    )
+    dimensions: Mapping[str, Number] = note('dimensions by name', 'm', default={})
     support: str = note(
         'formula h(nx, ny, nz) of the support function of a convex body, homogeneous of degree '
         '1; with it an object has no chart singularities',

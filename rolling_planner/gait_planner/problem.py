@@ -13,8 +13,7 @@ from pydantic import ConfigDict, Field
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.scenario.entry import Brought, Quantity, Tuple
-from rolling_dynamics.scenario.model import SECTION
+from rolling_dynamics.scenario.fields import Brought, entry, quantity, SECTION, several
 
 Point = tuple[float, float]
 AMPLITUDE = 1.2  # rad, of a planned swing; beyond, more angle gives little more speed
@@ -38,13 +37,13 @@ class Waypoint:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    position: Annotated[Point, Tuple('contact point', 'm', count=2)]
-    tolerance: Annotated[float, Quantity('maximum distance of the path', 'm', positive=True)] = (
+    position: Annotated[Point, entry(several(count=2, made=tuple), 'contact point', 'm')]
+    tolerance: Annotated[float, quantity('maximum distance of the path', 'm', positive=True)] = (
         0.02
     )
     wait: Annotated[
         float | None,
-        Quantity('time to rest there; passed without stopping if left out', 's', least=0),
+        quantity('time to rest there; passed without stopping if left out', 's', least=0),
     ] = None
 
 
@@ -62,8 +61,8 @@ class Circle:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    center: Annotated[Point, Tuple('on the floor', 'm', count=2)]
-    radius: Annotated[float, Quantity('of the obstacle', 'm', positive=True)]
+    center: Annotated[Point, entry(several(count=2, made=tuple), 'on the floor', 'm')]
+    radius: Annotated[float, quantity('of the obstacle', 'm', positive=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +93,8 @@ class GaitProblem:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    params: Annotated[SphereParameters, Brought()]
-    start: Annotated[Point, Brought()]
+    params: Brought[SphereParameters]
+    start: Brought[Point]
     waypoints: Annotated[
         Sequence[Waypoint],
         Field(
@@ -111,10 +110,10 @@ class GaitProblem:
     )
     reserve: Annotated[
         float,
-        Quantity('share of friction and torque that the plan may use', positive=True, most=1),
+        quantity('share of friction and torque that the plan may use', positive=True, most=1),
     ] = 0.7
-    clearance: Annotated[float, Quantity('between shell and obstacle', 'm', least=0)] = 0.04
-    max_speed: Annotated[float, Quantity('(default: none)', 'm/s', positive=True)] = math.inf
+    clearance: Annotated[float, quantity('between shell and obstacle', 'm', least=0)] = 0.04
+    max_speed: Annotated[float, quantity('(default: none)', 'm/s', positive=True)] = math.inf
 
     def __post_init__(self) -> None:
         """Refuse what no plan can meet."""

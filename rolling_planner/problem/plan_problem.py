@@ -6,44 +6,52 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
-from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictBool, StrictInt
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.entry import Brought, Either, Numbers, Quantity, Tensor
 from rolling_dynamics.scenario.faults import check
-from rolling_dynamics.scenario.model import SECTION
+from rolling_dynamics.scenario.fields import (
+    array,
+    Brought,
+    either,
+    entry,
+    NotNegative,
+    Number,
+    quantity,
+    SECTION,
+    tensor,
+    types,
+)
 from rolling_dynamics.suggestion import check_choice, check_names, suggestion
 from rolling_planner.plan import Plan
 from rolling_planner.problem.axis_goal import aligned, axis_entries
 from rolling_planner.problem.limits import check_within, state_limits
 from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
 
+
+def _wanted(given: Any) -> Any:  # noqa: ANN401
+    return given if given is None or isinstance(given, dict) else np.reshape(tensor(given), -1)
+
+
 BY_SAMPLES = 'cross_entropy'
 GoalMode = Literal['hard', 'terminal_weight']
 Guess = Literal['kinematic', 'stationary']
 Method = Literal['hermite_simpson', 'trapezoidal', 'cross_entropy']
 View = Literal['tangent', 'chart']
-ByName = Mapping[str, Annotated[float, Quantity(least=0)]]
-
-
-class Wanted(Tensor):
-    """What is wanted of a name: numbers, an attitude as a mapping, or null for nothing."""
-
-    types = (*Tensor.types, dict, NoneType)
-
-    def read(self, given: Any) -> Any:  # noqa: ANN401
-        """Return an array, the mapping, or None."""
-        if given is None or isinstance(given, dict):
-            return given
-        return np.reshape(super().read(given), -1)
+# numbers, an attitude as a mapping, or null for nothing
+Wanted = Annotated[
+    ArrayLike | None,
+    PlainValidator(_wanted),
+    types('number', 'string', 'array', 'object', 'null'),
+]
+ByName = Mapping[str, NotNegative]
 
 
 def _both_signs(limits: Array | float) -> tuple[float, float]:
@@ -77,10 +85,9 @@ class Weights:
 
     control: Annotated[
         ArrayLike,
-        Either(
+        entry(
+            either(scalar=NotNegative, several=array(NotNegative, (1, None))),
             'R: one number, or one for each active control',
-            scalar=Quantity(least=0),
-            several=Numbers(of=Quantity(least=0), count=(1, None)),
         ),
     ] = 1e-3
     view: Annotated[
@@ -176,11 +183,11 @@ class PlanProblem:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    system: Annotated[RollingSystem, Brought()]
-    p: Annotated[Array, Brought()]
-    x_start: Annotated[Array, Brought()]
+    system: Brought[RollingSystem]
+    p: Brought[Array]
+    x_start: Brought[Array]
     goal: Annotated[
-        Mapping[str, Annotated[ArrayLike | None, Wanted()]],
+        Mapping[str, Wanted],
         Field(
             description='wanted values by name: an entry of the state (`contact_h: [0, -0.033]`), '
             'one of its numbers (`u_h: 0`), the direction of one axis of an attitude, free about '
@@ -194,7 +201,7 @@ class PlanProblem:
     ]
     goal_tolerance: Annotated[
         float,
-        Quantity(
+        quantity(
             'maximum error of the simulated plan, Euclidean norm in m, rad, m/s, rad/s',
             positive=True,
         ),
@@ -208,7 +215,7 @@ class PlanProblem:
     ] = False
     horizon: Annotated[
         float,
-        Quantity('duration of the plan (default: that of the scenario)', 's', positive=True),
+        quantity('duration of the plan (default: that of the scenario)', 's', positive=True),
     ] = math.inf
     active_controls: Annotated[
         Sequence[str],
@@ -223,7 +230,7 @@ class PlanProblem:
             str,
             Annotated[
                 tuple[float, float],
-                Either(scalar=Quantity(), several=Numbers(count=2)),
+                entry(either(scalar=Number, several=array(count=2))),
                 AfterValidator(_both_signs),
             ],
         ],
@@ -233,7 +240,7 @@ class PlanProblem:
         ),
     ] = field(default_factory=dict)
     normal_force_min: Annotated[
-        float, Quantity('minimum normal force as a share of the weight', least=0)
+        float, quantity('minimum normal force as a share of the weight', least=0)
     ] = 0.05
     friction_cone: Annotated[
         StrictBool,
@@ -264,15 +271,15 @@ class PlanProblem:
         Field(description='points of a segment at which the limits are judged', ge=2, le=1000),
     ] = 50
     time_budget: Annotated[
-        float, Quantity('maximum wall-clock time (default: none)', 's', positive=True)
+        float, quantity('maximum wall-clock time (default: none)', 's', positive=True)
     ] = math.inf
     guess: Annotated[Guess, Field(description='`stationary` is that of the paper')] = 'kinematic'
     seed: Annotated[StrictInt, Field(description='seed of the random starts', ge=0)] = 0
     weights: Weights = field(default_factory=Weights)
-    control_limits: Annotated[Mapping[str, tuple[float, float]] | float, Brought()] = math.inf
-    effort: Annotated[float, Brought()] = math.inf
-    start_controls: Annotated[Mapping[str, float], Brought()] = field(default_factory=dict)
-    warm_start: Annotated[Plan | None, Brought()] = None
+    control_limits: Brought[Mapping[str, tuple[float, float]] | float] = math.inf
+    effort: Brought[float] = math.inf
+    start_controls: Brought[Mapping[str, float]] = field(default_factory=dict)
+    warm_start: Brought[Plan | None] = None
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
@@ -410,10 +417,10 @@ class PlanProblem:
             **self._rest_goal(x),
             **{n: v for n, v in self.goal.items() if not self._is_object(n)},
         }
-        for name, (entry, axis) in self.axis_goals.items():
+        for name, (attitude, axis) in self.axis_goals.items():
             given, names = wanted.pop(name), self._components(name)[0]
             direction = _numbers(name, () if given is None else given, names, turns=False)
-            wanted[entry] = aligned(name, x[layout.slice(entry)], axis, direction)
+            wanted[attitude] = aligned(name, x[layout.slice(attitude)], axis, direction)
         for name, value in wanted.items():
             components, turns = self._components(name)
             where = layout.index(name)

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario.entry import Quantity
-from rolling_dynamics.scenario.model import SECTION
+from rolling_dynamics.scenario.fields import quantity, SECTION
 from rolling_planner.spin_rolling.motion import Motion
 
 QUARTER = math.pi / 2
@@ -34,9 +33,9 @@ class InputBounds:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    delta: Annotated[float, Quantity('rolling rate', 'm/s')] = 0.1
-    alpha_s: Annotated[float, Quantity('geodesic curvature', '1/m')] = math.inf
-    gamma_s: Annotated[float, Quantity('normal curvature', '1/m')] = math.inf
+    delta: Annotated[float, quantity('rolling rate', 'm/s')] = 0.1
+    alpha_s: Annotated[float, quantity('geodesic curvature', '1/m')] = math.inf
+    gamma_s: Annotated[float, quantity('normal curvature', '1/m')] = math.inf
 
     def __post_init__(self) -> None:
         """Refuse bounds that allow no motion."""

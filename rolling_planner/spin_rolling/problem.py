@@ -10,20 +10,16 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import (
+    AfterValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     model_validator,
     StrictBool,
     StrictInt,
+    ValidationInfo,
 )
-from pydantic_core import core_schema, CoreSchema
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario.entry import Brought, Kind, refused
-from rolling_dynamics.scenario.fields import quantity
-from rolling_dynamics.scenario.json_schema import Json, schema_of
-from rolling_dynamics.scenario.model import SECTION, Section
+from rolling_dynamics.scenario.fields import Brought, entry, quantity, refused, SECTION, Section
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
     checked_radius,
     coordinates_from_attitude,
@@ -61,19 +57,8 @@ class ContactGoal(Section):
         return contact_at([wanted[name] for name in ENTRIES])
 
 
-class AtEnd(Kind):
-    """The contact at the end, by what of it differs from the one at the start."""
-
-    def core(self, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return how it is read, with the start that the scenario brings."""
-        return core_schema.with_info_after_validator_function(
-            lambda goal, info: goal.after(info.context['start']),
-            handler.generate_schema(ContactGoal),
-        )
-
-    def json(self, _handler: GetJsonSchemaHandler) -> Json:
-        """Return how it stands in a JSON Schema."""
-        return schema_of(ContactGoal)
+def _at_end(goal: ContactGoal, info: ValidationInfo) -> Contact:
+    return goal.after((info.context or {})['start'])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +89,9 @@ class SpinRollingProblem:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    radius: Annotated[float, Brought()]
-    start: Annotated[Contact, Brought()]
-    goal: Annotated[Contact, AtEnd()]
+    radius: Brought[float]
+    start: Brought[Contact]
+    goal: Annotated[Contact, entry(Annotated[ContactGoal, AfterValidator(_at_end)])]
     mode: Annotated[Mode, Field(description='three inputs, or two')] = 'spin_rolling'
     region: Annotated[
         ContactRegion, Field(description='where the contact may be; everywhere by default')

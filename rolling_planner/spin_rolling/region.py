@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario.entry import Quantity, Tuple
-from rolling_dynamics.scenario.model import SECTION
+from rolling_dynamics.scenario.fields import entry, quantity, SECTION, several
 from rolling_planner.spin_rolling.vectors import (
     angle_between,
     distance_to_arc,
@@ -46,16 +45,20 @@ class ContactRegion:
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
 
-    u_bounds: Annotated[tuple[float, float], Tuple('range of u_s', 'm', count=2)] = EVERYWHERE
-    v_bounds: Annotated[tuple[float, float], Tuple('range of v_s', 'm', count=2)] = EVERYWHERE
+    u_bounds: Annotated[
+        tuple[float, float], entry(several(count=2, made=tuple), 'range of u_s', 'm')
+    ] = EVERYWHERE
+    v_bounds: Annotated[
+        tuple[float, float], entry(several(count=2, made=tuple), 'range of v_s', 'm')
+    ] = EVERYWHERE
     axis: Annotated[
         tuple[float, float, float],
-        Tuple('centre of the cap of the sphere, in its frame', count=3),
+        entry(several(count=3, made=tuple), 'centre of the cap of the sphere, in its frame'),
     ] = (0.0, 0.0, -1.0)
-    half_angle: Annotated[float, Quantity('from the centre of the cap to its edge', 'rad')] = (
+    half_angle: Annotated[float, quantity('from the centre of the cap to its edge', 'rad')] = (
         math.pi
     )
-    pole_margin: Annotated[float, Quantity('minimum angle from the poles of the chart', 'rad')] = (
+    pole_margin: Annotated[float, quantity('minimum angle from the poles of the chart', 'rad')] = (
         0.01
     )
 

@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.document import plain, tells_lines
-from rolling_dynamics.scenario.entry import Anything, Either, Quantity, Several
 from rolling_dynamics.scenario.faults import check, located
-from rolling_dynamics.scenario.fields import note, quantity, whole
+from rolling_dynamics.scenario.fields import (
+    either,
+    entry,
+    note,
+    Number,
+    quantity,
+    Section,
+    several,
+    whole,
+)
 from rolling_dynamics.scenario.formulas import LARGEST
-from rolling_dynamics.scenario.model import Section
 from rolling_robotics.sweep.entries import filled, names_in, steps_of, with_entry
 
 MOST = 10_000_000  # points of a sweep
@@ -99,7 +106,7 @@ def document_at(
 class RangeSection(Section):
     """Evenly spaced numbers."""
 
-    start: Annotated[float, Quantity()] = Field(alias='from')
+    start: Number = Field(alias='from')
     to: float = quantity()
     count: int | None = whole('', 1, default=None)
     spacing: Literal['linear', 'log'] = 'linear'
@@ -120,7 +127,7 @@ class SweepSection(Section):
         str,
         Annotated[
             list[Any] | RangeSection,
-            Either(several=Several(of=Anything(), count=(1, None)), mapping=RangeSection),
+            entry(either(several=several(Any, (1, None)), mapping=RangeSection)),
         ],
     ] = note(
         'by name of an entry, such as `friction.mu` or `masses[0].theta`: a list of values, or '

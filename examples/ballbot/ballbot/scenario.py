@@ -6,8 +6,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_dynamics.scenario import Control, Scenario, ScenarioFile
-from rolling_dynamics.scenario.entry import TIME
-from rolling_dynamics.scenario.fields import formulas, quantity, vector
+from rolling_dynamics.scenario.fields import formulas, quantity, TIME, vector
 
 from ballbot.system import Ballbot
 

@@ -6,8 +6,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_dynamics.scenario import Control, Scenario, ScenarioFile
-from rolling_dynamics.scenario.entry import TIME
-from rolling_dynamics.scenario.fields import formula, quantity
+from rolling_dynamics.scenario.fields import formula, quantity, TIME
 
 from rolling_cylinder.system import RotorCylinder
 
