@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 from rolling_planner.spin_rolling import Contact, contact_at, ContactRegion
-from rolling_planner.spin_rolling.vectors import angle_between, unit
+from rolling_planner.spin_rolling.motion import angle_between, unit
 
 
 def random_contact(rng: np.random.Generator, size: float) -> Contact:

@@ -88,17 +88,6 @@ def fault_row(request):
     return begin
 
 
-@pytest.fixture(scope='session')
-def shooting_compiled():
-    """Have extremals of pure rolling shot by machine code: a second once, two less for a plan."""
-    from rolling_planner.spin_rolling.elastica import shooting_function
-
-    with pytest.MonkeyPatch.context() as patch:
-        if _BY_DEFAULT:
-            patch.setenv('ROLLING_COMPILE', 'now')
-        shooting_function()  # kept for the process
-
-
 @pytest.fixture
 def sweeps_here(monkeypatch):
     """Have the workers of a sweep be threads: a fork of this process is large."""

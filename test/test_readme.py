@@ -203,7 +203,7 @@ def paced(path):
 
 
 @pytest.mark.parametrize('path', [paced(p) for p in WITH_ROLLING])
-def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys, shooting_compiled):
+def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys):
     monkeypatch.setattr(identification, 'JUMPING', SHORT_LOG)
     if path.name == 'first_hour.md':
         pytest.skip('test_first_hour.py walks it, in an empty home')

@@ -1,7 +1,7 @@
 """Planning for a sphere that rolls and spins on a plane."""
 
-from rolling_planner.spin_rolling.bounds import darboux_inputs, InputBounds
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
+from rolling_planner.spin_rolling.limits import ContactRegion, darboux_inputs, InputBounds
 from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion
 from rolling_planner.spin_rolling.planner import plan_spin_rolling
 from rolling_planner.spin_rolling.problem import (
@@ -9,8 +9,7 @@ from rolling_planner.spin_rolling.problem import (
     contact_of_attitude,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.pure_rolling import plan_closed_form
-from rolling_planner.spin_rolling.region import ContactRegion
+from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 
 __all__ = [
     'Contact',
@@ -23,7 +22,7 @@ __all__ = [
     'darboux_inputs',
     'goal_error',
     'least_length',
-    'plan_closed_form',
     'plan_geometric',
+    'plan_pure_rolling',
     'plan_spin_rolling',
 ]

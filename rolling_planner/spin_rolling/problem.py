@@ -15,21 +15,35 @@ from pydantic import (
     Field,
     model_validator,
     StrictBool,
-    StrictInt,
     ValidationInfo,
 )
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario.fields import Brought, entry, quantity, refused, SECTION, Section
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.document import tells_lines
+from rolling_dynamics.scenario.faults import check
+from rolling_dynamics.scenario.fields import (
+    Brought,
+    entry,
+    gone,
+    quantity,
+    refused,
+    SECTION,
+    Section,
+)
+from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
     checked_radius,
     coordinates_from_attitude,
 )
 from rolling_dynamics.suggestion import check_choice
-from rolling_planner.spin_rolling.bounds import InputBounds
+from rolling_planner.spin_rolling.limits import ContactRegion, InputBounds
 from rolling_planner.spin_rolling.motion import Contact
-from rolling_planner.spin_rolling.region import ContactRegion
 
 Mode = Literal['spin_rolling', 'pure_rolling']
+FORMERLY = (
+    'belonged to the search for extremals of pure rolling, which has been removed; leave it out: '
+    "mode 'pure_rolling' is planned in closed form by rolls and loops"
+)
 ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')
 
 
@@ -79,11 +93,7 @@ class SpinRollingProblem:
     bounds
         Bounds of the inputs.
     optimise
-        Whether a plan of pure rolling is shortened.
-    shots
-        Shootings of the optimisation.
-    seed
-        Of the shootings.
+        Take the fold of a spin-rolling path that is shortest and spins least.
 
     """
 
@@ -98,15 +108,12 @@ class SpinRollingProblem:
     ] = field(default_factory=ContactRegion)
     bounds: InputBounds = field(default_factory=InputBounds)
     optimise: Annotated[StrictBool, Field(description='whether the plan is shortened')] = True
-    shots: Annotated[StrictInt, Field(description='shootings of the optimisation', ge=1)] = 160
-    seed: Annotated[StrictInt, Field(description='seed of the shootings', ge=0)] = 0
+    _gone = gone(shots=FORMERLY, seed=FORMERLY)
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
         checked_radius(self.radius)
         check_choice('mode', self.mode, Mode)
-        if self.shots < 1:
-            raise ParameterError(f'shots must be at least 1, got {self.shots!r}')
         for name in ('start', 'goal'):
             contact = getattr(self, name)
             self.region.check(name, (contact.u_s, contact.v_s), contact.normal)
@@ -147,3 +154,28 @@ def contact_of_attitude(contact_s: ArrayLike, R_SO: ArrayLike) -> Contact:
     return Contact(
         float(point[0]), float(point[1]), (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
     )
+
+
+@tells_lines
+def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
+    """
+    Return the planning problem of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        There is no section ``plan``, or an entry is wrong; the text begins with its path.
+
+    """
+    raw = scenario.raw.get('plan')
+    if raw is None:
+        raise ScenarioError('plan: is missing (the section that holds the goal of a plan)')
+    system = scenario.system
+    if not isinstance(system, SpinRollingSphere):
+        raise ScenarioError(f'system: a spin_rolling_sphere is needed, got {system.name!r}')
+    start = contact_of_attitude(scenario.x0[:2], np.array(system.attitude(scenario.x0)))
+    try:
+        known = {'radius': float(scenario.p[0]), 'start': start}
+        return check(SpinRollingProblem, raw, 'plan', known)
+    except ScenarioError as e:
+        raise ScenarioError(str(e).replace('plan.start: ', 'initial: ', 1)) from None

@@ -1,50 +1,61 @@
 """
-Pure rolling in closed form: to the contact, then the spin, then the displacement that are left.
+Pure rolling: a spin-rolling path whose spins in place are made by loops.
 
-Three manoeuvres, exact for every goal. A roll along a great circle brings the wanted point of the
-sphere to the plane. A roll by a quarter turn, one by chi across it and the quarter turn back make
-a spin by chi. A half turn to the side, half the way, the half turn back and the other half
-displace the sphere and undo its rotation. It is long, but there is no goal that it does not reach;
-it is what is left where no extremal is found.
+Start and goal are first left towards the inside of the region, by one roll or two, until loops
+have room there. Between these two points the three-input plan in a region that is narrower by the
+room of the loops is taken, and each of its spins in place is replaced by loops. The room is tried
+from half the region downwards; the shortest motion is returned.
+
+Loops roll straight out from the contact, around a regular polygon whose centre it is, and straight
+back. On the plane a leg of length l with the angle e between legs is seen from the centre at the
+angle e, on the sphere at an angle o, cos(o/2) = cos(l/2) cos(e/2). After N legs with N o = 2 pi k
+the contact on the sphere is back on its polygon after k rounds, and the plane's has turned by N e
+around its centre, so that the straight way back ends at the start on both. The spin is
+2 pi k - N e, the area that the sphere's polygon encloses (Gauss and Bonnet). Nothing lies further
+from the start than the polygon's corner on the plane, l / (2 sin(e/2)).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+import itertools
 import math
+from typing import NamedTuple
 
-from rolling_dynamics.errors import PlanningError
+from rolling_dynamics.errors import ParameterError, PlanningError
+from rolling_planner.spin_rolling.geometric import plan_geometric, REACHED
+from rolling_planner.spin_rolling.limits import arc_is_free, ContactRegion
 from rolling_planner.spin_rolling.motion import (
+    angle_between,
+    apply,
     Contact,
     goal_error,
     Motion,
+    multiply,
     NOTHING,
     pruned,
     roll,
-)
-from rolling_planner.spin_rolling.region import arc_is_free, ContactRegion
-from rolling_planner.spin_rolling.vectors import (
-    angle_between,
-    any_normal,
-    apply,
-    combine,
-    cross,
-    Matrix,
-    multiply,
     rotation,
     tangent,
-    transpose,
+    unit,
     Vector,
+    wrap,
 )
 
-REACHED = 1e-9
-QUARTER = math.pi / 2
-DIRECTIONS = 12  # of the quarter turn that are tried
-BENDS = (0.0, 0.2, -0.2, 0.6, -0.6)  # of the way, where the half turn would meet a pole [rad]
-ENOUGH = 4  # motions that stay off the poles, of which the shortest is taken
+ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # of the loops, shares of the region's half width
+WIDEST = 3.0  # of half the width of a region without bounds [radius]
+DIRECTIONS = 24  # of a roll to the inside
+REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # of such a roll, in units of the room
+SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, shares of the room that is wanted
+MARGIN = 0.49  # from the poles that is asked for at most; the motion is judged exactly [rad]
+MOST = 20_000  # rolls of a plan
+SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # sides of the first folds
+SIDES = 6  # of a polygon on the sphere
+SEEN = 2 * math.pi / SIDES  # angle of a side, seen from its centre [rad]
 
 
-def plan_closed_form(
+def plan_pure_rolling(
     radius: float, start: Contact, goal: Contact, region: ContactRegion | None = None
 ) -> Motion:
     """
@@ -64,28 +75,241 @@ def plan_closed_form(
     ParameterError
         Start or goal lie outside the region.
     PlanningError
-        None of the motions that were tried stays in the region and off the poles.
+        There is no way to the inside from start or goal, or the loops would be too many.
 
     """
     region = region or ContactRegion()
     for name, contact in (('start', start), ('goal', goal)):
         region.check(name, (contact.u_s, contact.v_s), contact.normal)
-    found: list[Motion] = []
-    for turns in _candidates(radius, start, goal):
-        motion = Motion(radius, start, pruned(turns))
-        if stays_inside(motion, region, goal):
-            found.append(motion)
-            if len(found) == ENOUGH:
-                break
-    if not found:
-        raise PlanningError(
-            'goal: no pure rolling in closed form stays in the contact region and off the poles; '
-            "widen the region, or allow spin (mode 'spin_rolling')"
+    stuck = {'start': True, 'goal': True}
+    best: Motion | None = None
+    for room in _rooms(radius, region):
+        ways = [_inward(radius, contact, region, room) for contact in (start, goal)]
+        stuck = {k: stuck[k] and way is None for k, way in zip(stuck, ways, strict=True)}
+        if ways[0] is None or ways[1] is None:
+            continue
+        found = sorted(
+            _between(radius, start, goal, region, room, ways[0], ways[1]), key=lambda c: c.length
         )
-    best = min(found, key=lambda m: m.length)
-    if not goal_error(best.end, goal) <= REACHED * max(1.0, radius):
-        raise PlanningError(f'goal: missed by {goal_error(best.end, goal):.3g}')
+        if best is not None and found and found[0].length * radius > best.length:
+            return best  # smaller loops are longer
+        best = next(_judged(radius, start, goal, region, found, best), best)
+    if best is None:
+        raise PlanningError(_why(stuck))
     return best
+
+
+def _judged(
+    radius: float,
+    start: Contact,
+    goal: Contact,
+    region: ContactRegion,
+    candidates: list[_Candidate],
+    best: Motion | None,
+) -> Iterator[Motion]:
+    """Yield the motions that are shorter than the best, reach the goal and stay in the region."""
+    for candidate in candidates:
+        if best is not None and candidate.length * radius >= best.length:
+            return
+        motion = Motion(radius, start, candidate.turns())
+        near = goal_error(motion.end, goal) <= REACHED * max(1.0, radius)
+        if near and stays_inside(motion, region, goal):
+            yield motion
+
+
+class _Candidate(NamedTuple):
+    """Rolls inwards, rolls and spins inside, rolls outwards; room of the loops [radius]."""
+
+    room: float
+    way_in: tuple[Vector, ...]
+    inside: tuple[Vector, ...]
+    way_out: tuple[Vector, ...]
+
+    def spins(self) -> list[float]:
+        """Return the spins that loops are to make [rad]."""
+        return [w[2] for w in self.inside if w[2] != 0]
+
+    @property
+    def length(self) -> float:
+        """Length of the path, in units of the radius."""
+        rolls = sum(math.hypot(w[0], w[1]) for w in self.way_in + self.inside + self.way_out)
+        return rolls + sum(loops_for(s, self.room).length for s in self.spins())
+
+    def turns(self) -> tuple[Vector, ...]:
+        """Return all rolls."""
+        out = list(self.way_in)
+        for w in self.inside:
+            out += spin_by_loops(w[2], self.room) if w[2] != 0 else [w]
+        out += [(-w[0], -w[1], -w[2]) for w in reversed(self.way_out)]
+        return pruned(out)
+
+
+def _why(stuck: dict[str, bool]) -> str:
+    for name, is_stuck in stuck.items():
+        if is_stuck:
+            return (
+                f'{name}: no pure rolling of at most {MOST} rolls was found that leads from this '
+                f'contact off the edges of plane and sphere at once; move {name} off the edges, '
+                "widen the region, or allow spin (mode 'spin_rolling')"
+            )
+    return (
+        f'goal: no pure rolling of at most {MOST} rolls stays in the contact region and off the '
+        "poles; widen the region, lessen pole_margin, or allow spin (mode 'spin_rolling')"
+    )
+
+
+def _rooms(radius: float, region: ContactRegion) -> Iterator[float]:
+    """Yield rooms for loops, the greatest first, in units of the radius."""
+    widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
+    half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
+    for share in ROOMS:
+        yield share * half
+
+
+def _narrower(radius: float, region: ContactRegion, room: float) -> ContactRegion | None:
+    """Return a region whose points have room for loops, None if there are none."""
+    half = region.half_angle
+    try:
+        return replace(
+            region,
+            u_bounds=(region.u_bounds[0] + room * radius, region.u_bounds[1] - room * radius),
+            v_bounds=(region.v_bounds[0] + room * radius, region.v_bounds[1] - room * radius),
+            half_angle=half if half == math.pi else half - room,
+            pole_margin=min(2 * (region.pole_margin + room), MARGIN),
+        )
+    except ParameterError:
+        return None
+
+
+def _inward(
+    radius: float, start: Contact, region: ContactRegion, room: float
+) -> tuple[Vector, ...] | None:
+    """Return the shortest of some rolls after which loops have room, None if none was found."""
+    inside = _narrower(radius, region, room)
+    if inside is None:
+        return None
+    tries = [
+        (angle, roll(2 * math.pi * k / DIRECTIONS, angle))
+        for reach in REACH
+        for angle in (reach * room,)
+        for k in range(DIRECTIONS if reach else 1)
+    ]
+    for _, w in tries:
+        if _fits(radius, start, (w,), region, inside):
+            return pruned([w])
+    short = [t for t in tries if t[0] > 0]
+    pairs = sorted(itertools.product(short, short), key=lambda pair: pair[0][0] + pair[1][0])
+    firsts = {w: _stays(radius, start, (w,), region) for _, w in short}
+    for (_, v), (_, w) in pairs:
+        if firsts[v] and _fits(radius, start, (v, w), region, inside):
+            return (v, w)
+    return _turned_inward(radius, start, region, room)
+
+
+def _turned_inward(
+    radius: float, start: Contact, region: ContactRegion, room: float
+) -> tuple[Vector, ...] | None:
+    """
+    Return small loops and a roll after which larger loops have room, None if none were found.
+
+    The loops turn the sphere until the middle of its cap lies in the direction of the middle of
+    the plane's rectangle, so that one roll leads away from both edges.
+    """
+    inside = _narrower(radius, region, room)
+    for share in SMALLER:
+        small = share * room
+        first = _narrower(radius, region, small)
+        if inside is None or first is None or loops_for(math.pi, small).rounds * SIDES > MOST / 4:
+            continue
+        for angle, k in itertools.product((0.0, small, 2 * small), range(DIRECTIONS)):
+            w = roll(2 * math.pi * k / DIRECTIONS, angle)
+            if not _fits(radius, start, (w,), region, first):
+                continue
+            here = Motion(radius, start, (w,)).end
+            heading, spin, far = _to_the_middle(radius, here, region)
+            loops = spin_by_loops(spin, small)
+            for reach in REACH[1:]:
+                last = roll(heading, min(reach * room, far))
+                turns = pruned([w, *loops, last])
+                if _fits(radius, start, turns, region, inside):
+                    return turns
+    return None
+
+
+def _to_the_middle(
+    radius: float, here: Contact, region: ContactRegion
+) -> tuple[float, float, float]:
+    """Return heading to the rectangle's middle, spin that turns the cap's there, distance."""
+    to = [
+        sum(bounds) / 2 - at if all(map(math.isfinite, bounds)) else 0.0
+        for bounds, at in ((region.u_bounds, here.u_s), (region.v_bounds, here.v_s))
+    ]
+    on_plane, far = math.atan2(to[1], to[0]), math.hypot(*to) / radius
+    axis, normal = unit(region.axis), here.normal
+    away = angle_between(axis, normal)
+    if region.half_angle == math.pi or away < NOTHING:
+        return on_plane, 0.0, far
+    d = apply(here.R_SO, tangent(normal, axis))
+    on_sphere = math.atan2(d[1], d[0])
+    if far < NOTHING:
+        return on_sphere, 0.0, away
+    return on_plane, wrap(on_plane - on_sphere), max(far, away)
+
+
+def _stays(
+    radius: float, start: Contact, turns: tuple[Vector, ...], region: ContactRegion
+) -> bool:
+    motion = Motion(radius, start, pruned(turns))
+    return stays_inside(motion, region, motion.end)
+
+
+def _fits(
+    radius: float,
+    start: Contact,
+    turns: tuple[Vector, ...],
+    region: ContactRegion,
+    inside: ContactRegion,
+) -> bool:
+    """Tell whether rolls end where loops have room, and stay in the region on their way."""
+    u, v, R = start
+    for w in turns:
+        u, v, R = u + radius * w[1], v - radius * w[0], multiply(rotation(w), R)
+    end = Contact(u, v, R)
+    if not inside.holds_point((u, v)) or _from_pole(end) < inside.pole_margin:
+        return False
+    if not angle_between(unit(inside.axis), end.normal) <= inside.half_angle:
+        return False
+    return _stays(radius, start, turns, region)
+
+
+def _from_pole(contact: Contact) -> float:
+    n = contact.normal
+    return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
+
+
+def _between(
+    radius: float,
+    start: Contact,
+    goal: Contact,
+    region: ContactRegion,
+    room: float,
+    way_in: tuple[Vector, ...],
+    way_out: tuple[Vector, ...],
+) -> Iterator[_Candidate]:
+    """Yield motions by two places inside, with the folds to either side."""
+    inside = _narrower(radius, region, room)
+    if inside is None:
+        return
+    here = Motion(radius, start, way_in).end
+    there = Motion(radius, goal, way_out).end
+    for signs in SIGNS:
+        try:
+            between = plan_geometric(radius, here, there, inside, signs)
+        except (PlanningError, ParameterError):
+            continue
+        out = _Candidate(room, way_in, between.turns, way_out)
+        if sum(loops_for(s, room).rounds * SIDES for s in out.spins()) <= MOST:
+            yield out
 
 
 def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:
@@ -110,88 +334,70 @@ def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:
     return True
 
 
-def _candidates(radius: float, start: Contact, goal: Contact) -> Iterator[list[Vector]]:
-    """Yield motions: bends of the way, ways to the contact, directions and sides of the turns."""
-    for bend in BENDS:
-        yield from _candidates_with(bend, radius, start, goal)
+class Loops(NamedTuple):
+    """A polygon: rounds on the sphere, side, angle between sides, way out [radius, rad]."""
+
+    rounds: int
+    side: float
+    corner: float
+    out: float
+
+    @property
+    def length(self) -> float:
+        """Length of the path, in units of the radius."""
+        return 2 * self.out + self.rounds * SIDES * self.side
 
 
-def _candidates_with(
-    bend: float, radius: float, start: Contact, goal: Contact
-) -> Iterator[list[Vector]]:
-    a, b = start.normal, goal.normal
-    d = angle_between(a, b)
-    forward = tangent(a, b) if 1e-9 < d < math.pi - 1e-9 else any_normal(a)
-    ways = [[b]]
-    if d > math.pi - 1e-9:
-        ways = [[forward, b]]
-    middle = combine(math.cos(d / 2), a, math.sin(d / 2), forward)
-    side = cross(a, forward)
-    ways += [
-        [combine(math.cos(h), middle, math.sin(h), side), b]
-        for h in (0.1, -0.1, 0.4, -0.4, 1.0, -1.0)
-    ]
-    for way in ways:
-        turns, here = _rolls_to(start, way)
-        rest = multiply(goal.R_SO, transpose(here))
-        chi = math.atan2(rest[1][0] - rest[0][1], rest[0][0] + rest[1][1])
-        du = (goal.u_s - start.u_s) / radius - sum(w[1] for w in turns)
-        dv = (goal.v_s - start.v_s) / radius + sum(w[0] for w in turns)
-        best = math.atan2(dv, du)
-        for k in range(DIRECTIONS):
-            across = best + 2 * math.pi * k / DIRECTIONS
-            left = (du - abs(chi) * math.cos(across), dv - abs(chi) * math.sin(across))
-            spin = _spin(chi, across) if abs(chi) > NOTHING else []
-            for mirror in (1.0, -1.0):
-                legs = _bent(left, bend)
-                yield [*turns, *spin, *(w for leg in legs for w in _displace(leg, mirror))]
-
-
-def _rolls_to(start: Contact, way: list[Vector]) -> tuple[list[Vector], Matrix]:
-    """Return rolls along great circles through contacts, and the attitude after them."""
-    turns, R, here = [], start.R_SO, start.normal
-    for there in way:
-        angle = angle_between(here, there)
-        if angle > NOTHING:
-            d = apply(R, tangent(here, there))
-            w = roll(math.atan2(d[1], d[0]), angle)
-            turns.append(w)
-            R = multiply(rotation(w), R)
-        here = there
-    return turns, R
-
-
-def _spin(chi: float, across: float) -> list[Vector]:
+def loops_for(spin: float, room: float) -> Loops:
     """
-    Return rolls that make a spin by chi and displace by |chi| in the direction ``across``.
+    Return the loops that spin by an angle and go no further than ``room``.
 
-    With e the axis of the quarter turn, exp(-pi/2 e) exp(chi f) exp(pi/2 e) = exp(chi z) for
-    f = e x z.
+    Parameters
+    ----------
+    spin
+        Angle, its magnitude counts, at most 2 pi [rad].
+    room
+        Greatest distance from the start, positive, in units of the radius.
+
     """
-    middle = roll(across, abs(chi))
-    f = roll(across, math.copysign(1.0, chi))
-    e = cross((0.0, 0.0, 1.0), f)  # f = e x z
-    out = (QUARTER * e[0], QUARTER * e[1], 0.0)
-    return [out, middle, (-out[0], -out[1], 0.0)]
+    area = 2 * math.pi * (1 - math.cos(math.atan(room)))  # of a round cap: more than a polygon's
+    rounds = max(1, math.ceil(abs(spin) / area))
+    while (loops := _loops(abs(spin), rounds)).out > room:
+        rounds += 1
+    return loops
 
 
-def _bent(by: tuple[float, float], bend: float) -> list[tuple[float, float]]:
-    """Return a displacement as one leg, or as two that turn away from it and back by an angle."""
-    if bend == 0.0:
-        return [by]
-    t = 0.5 * math.tan(bend)
-    return [
-        (0.5 * by[0] - t * by[1], 0.5 * by[1] + t * by[0]),
-        (0.5 * by[0] + t * by[1], 0.5 * by[1] - t * by[0]),
-    ]
+def _loops(spin: float, rounds: int) -> Loops:
+    corner = SEEN - spin / (rounds * SIDES)
+    if corner <= 0:  # more than the polygon can enclose
+        return Loops(rounds, math.pi, 0.0, math.inf)
+    # sin^2(l/2) = (cos^2(e/2) - cos^2(o/2)) / cos^2(e/2), without the loss of digits
+    rise = math.sqrt(math.sin((SEEN + corner) / 2) * math.sin((SEEN - corner) / 2))
+    side = 2 * math.asin(rise / math.cos(corner / 2))
+    return Loops(rounds, side, corner, side / (2 * math.sin(corner / 2)))
 
 
-def _displace(by: tuple[float, float], mirror: float) -> list[Vector]:
-    """Return rolls that displace and do not rotate: exp(-pi e) exp(h f) exp(pi e) = exp(-h f)."""
-    length = math.hypot(*by)
-    if length < NOTHING:
-        return []
-    direction = math.atan2(by[1], by[0])
-    half = roll(direction, length / 2)
-    out = roll(direction + mirror * QUARTER, math.pi)
-    return [out, half, (-out[0], -out[1], 0.0), half]
+def spin_by_loops(spin: float, room: float, direction: float = 0.0) -> list[Vector]:
+    """
+    Return rolls that spin the sphere in place by an angle and stay within a distance.
+
+    Parameters
+    ----------
+    spin
+        About the plane's normal [rad].
+    room
+        As in :func:`loops_for`.
+    direction
+        In which the first roll goes [rad].
+
+    """
+    loops = loops_for(spin, room)
+    sign = -math.copysign(1.0, spin)
+    turns = [roll(direction, loops.out)]
+    heading = direction + sign * (math.pi / 2 + loops.corner / 2)
+    for _ in range(loops.rounds * SIDES):
+        turns.append(roll(heading, loops.side))
+        heading += sign * loops.corner
+    back = direction + sign * loops.rounds * SIDES * loops.corner + math.pi
+    turns.append(roll(back, loops.out))
+    return turns

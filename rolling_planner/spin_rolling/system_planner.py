@@ -25,9 +25,8 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.problem import Mode
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
-from rolling_planner.spin_rolling.timing import propagated
+from rolling_planner.spin_rolling.planner import propagated
+from rolling_planner.spin_rolling.problem import Mode, read_spin_rolling_problem
 from transforms3d.quaternions import quat2mat
 
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi

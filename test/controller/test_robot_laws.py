@@ -61,7 +61,7 @@ class Made:
 
 
 @pytest.fixture(scope='module', params=CASES)
-def made(request, tmp_path_factory, shooting_compiled):
+def made(request, tmp_path_factory):
     return Made(CASES[request.param], tmp_path_factory.mktemp(request.param))
 
 

@@ -30,8 +30,8 @@ PENDULUM = {'params': paper_parameters(), 'start': (0.0, 0.0)}
         ({'goal': {'v_s': []}}, 'plan.goal.v_s', 'must be a number or a formula [m], got []'),
         ({'goal': {}}, 'plan.goal', 'at least one entry is needed'),
         ({'optimise': 1}, 'plan.optimise', 'must be true or false, got 1'),
-        ({'shots': 1.0}, 'plan.shots', 'must be a whole number, got 1.0'),
-        ({'shots': 0}, 'plan.shots', 'must be at least 1, got 0'),
+        ({'shots': 40}, 'plan.shots', "mode 'pure_rolling' is planned in closed form"),
+        ({'seed': 0}, 'plan.seed', 'leave it out'),
         ({'bounds': {'delta': 0}}, 'plan.bounds.delta', 'must be positive and finite'),
     ],
 )

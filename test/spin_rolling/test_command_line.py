@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.spin_rolling.scenario import read_spin_rolling_problem
+from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
 from rolling_robotics.cli import main
 from rolling_robotics.run_scenario import simulate_scenario
 
@@ -128,7 +128,7 @@ def test_reproduction_rows_and_figures(tmp_path, capsys):
     assert 'no numbers are printed for figure 4' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(('name', 'method'), [('plan', 'polylines'), ('pure', 'elastica')])
+@pytest.mark.parametrize(('name', 'method'), [('plan', 'polylines'), ('pure', 'rolls and loops')])
 def test_plan_command(name, method, tmp_path, capsys):
     file = tmp_path / 'plan.json'
     arguments = ['plan', str(SCENARIOS / f'spin_rolling_{name}.yaml'), '--out', str(file)]
@@ -153,7 +153,7 @@ def test_bounds_that_forbid_spin_are_refused_by_entry(tmp_path, capsys):
 def test_pure_rolling_on_a_fingertip_by_command(tmp_path, capsys):
     text = (SCENARIOS / 'spin_rolling_plan.yaml').read_text()
     path, out = tmp_path / 'fingertip.yaml', tmp_path / 'x.json'
-    path.write_text(text.replace('plan:\n', 'plan:\n  mode: pure_rolling\n  shots: 40\n'))
+    path.write_text(text.replace('plan:\n', 'plan:\n  mode: pure_rolling\n'))
     assert main(['plan', str(path), '--out', str(out)]) == 0
     place = np.array(json.loads(out.read_text())['arrays']['contact_s']['values'])
     assert np.max(np.abs(place)) <= 0.02 + 1e-9

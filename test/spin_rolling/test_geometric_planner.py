@@ -15,10 +15,10 @@ from rolling_planner.spin_rolling import (
     goal_error,
     least_length,
     Motion,
-    plan_closed_form,
     plan_geometric,
+    plan_pure_rolling,
 )
-from rolling_planner.spin_rolling.vectors import angle_between, distance_to_arc, unit
+from rolling_planner.spin_rolling.motion import angle_between, distance_to_arc, unit
 from scipy.spatial.transform import Rotation
 
 R = 0.3
@@ -59,18 +59,18 @@ def check_reached(motion, start, goal):
     assert motion.pole_distance() >= margin * (1 - 1e-9) - 1e-12
 
 
-@pytest.mark.parametrize('plan', [plan_geometric, plan_closed_form])
+@pytest.mark.parametrize('plan', [plan_geometric, plan_pure_rolling])
 def test_goals_are_reached_and_no_pole_is_met(plan):
     for start, goal in random_pairs(400, R):
         motion = plan(R, start, goal)
         check_reached(motion, start, goal)
         assert all(w[2] == 0 or w[0] == w[1] == 0 for w in motion.turns)
-        if plan is plan_closed_form:
+        if plan is plan_pure_rolling:
             assert motion.spin == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('plan', [plan_geometric, plan_closed_form])
+@pytest.mark.parametrize('plan', [plan_geometric, plan_pure_rolling])
 def test_ten_thousand_goals_are_reached(plan):
     at_optimum = 0
     for start, goal in random_pairs(10_000, R):
@@ -113,7 +113,7 @@ def test_length_is_the_least_that_is_possible():
         ([0, 0, 0, 0, 0], [1e-9, 0, 1e-10, 0, 0]),
     ],
 )
-@pytest.mark.parametrize('plan', [plan_geometric, plan_closed_form])
+@pytest.mark.parametrize('plan', [plan_geometric, plan_pure_rolling])
 def test_special_goals(plan, start, goal):
     start, goal = contact_at(start), contact_at(goal)
     motion = plan(R, start, goal)

@@ -19,7 +19,7 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.bounds import InputBounds as Bounds
+from rolling_planner.spin_rolling.limits import InputBounds as Bounds
 
 R = 0.3
 START = contact_at([0, 0, 0, 0, 0])
@@ -35,7 +35,6 @@ def ended(system, x):
     ('mode', 'optimise'),
     [
         ('spin_rolling', True),
-        pytest.param('pure_rolling', True, marks=pytest.mark.slow),
         *((mode, False) for mode in MODES),
     ],
 )
@@ -139,15 +138,6 @@ def test_problem_that_is_none_is_refused():
         SpinRollingProblem(
             radius=R, start=START, goal=GOAL, region=ContactRegion(u_bounds=(-0.1, 0.1))
         )
-
-
-def test_pure_rolling_in_a_wide_region_is_an_extremal():
-    wide = ContactRegion(u_bounds=(-3, 3), v_bounds=(-3, 3), half_angle=math.radians(179))
-    plan = plan_spin_rolling(
-        SpinRollingProblem(radius=R, start=START, goal=GOAL, mode='pure_rolling', region=wide)
-    )
-    assert plan.report['method'] == 'elastica'
-    assert np.max(np.abs(plan.states[:, :2])) < 3
 
 
 def test_plan_is_written_and_read():
