@@ -185,7 +185,7 @@ def array(of: Any = Number, count: Count = (0, None)) -> Any:
 
 
 def tensor(given: Any, word: str = '') -> Array | str:
-    """Return an array of any shape of nested lists of numbers; or the word in its place."""
+    """Return nested lists of numbers as an array, in the unit and the shape of the entry."""
     if word and given == word:
         return word
     hint = f'; or write {word!r}' if word else ''

@@ -11,9 +11,9 @@ DESCRIPTION = """\
 Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
 traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
 slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or the
-folder of a recording; without one, what the nodes of this ROS domain publish is shown live, and
-the slider goes back through the last seconds. Where a planner and a controller run, a goal can be
-dragged, planned for and gone to, unless --host lets others look.
+folder of a recording; without one, what the nodes of this ROS domain publish is shown live. Where
+a planner and a controller run, a goal can be dragged, planned for and gone to, unless --host lets
+others look. `rolling record` keeps what was published, to be looked at again.
 
 Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one page
 that any browser opens and plays without this suite. Needs viser:
@@ -42,13 +42,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--frame-prefix', metavar='PREFIX', default='', help='prefix of the frames of the robot'
     )
-    parser.add_argument(
-        '--history',
-        metavar='SECONDS',
-        type=float,
-        default=30,
-        help='live view only: time that can be replayed',
-    )
 
 
 def run(args: Namespace) -> int:
@@ -59,19 +52,17 @@ def run(args: Namespace) -> int:
     need('view', 'viser')
     if not 1e-3 <= args.speed <= 1e3:
         raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
-    if not 1 <= args.history <= 600:
-        raise ParameterError(f'--history: must lie between 1 and 600 s, got {args.history:g}')
     if args.file is None:
         if args.export is not None:
             raise ParameterError('--export: takes a FILE; running nodes are shown live only')
         return _live(args)
     from rolling_robotics.commands.scene_source import shown_scene  # noqa: PLC0415
-    from rolling_robotics.viewer.serve import play  # noqa: PLC0415
+    from rolling_robotics.viewer.panel import play  # noqa: PLC0415
 
     scene = shown_scene('view', args.file, args.plan, args.frame_prefix)
     if args.export is not None:
         from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
-        from rolling_robotics.viewer.page import page_of  # noqa: PLC0415
+        from rolling_robotics.viewer.panel import page_of  # noqa: PLC0415
 
         with written_beside(checked_output(args.export, '.html', '--export')) as scratch:
             scratch.write_text(page_of(scene, args.speed), encoding='utf-8')
@@ -95,8 +86,6 @@ def _live(args: Namespace) -> int:
     options = LiveOptions(
         namespace=args.namespace,
         frame_prefix=args.frame_prefix,
-        history=args.history,
-        speed=args.speed,
         commands=args.host in LOOPBACK,
     )
     return view_live(args.host, args.port, options, _ready)

@@ -12,7 +12,7 @@ from rclpy.task import Future
 from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
-from rolling_robotics.viewer.goal_panel import Tell
+from rolling_robotics.viewer.controls import Report
 
 
 class GoalSender:
@@ -39,30 +39,30 @@ class GoalSender:
         """Push what rolls: impulse over mass along x and y of the world [m/s]."""
         self._pushes.publish(Vector3(x=x, y=y))
 
-    def plan(self, place: tuple[float, float, float], tell: Tell) -> None:
+    def plan(self, place: tuple[float, float, float], report: Report) -> None:
         """Have a motion to a place in the world [m] planned."""
         goal = PlanRolling.Goal(waypoints=[PoseStamped()])
         point = goal.waypoints[0].pose.position
         point.x, point.y, point.z = place
-        tell('planning ...')
-        self._send(self._planner, goal, tell, _planned)
+        report('planning ...')
+        self._send(self._planner, goal, report, _planned)
 
-    def execute(self, tell: Tell) -> None:
+    def execute(self, report: Report) -> None:
         """Have the newest plan executed."""
-        tell('executing ...')
-        self._send(self._controller, ExecutePlan.Goal(), tell, _executed)
+        report('executing ...')
+        self._send(self._controller, ExecutePlan.Goal(), report, _executed)
 
     def _send(
-        self, client: ActionClient, goal: Any, tell: Tell, text: Callable[[Any], str]
+        self, client: ActionClient, goal: Any, report: Report, text: Callable[[Any], str]
     ) -> None:
         def answered(future: Future) -> None:
             handle = future.result()
             if handle.accepted:
                 handle.get_result_async().add_done_callback(
-                    lambda done: tell(text(done.result().result))
+                    lambda done: report(text(done.result().result))
                 )
             else:
-                tell('refused; the log of the node says why')
+                report('refused; the log of the node says why')
 
         executor = self._node.executor
         if executor is not None:  # in the thread that takes the answer: it must not come before

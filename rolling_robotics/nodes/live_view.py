@@ -1,63 +1,63 @@
-"""What the nodes publish, live in a browser, with the last seconds to be looked at again."""
+"""What the nodes publish, live in a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import re
 import threading
 import time
+from typing import Any
 
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Path
+import numpy as np
+from numpy.typing import NDArray
 import rclpy
 from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from rolling_dynamics.robots.palette import PREDICTED as PREDICTED_COLOUR
 from rolling_dynamics.text import LONGEST_NAME, printable
+from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor
+from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.goal_sender import GoalSender
-from rolling_robotics.nodes.live_scene import (
-    CONTACT_FRAMES,
-    PLANNED,
-    present,
-    seen,
-    standing_scene,
-)
-from rolling_robotics.nodes.live_topics import LiveTopics
-from rolling_robotics.nodes.recorded_scene import SURFACES
-from rolling_robotics.scene.poses import Pose, seen_from
-from rolling_robotics.scene.scene import Scene
-from rolling_robotics.viewer.goal_panel import GoalPanel
-from rolling_robotics.viewer.history import History, JOINED, Snapshot
-from rolling_robotics.viewer.layers import Follow
-from rolling_robotics.viewer.live_panel import LivePanel
-from rolling_robotics.viewer.live_trace import LiveCurve, LivePath, LiveTrace
-from rolling_robotics.viewer.pace import ticks
-from rolling_robotics.viewer.panel import CURVE_PERIOD, RATE
-from rolling_robotics.viewer.push_panel import PushPanel
-from rolling_robotics.viewer.scene_server import Stage
-from rolling_robotics.viewer.serve import look_at_motion, served, stop_request
+from rolling_robotics.nodes.marker_meshes import marker_shapes
+from rolling_robotics.nodes.recorded_scene import STILL
+from rolling_robotics.scene.frames import NewestFrames
+from rolling_robotics.scene.meshes import ghost_mesh
+from rolling_robotics.scene.poses import Pose
+from rolling_robotics.scene.scene import ABOVE, Body, Frame, GROUND, Line, Mesh, Scene, still
+from rolling_robotics.viewer.controls import Follow, GoalPanel, layer_switches, PushPanel
+from rolling_robotics.viewer.panel import RATE
+from rolling_robotics.viewer.scene_server import rgb, Stage
+from rolling_robotics.viewer.serve import look_at_motion, served, stop_request, ticks
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 import viser
+from visualization_msgs.msg import MarkerArray
 
 PREDICTED = 0.5  # age of a predicted path from which on it is not drawn any more [s]
 WIDE = 2.0  # times a robot, at first in the picture
-LIVE_PERIOD = 1.0  # between two pictures of the curves while they grow [s]
+CONTACT_FRAMES = ('contact_hand', 'base_footprint')
+PLANNED = ('object', 'shell_link')  # bodies whose plan may come under another name
+Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveOptions:
     """
-    What is looked at, and how.
+    Options of a live view.
 
     Attributes
     ----------
     namespace, frame_prefix
         Of the nodes that are looked at, and put before the names of their frames.
-    history
-        Time that is kept to be looked at again [s].
-    speed
-        Times as fast as it was, where it is played again.
     commands
         Whether a visitor may have motions planned and executed.
 
@@ -65,9 +65,159 @@ class LiveOptions:
 
     namespace: str = ''
     frame_prefix: str = ''
-    history: float = 30.0
-    speed: float = 1.0
     commands: bool = False
+
+
+class LiveTopics:
+    """
+    The newest messages.
+
+    They are taken by the one thread that shows them: a callback for each message of a fast stream
+    would cost more than all that is drawn.
+
+    Attributes
+    ----------
+    frames
+        The newest frames of the robot, named without their prefix.
+    shapes
+        Meshes and lines by frame, namespace and number of their marker.
+    version
+        Counts the changes of shapes and plan.
+    plan, wrench, contact
+        The newest of each; None before.
+    predicted
+        Points of the newest predicted path [m], shape (k, 3), and when it came [s].
+    taken
+        Number of messages of /tf that were taken.
+
+    """
+
+    def __init__(self, node: Node, prefix: str = '') -> None:
+        """
+        Subscribe.
+
+        Parameters
+        ----------
+        node
+            Node that subscribes; must not be spun by another thread at this moment.
+        prefix
+            Put before the frames of the robot that is looked at.
+
+        """
+        self._prefix = prefix
+        self.frames = NewestFrames(prefix)
+        self.shapes: dict[tuple[str, str, int], Shapes] = {}
+        self.plan: MultiDOFJointTrajectory | None = None
+        self.wrench: WrenchStamped | None = None
+        self.contact: RollingContact | None = None
+        self.predicted: tuple[NDArray[np.float64], float] | None = None
+        self.version, self.taken = 0, 0
+
+        def reader(kind: type, topic: str, qos: QoSProfile) -> PolledSubscription:
+            return PolledSubscription(node, kind, topic, qos)
+
+        self._frames = reader(TFMessage, '/tf', FRAMES_POLLED)
+        self._surfaces = reader(MarkerArray, 'simulator/surfaces', LATCHED)
+        self._wrenches = reader(WrenchStamped, 'contact/wrench', STREAM_READER)
+        self._contacts = reader(RollingContact, 'contact/state', EVENT)
+        self._plans = reader(MultiDOFJointTrajectory, 'plan/object', LATCHED)
+        self._predictions = reader(Path, 'predicted_path', EVENT)
+
+    def poll(self, now: float) -> None:
+        """Take what came, at a time of a steady clock [s]."""
+        for message in self._frames.take():
+            self.frames.take(message.transforms)
+            self.taken += 1
+        for message in self._surfaces.take():
+            self._draw(message)
+        self.wrench = _newest(self._wrenches, self.wrench)
+        self.contact = _newest(self._contacts, self.contact)
+        path = _newest(self._predictions, None)
+        if path is not None:
+            places = [stamped.pose.position for stamped in path.poses]
+            self.predicted = np.array([(p.x, p.y, p.z) for p in places]).reshape(-1, 3), now
+        plan = _newest(self._plans, None)
+        if plan is not None:
+            self.plan = plan if len(plan.points) else None
+            self.version += 1
+
+    def _draw(self, message: MarkerArray) -> None:
+        """Take the shapes of markers, which move with their frames."""
+        for marker in message.markers:
+            key = (marker.header.frame_id.removeprefix(self._prefix), marker.ns, marker.id)
+            self.shapes[key] = marker_shapes(marker)
+            self.version += 1
+
+
+def _newest(subscription: PolledSubscription, before: Any) -> Any:
+    taken = subscription.take()
+    return taken[-1] if taken else before
+
+
+def standing_scene(topics: LiveTopics) -> Scene:
+    """Return the bodies, their ghosts at the end of the plan, and the contact frames."""
+    position, attitude = still(1)
+    bodies = []
+    for name in sorted({key[0] for key in topics.shapes}):
+        parts = [shapes for key, shapes in topics.shapes.items() if key[0] == name]
+        meshes = tuple(m for found, _ in parts for m in found)
+        lines = tuple(line for _, found in parts for line in found)
+        bodies.append(
+            Body(
+                name=name,
+                position=position,
+                attitude=attitude,
+                meshes=meshes,
+                lines=lines,
+                layer=GROUND if name in STILL else ABOVE,
+            )
+        )
+    ends = _plan_ends(topics, [b.name for b in bodies])
+    rows = {name: np.array([pose]) for name, pose in ends.items()}
+    ghosts = (
+        replace(
+            b,
+            position=rows[b.name][:, :3],
+            attitude=rows[b.name][:, 3:],
+            meshes=tuple(ghost_mesh(m) for m in b.meshes),
+            lines=(),
+        )
+        for b in bodies
+        if b.name in ends
+    )
+    return Scene(
+        title='live',
+        system='live',
+        times=np.zeros(1),
+        bodies=tuple(bodies),
+        ghosts=tuple(ghosts),
+        frames=tuple(
+            Frame(name=name, position=position, attitude=attitude)
+            for name in CONTACT_FRAMES
+            if name in topics.frames
+        ),
+    )
+
+
+def present(topics: LiveTopics, scene: Scene) -> Scene:
+    """Return what has a frame of its own, hand and what rolls, where it is now."""
+    rows = {b.name: np.array([topics.frames.pose(b.name)]) for b in scene.bodies}
+    bodies = (
+        replace(b, position=rows[b.name][:, :3], attitude=rows[b.name][:, 3:])
+        for b in scene.bodies
+        if b.name in topics.frames
+    )
+    return replace(scene, bodies=tuple(bodies))
+
+
+def _plan_ends(topics: LiveTopics, names: list[str]) -> dict[str, Pose]:
+    """Return where the newest plan ends, by the names of the bodies that it moves."""
+    if topics.plan is None:
+        return {}
+    end = topics.plan.points[-1].transforms[0]
+    p, q = end.translation, end.rotation
+    moved = {*topics.plan.joint_names, *PLANNED}
+    return {name: (p.x, p.y, p.z, q.w, q.x, q.y, q.z) for name in names if name in moved}
 
 
 class LiveScene:
@@ -76,8 +226,6 @@ class LiveScene:
 
     Attributes
     ----------
-    history, panel
-        The last seconds, and the controls that choose the instant of them.
     sent
         Number of updates.
 
@@ -93,17 +241,13 @@ class LiveScene:
         self._scene: Scene | None = None
         self._staged: tuple[object, ...] = ()
         self._ghosts: list[Pose] = []
-        self._scale = 0.0  # of the arrow of the force [m/N]; that of the first that is seen
+        self._scale = 0.0  # of the arrow of the force [m/N]; from the first force
+        self._mu = 1.0
         self._framed: set[str] = set()  # names of the bodies that visitors were made to see
-        self._traces: dict[str, LiveTrace] = {}
-        self._curves: dict[str, LiveCurve] = {}
-        self._shown: Snapshot | None = None
-        self._updated = self._curved = -math.inf  # times of the last of them [s]
+        self._layers: viser.GuiFolderHandle | None = None
+        self._predicted: viser.LineSegmentsHandle | None = None
         self.sent = 0
-        self._predicted: LivePath | None = None
         self._text = server.gui.add_markdown(self._waiting())
-        self.history = History(self._options.history)
-        self.panel = LivePanel(server, self.history, self._options.speed)
         self._follow = Follow(server, on=False)
         self.goal: GoalPanel | None = None
         if self._options.commands:
@@ -117,41 +261,42 @@ class LiveScene:
         return self._topics.taken
 
     def update(self, now: float) -> None:
-        """Show the newest, or what the panel chooses, at a time of a steady clock [s]."""
+        """Show the newest messages at a time of a steady clock [s]."""
         topics = self._topics
         topics.poll(now)
         if not topics.shapes or not topics.frames:
             return
         with self._server.atomic():
             stage, scene = self._set_stage()
-            if self.panel.is_live:
-                self._add(seen(topics, now, scene, self._shown.mu if self._shown else 1.0), stage)
-            if not len(self.history):
-                return
-            shown = self.panel.advance(max(now - self._updated, 0.0))
-            self._updated = now
-            if self._shown is None or shown.time != self._shown.time:
-                self._show(shown, stage, scene)
+            frames = topics.frames
+            for rolling in [b.name for b in scene.bodies if b.layer][-1:]:
+                self._follow.go_to(frames.pose(rolling)[:3])
+            stage.place(
+                [
+                    *(frames.pose(body.name) for body in scene.bodies),
+                    *self._ghosts,
+                    *(frames.pose(frame.name) for frame in scene.frames),
+                ]
+            )
+            self._show_force(stage)
             self._show_predicted(now, stage)
-            period = LIVE_PERIOD if self.panel.is_live else CURVE_PERIOD
-            if now - self._curved >= period:
-                self._curved = now
-                for curve in self._curves.values():
-                    curve.show(shown.time)
+            self.sent += 1
 
     def _set_stage(self) -> tuple[Stage, Scene]:
-        """Return stage and scene, anew where there are other shapes or frames, or a new plan."""
+        """Return stage and scene, rebuilt for other shapes or frames, or a new plan."""
         frames = self._topics.frames
         staged = (self._topics.version, tuple(f for f in CONTACT_FRAMES if f in frames))
         if self._stage is None or self._scene is None or staged != self._staged:
             if self._stage is not None:
                 self._stage.remove()
-            self._scene, self._traces = standing_scene(self._topics), {}
+            if self._layers is not None:
+                self._layers.remove()
+            self._scene = standing_scene(self._topics)
             self._ghosts = [
                 (*g.position[0].tolist(), *g.attitude[0].tolist()) for g in self._scene.ghosts
             ]
             self._stage, self._staged = Stage(self._server, self._scene), staged
-            self._shown = None
+            self._layers = layer_switches(self._server, self._stage)
             self._frame_what_moves(self._scene)
         return self._stage, self._scene
 
@@ -165,59 +310,37 @@ class LiveScene:
             look_at_motion(self._server, now, WIDE if drives else 1.0)
             self._follow.box.value = drives  # type: ignore[misc]
 
-    def _add(self, snapshot: Snapshot, stage: Stage) -> None:
-        """Remember an instant: poses, the contact's path on each surface, and curves."""
-        if len(self.history) and snapshot.time - self.history.end > JOINED:
-            for trace in self._traces.values():
-                trace.lift()
-        self.history.add(snapshot)
-        contact = next((f for f in CONTACT_FRAMES if f in snapshot.poses), None)
-        for body in SURFACES if contact is not None else ():
-            if body not in snapshot.poses:
-                continue
-            if body not in self._traces:
-                self._traces[body] = LiveTrace(
-                    self._server, body, SURFACES[body], 0.008 * stage.size, self.history.span
-                )
-            point = seen_from(snapshot.poses[body], snapshot.poses[contact][:3])
-            self._traces[body].add(snapshot.time, point)
-        for title, (limit, _) in snapshot.values.items():
-            if title not in self._curves:
-                self._curves[title] = LiveCurve(self._server, self.history, title, limit)
-
-    def _show(self, shown: Snapshot, stage: Stage, scene: Scene) -> None:
-        """Send an instant."""
-        poses = shown.poses
-        for rolling in [b.name for b in scene.bodies if b.layer][-1:]:
-            self._follow.go_to(poses[rolling][:3])
-        stage.place(
-            [
-                *(poses.get(body.name) for body in scene.bodies),
-                *self._ghosts,
-                *(poses.get(frame.name) for frame in scene.frames),
-            ]
-        )
-        if shown.force is not None:
-            if not self._scale and shown.force[2] > 0:
-                self._scale = 0.5 * stage.size / shown.force[2]
-            stage.push([self._scale * f for f in shown.force], shown.mu)
-        for trace in self._traces.values():
-            trace.show(shown.time)
-        self._shown = shown
-        self.sent += 1
+    def _show_force(self, stage: Stage) -> None:
+        """Draw the contact force in its friction cone."""
+        state, wrench = self._topics.contact, self._topics.wrench
+        if state is not None and state.friction_utilisation > 0:
+            mu = state.required_friction / state.friction_utilisation
+            self._mu = mu if math.isfinite(mu) else self._mu
+        if wrench is not None:
+            force = wrench.wrench.force
+            if not self._scale and force.z > 0:
+                self._scale = 0.5 * stage.size / force.z
+            stage.push([self._scale * f for f in (force.x, force.y, force.z)], self._mu)
 
     def _show_predicted(self, now: float, stage: Stage) -> None:
-        """Draw the path that a law predicts, while that is the present."""
+        """Draw the path that a law predicts, while it is the present."""
         if self._topics.predicted is None:
             return
         if self._predicted is None:
-            self._predicted = LivePath(self._server, '/predicted', 0.01 * stage.size)
+            self._predicted = self._server.scene.add_line_segments(
+                '/predicted',
+                np.zeros((0, 2, 3)),
+                rgb(PREDICTED_COLOUR),
+                thickness=0.01 * stage.size,
+                visible=False,
+            )
         points, came = self._topics.predicted
-        fresh = self.panel.is_live and now - came < PREDICTED
-        self._predicted.show(points if fresh else None)
+        self._predicted.visible = now - came < PREDICTED and len(points) > 1
+        if came == now and len(points) > 1:
+            self._predicted.points = np.stack([points[:-1], points[1:]], axis=1, dtype=np.float32)
 
-    def tell(self) -> None:
-        """Write beside the scene how the contact is."""
+    def report(self) -> None:
+        """Write next to the scene how the contact is."""
         if self._stage is None:
             self._text.content = self._waiting()
             return
@@ -301,9 +424,9 @@ def _spin(executor: Executor, stop: threading.Event) -> None:
 
 def show_live(live: LiveScene, stop: threading.Event) -> None:
     """Bring a live scene up to date until asked to stop."""
-    told = time.monotonic()
+    reported = time.monotonic()
     for now in ticks(stop, RATE):
         live.update(now)
-        if now - told > 1:
-            live.tell()
-            told = now
+        if now - reported > 1:
+            live.report()
+            reported = now

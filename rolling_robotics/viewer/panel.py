@@ -1,31 +1,29 @@
-"""The panel beside a scene: time slider, play, speed, and curves with the present marked."""
+"""A recorded scene in a browser: time slider, play, curves; served, or as one page."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from html import escape
 import math
 import threading
 import time
 
 import numpy as np
-from rolling_robotics.scene.scene import resample, Scene, Values
-from rolling_robotics.viewer.layers import Follow, layer_switches
-from rolling_robotics.viewer.legend import curve_colours, legend_of, legend_of_strip, NOW
-from rolling_robotics.viewer.pace import ticks
+from rolling_dynamics.robots.palette import CONE, CURVES, FORCE, GHOST
+from rolling_robotics.scene.scene import Colour, resample, Scene, Strip, Values
+from rolling_robotics.viewer.controls import Follow, layer_switches
 from rolling_robotics.viewer.scene_server import Stage
+from rolling_robotics.viewer.serve import look_at_motion, served, stop_request, ticks
 import viser
 from viser import uplot
 
-RATE = 30.0  # updates a second
+RATE = 30.0  # updates, and pictures of a page, per second
+AXES: tuple[Colour, ...] = ((0.8, 0.0, 0.0), (0.0, 0.8, 0.0), (0.0, 0.0, 0.8))  # x, y, z
+LIMIT, NOW = 'limit', '#000000'
 CURVE_POINTS = 240
 CURVE_PERIOD = 0.4  # s between two marks of the present in the curves
 SLIDER_PERIOD = 0.1  # s between two moves of the slider while it plays
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '4')
-
-
-def speed_choice(server: viser.ViserServer, speed: float) -> viser.GuiDropdownHandle[str]:
-    """Return the choice of how many times as fast as it was something is played, at first so."""
-    choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
-    return server.gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
 
 
 def rounded_step(length: float) -> float:
@@ -63,7 +61,8 @@ class Player:
             f'time [{scene.time_unit}]', self._start, self._end, step, self._start
         )
         self.playing = gui.add_checkbox('play', initial_value=True)
-        self.speed = speed_choice(server, speed)
+        choices = sorted({*SPEEDS, f'{speed:g}'}, key=float)
+        self.speed = gui.add_dropdown('speed', choices, initial_value=f'{speed:g}')
         moving = [b for b in scene.bodies if b.layer and np.ptp(b.position, axis=0).any()]
         self._path = moving[-1].position if moving else None
         self._follow = Follow(server, on=False)
@@ -155,3 +154,107 @@ class _Curves:
     def mark(self, now: float) -> None:
         """Mark a time."""
         self._plot.data = self._data(now)
+
+
+def play(
+    scene: Scene, host: str, port: int, speed: float, on_ready: Callable[[str], None]
+) -> None:
+    """
+    Serve a scene until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    host, port
+        Where; see :func:`served`.
+    speed
+        Times as fast as it was.
+    on_ready
+        Called with the address.
+
+    """
+    with served(host, port) as server:
+        player = Player(server, scene, speed)
+        look_at_motion(server, scene)
+        on_ready(f'http://{server.get_host()}:{server.get_port()}')
+        player.run(stop_request())
+
+
+def page_of(scene: Scene, speed: float = 1.0) -> str:
+    """
+    Return HTML that shows a scene in any browser, with a time slider, and opens nothing else.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    speed
+        Times as fast as it was.
+
+    Raises
+    ------
+    ParameterError
+        No port of this machine is free.
+
+    """
+    start, end = float(scene.times[0]), float(scene.times[-1])
+    shown = np.arange(start, end + speed / RATE, speed / RATE)
+    with served('127.0.0.1', 0) as server:
+        stage = Stage(server, scene)
+        look_at_motion(server, scene)
+        stage.show(0)
+        recording = server.get_scene_serializer()
+        for time in shown:
+            stage.show(int(np.argmin(np.abs(scene.times - time))))
+            recording.insert_sleep(1 / RATE)
+        return _with_legend(recording.as_html(), scene)
+
+
+def _with_legend(page: str, scene: Scene) -> str:
+    """Return the page with title and legend over the picture."""
+    title = escape(scene.title.replace('_', ' '))
+    box = (
+        '<div style="position:fixed;right:1em;top:1em;max-width:22em;z-index:9;'
+        'font-family:sans-serif;'
+        f'background:rgba(255,255,255,0.8);padding:0.5em"><b>{title}</b>{legend_of(scene)}</div>'
+    )
+    body, end, rest = page.rpartition('</body>')
+    return f'{body}{box}{end}{rest}' if end else f'{page}{box}'
+
+
+def curve_colours(strip: Strip) -> dict[str, str]:
+    """Return the colours of the curves of a strip by their names, its limit among them."""
+    names = [*strip.curves, *([LIMIT] if strip.limit is not None else [])]
+    return {name: CURVES[i % len(CURVES)] for i, name in enumerate(names)}
+
+
+def legend_of(scene: Scene) -> str:
+    """Return HTML that names what is drawn in space."""
+    entries = [('where the plan ends', GHOST[0])] if scene.ghosts else []
+    if scene.wrench is not None:
+        entries += [('contact force', FORCE), ('friction cone', CONE)]
+    entries += [
+        (f'path {trace.name.removeprefix("path ")}', trace.colour) for trace in scene.traces
+    ]
+    if scene.frames:
+        entries += [(f'contact frame, {n}', c) for n, c in zip('xyz', AXES, strict=True)]
+    return _rows({name: _hex(colour) for name, colour in entries})
+
+
+def legend_of_strip(strip: Strip) -> str:
+    """Return HTML that names the curves of a strip."""
+    return _rows({**curve_colours(strip), 'now': NOW})
+
+
+def _rows(entries: dict[str, str]) -> str:
+    spans = (
+        f'<span style="white-space:nowrap;margin-right:0.9em"><span style="color:{colour}">&#9632;'
+        f'</span> {escape(name)}</span>'
+        for name, colour in entries.items()
+    )
+    return f'<div style="font-size:0.8em;padding:0.2em 1em">{" ".join(spans)}</div>'
+
+
+def _hex(colour: Colour) -> str:
+    return '#' + ''.join(f'{round(255 * c):02x}' for c in colour)

@@ -81,13 +81,18 @@ class Stage:
         self._ghosts.visible = 'ghost' not in self._hidden
         for handle in self._axes:
             handle.show_axes = 'frames' not in self._hidden
-        self.show(self._k)
+        self._show_layers(self._k)
 
     def show(self, k: int) -> None:
         """Show the time of the scene with this index."""
         scene, self._k = self._scene, k
         items: list[Body | Frame] = [*scene.bodies, *scene.ghosts, *scene.frames]
         self.place([_pose(item, k) for item in items])
+        self._show_layers(k)
+
+    def _show_layers(self, k: int) -> None:
+        """Show the parts of traces, and the force, of a time."""
+        scene = self._scene
         for handle, since in self._pieces:
             visible = since <= k and 'paths' not in self._hidden
             if handle.visible != visible:

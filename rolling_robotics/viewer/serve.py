@@ -1,4 +1,4 @@
-"""Serving a scene until it is asked to stop."""
+"""A server of pages: its address, its cameras, its pace, and what stops it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from itertools import product
 import signal
 import socket
 import threading
+import time
 
 import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.scene.scene import rotation_matrices, Scene
-from rolling_robotics.viewer.panel import Player
 import viser
 
 ASIDE = np.array([0.5, -0.7, 0.45])  # from where a scene is seen
@@ -99,34 +99,33 @@ def look_at_motion(server: viser.ViserServer, scene: Scene, wide: float = 1.0) -
     look_at(server, low - more, high + more)
 
 
-def play(
-    scene: Scene, host: str, port: int, speed: float, on_ready: Callable[[str], None]
-) -> None:
-    """
-    Serve a scene until SIGINT or SIGTERM.
-
-    Parameters
-    ----------
-    scene
-        The scene.
-    host, port
-        Where; see :func:`served`.
-    speed
-        Times as fast as it was.
-    on_ready
-        Called with the address.
-
-    """
-    with served(host, port) as server:
-        player = Player(server, scene, speed)
-        look_at_motion(server, scene)
-        on_ready(f'http://{server.get_host()}:{server.get_port()}')
-        player.run(stop_request())
-
-
 def stop_request() -> threading.Event:
     """Return an event that SIGINT and SIGTERM set."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     return stop
+
+
+def ticks(
+    stop: threading.Event, rate: float, clock: Callable[[], float] = time.monotonic
+) -> Iterator[float]:
+    """
+    Yield the time [s] at each tick until asked to stop.
+
+    Parameters
+    ----------
+    stop
+        Set to end.
+    rate
+        Ticks a second. A tick that work or the machine made late does not move those after it;
+        those that were missed altogether are left out.
+    clock
+        Steady clock [s].
+
+    """
+    begin, count = clock(), 0
+    while not stop.wait(max(0.0, begin + count / rate - clock())):
+        now = clock()
+        yield now
+        count = max(count + 1, int((clock() - begin) * rate))
