@@ -434,10 +434,10 @@ class PlanProblem:
         """Entry and axis of each goal that leaves the rotation about an axis of a body free."""
         known = axis_entries(self.system.state)
         asked = {n: known[n] for n in self.goal if n in known}
-        for name, (entry, _) in asked.items():
-            if self.goal.get(entry) is not None or [e for e, _ in asked.values()].count(entry) > 1:
+        for name, (turn, _) in asked.items():
+            if self.goal.get(turn) is not None or [e for e, _ in asked.values()].count(turn) > 1:
                 raise ParameterError(
-                    f'goal.{name}: {entry} has another goal too; give the attitude or one axis'
+                    f'goal.{name}: {turn} has another goal too; give the attitude or one axis'
                 )
         return asked
 
