@@ -29,6 +29,7 @@ from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
 from std_srvs.srv import Trigger
 
+REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
 # what an execution ended by, as a robot names the faults at which it is to be held
 FAULTS = {CODES.CANCELLED: 'cancelled', CODES.NOT_CONVERGED: 'missed'}
 
@@ -145,32 +146,41 @@ class RobotControllerNode(ExecutionNode):
         frame = f'{self.values["frame_prefix"]}base_link'
         twist = message.twist
         if message.header.frame_id not in ('', frame):
-            self._refused = (
+            self._refuse(
                 f'cmd_vel in frame {quoted(message.header.frame_id)} refused, {frame!r} is needed'
             )
         elif not finite(twist.linear, twist.angular):
-            self._refused = 'cmd_vel refused: it is not finite'
-        elif not self.active or self.executing:
-            return  # a plan has precedence
+            self._refuse('cmd_vel refused: it is not finite')
+        elif not self.active:
+            return
+        elif self.executing:
+            self._refuse('cmd_vel ignored: a plan is executed')
         else:
             velocity = np.array([twist.linear.x, twist.linear.y, twist.angular.z])
             self._want(Wanted(velocity, time.monotonic()))
 
+    def _refuse(self, text: str) -> None:
+        """Report why a velocity moves nothing, in diagnostics and, once a second, in the log."""
+        self._refused = text
+        self.get_logger().warning(text, throttle_duration_sec=REFUSALS)
+
     def _want(self, wanted: Wanted) -> None:
-        if self._driving is not None and not self._driving.ended:
-            self._driving.wanted = wanted
+        driving = self._driving
+        if driving is not None and not driving.ended and not (driving.holds and wanted.moves):
+            driving.wanted = wanted
             return
         equipment, machine = self._equipment, self._machine
         machine.poll()
         now = machine.measured.state()
         if now is None or machine.measured.age > equipment.timeout:
-            self._refused = f'cmd_vel refused: {equipment.stale_text()}'
+            self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
             return
         try:
             law = self._robot.drive(now[1], machine.yaw)
         except ParameterError as error:
-            self._refused = f'cmd_vel refused: {error}'
+            self._refuse(f'cmd_vel refused: {error}')
             return
+        self._stop_driving(safe=False)  # a hold hands over without a safe command in between
         self.alarm = ''
         self._driving = Driving(self, equipment, law, wanted)
 

@@ -22,6 +22,11 @@ class Wanted(NamedTuple):
     velocity: Array = STILL
     since: float = 0.0
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is one to move."""
+        return bool(self.velocity.any())
+
 
 class Driving:
     """

@@ -9,6 +9,7 @@ from typing import Any
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following, Law
 from rolling_controller.lqr_options import read_weights
+from rolling_controller.robot_laws.velocity_hold import VelocityHold
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import FAR
@@ -110,6 +111,10 @@ class HeldRobot(RegulatedRobot):
             texts = found.warning, f'no hold at the end of this plan: {error}'
             return found._replace(warning='; '.join(filter(None, texts)))
         return found._replace(hold=hold)
+
+    def drive(self, x: Array, yaw: float) -> Law[Any]:
+        """Return the hold about a reference that moves as commanded, where it can be held."""
+        return VelocityHold(self._scenario, x, yaw)
 
     def stand(self, x: Array) -> Hold | None:
         """Return the hold near a state that may move; None of a robot that does not fall."""

@@ -8,13 +8,14 @@ import threading
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
-from rolling_node_kit.qos import EVENT, STREAM_READER
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.problem.scenario import read_problem
@@ -137,6 +138,26 @@ def test_it_is_held_where_a_plan_is_cancelled(robot):
     before, after = robot.after(15.0), robot.after(2.0)
     assert np.abs(robot.error(after, before)).max() < STILL
     robot.says('holding')
+
+
+def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    place = robot.after(1.0)[:2]
+    wish = TwistStamped()
+    wish.twist.linear.y = 0.2
+    velocities = robot.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+    with robot.peer.every(0.05, lambda: velocities.publish(wish)):
+        away = robot.peer.collect(
+            JointState,
+            'robot/state',
+            EVENT,
+            accept=lambda m: m.position[1] > place[1] + 0.3,
+            timeout=120,
+        )[0]
+    assert abs(away.position[0] - place[0]) < 0.05
+    before, after = robot.after(15.0), robot.after(2.0)
+    assert np.abs(robot.error(after, before)).max() < STILL
 
 
 def test_it_falls_once_it_is_stopped(robot):

@@ -1,0 +1,89 @@
+"""Driving a robot that falls: its hold about a reference that moves, in the frame of that."""
+
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+from rolling_controller.robot_laws.velocity_hold import VelocityHold
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import register_plugin
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import Stepper
+
+PERIOD = 2e-3  # s
+
+
+@pytest.fixture(scope='module')
+def scenario():
+    sys.path.insert(0, str(Path(__file__).parents[2] / 'examples' / 'ballbot'))
+    from ballbot.plugin import PLUGIN
+
+    register_plugin(PLUGIN)
+    return load_scenario(PLUGIN.example)
+
+
+def driven(scenario, yaw, commands):
+    """Return states and headings of the reference, from upright along a yaw."""
+    system, x = scenario.system, scenario.x0.copy()
+    x[system.state.slice('q_WB')] = [np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)]
+    law = VelocityHold(scenario, x, yaw)
+    memory, plant = law.start(), Stepper(system, scenario.p, max_step=PERIOD)
+    s, states, k = plant.begin(x, np.zeros(3)), [x], 0
+    for command, duration in commands:
+        for _ in range(round(duration / PERIOD)):
+            memory, u = law.step(memory, np.append(s.x, command), k * PERIOD)
+            s, k = plant.step(s, u, PERIOD), k + 1
+            assert s.ended is None
+            assert np.abs(u).max() <= scenario.control_limits[0]
+            states.append(s.x)
+    return np.array(states), memory
+
+
+@pytest.mark.parametrize('yaw', [0.0, 2.0])
+def test_it_goes_where_it_heads_and_to_its_left_and_stops(scenario, yaw):
+    commands = [([0.3, 0.1, 0.0], 8.0), ([0.0, 0.0, 0.0], 10.0)]
+    states, memory = driven(scenario, yaw, commands)
+    c, s = np.cos(yaw), np.sin(yaw)
+    assert memory.position == pytest.approx([c * 2.4 - s * 0.8, s * 2.4 + c * 0.8], abs=1e-2)
+    assert states[-1][:2] == pytest.approx(memory.position, abs=2e-3)
+    v = scenario.system.state.slice('v_WS_W')
+    assert np.abs(states[-1][v]).max() < 2e-3
+    turned = states[round(8.0 / PERIOD)][v]
+    assert turned == pytest.approx([c * 0.3 - s * 0.1, s * 0.3 + c * 0.1], abs=0.03)
+
+
+def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario):
+    """Of a steady circle the lean follows from speed and radius; both are its own."""
+    states, _ = driven(scenario, 0.0, [([0.4, 0.0, 0.4], 32.0)])
+    last = states[-round(2 * np.pi / 0.4 / PERIOD) :]  # the last turn
+    layout, v = scenario.system.state, scenario.system.state.slice('v_WS_W')
+    centre = (last[:, :2].max(axis=0) + last[:, :2].min(axis=0)) / 2
+    radii = np.linalg.norm(last[:, :2] - centre, axis=1)
+    assert np.ptp(radii) < 0.02
+    assert 0.9 < radii.mean() < 1.25
+    w, x, y, z = last[:, layout.slice('q_WB')].T
+    up = np.array([2 * (x * z + w * y), 2 * (y * z - w * x)]).T
+    inward = (centre - last[:, :2]) / radii[:, None]
+    lean = float(np.mean((up * inward).sum(axis=1)))
+    expected = steady_lean(scenario, radii.mean(), np.linalg.norm(last[:, v], axis=1).mean())
+    assert lean == pytest.approx(expected, rel=0.05)
+
+
+def steady_lean(scenario, radius, speed):
+    """
+    Return the lean inward of a body carried round a circle, as d'Alembert has it, for small ones.
+
+    About the middle of the ball: m h (g lean - v^2/r) is the torque of the drive, which turns the
+    rolling ball's momentum on the circle: (M r_b + J/r_b) v^2/r, M with the body's mass.
+    """
+    v = {n: float(a[0]) for n, a in scenario.system.parameters.unpack(scenario.p).items()}
+    a = speed**2 / radius
+    push = (v['ball_mass'] + v['mass']) * v['radius'] + v['ball_inertia'] / v['radius']
+    return a * (v['mass'] * v['height'] + push) / (v['mass'] * v['height'] * v['gravity'])
+
+
+def test_a_state_without_a_place_on_the_floor_is_refused():
+    trough = load_scenario('ball_balancer')
+    with pytest.raises(ParameterError, match='is a position on the floor'):
+        VelocityHold(trough, trough.x0, 0.0)
