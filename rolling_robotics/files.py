@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 import contextlib
 import json
 import math
@@ -22,7 +22,7 @@ MOST_BYTES = 1_000_000_000  # of a result
 STDOUT = Path('-')  # given for a file: standard output
 
 
-def checked_output(path: Path, suffix: str, option: str = '--out') -> Path:
+def checked_output(path: Path, suffix: str | Collection[str], option: str = '--out') -> Path:
     """
     Return the path of a file that can be written, before any work is done.
 
@@ -31,7 +31,7 @@ def checked_output(path: Path, suffix: str, option: str = '--out') -> Path:
     Parameters
     ----------
     path, suffix
-        The file, and what its name must end with.
+        The file, and what its name must end with, or several endings of which one will do.
     option
         Argument that named it, for errors.
 
@@ -43,8 +43,10 @@ def checked_output(path: Path, suffix: str, option: str = '--out') -> Path:
     """
     if path == STDOUT and suffix == '.json':
         return path
-    if path.suffix != suffix:
-        raise ParameterError(f'{option}: a file *{suffix} is needed, got {str(path)!r}')
+    suffixes = [suffix] if isinstance(suffix, str) else list(suffix)
+    if path.suffix not in suffixes:
+        known = ' or '.join(f'*{ending}' for ending in suffixes)
+        raise ParameterError(f'{option}: a file {known} is needed, got {str(path)!r}')
     if path.is_dir():
         raise ParameterError(f'{option}: {str(path)!r} is a folder; name a file in it')
     checked_folder(path.parent, option)
@@ -93,8 +95,13 @@ def written_beside(path: Path) -> Iterator[Path]:
 
     Its name cannot be foreseen, and it is removed where writing fails. The folder is made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.stem}.', suffix=path.suffix)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f'.{path.stem}.', suffix=path.suffix
+        )
+    except OSError as error:
+        raise ParameterError(f'{path}: cannot be written: {printable(error)}') from None
     os.close(handle)
     scratch = Path(name)
     try:
@@ -163,7 +170,10 @@ def read_result(path: Path) -> dict[str, Any]:
     except ParameterError:
         raise
     except (ValueError, RecursionError) as e:
-        raise ParameterError(f'{path}: is not JSON: {printable(e, 200)}') from None
+        first = ''
+        if path.suffix in ('.yaml', '.yml'):
+            first = '; make a result of a scenario by `rolling simulate` first'
+        raise ParameterError(f'{path}: is not JSON: {printable(e, 200)}{first}') from None
     except MemoryError:
         raise ParameterError(f'{path}: does not fit into memory') from None
     try:

@@ -75,8 +75,7 @@ def run(args: Namespace) -> int:
             raise ParameterError(f'--{name}: must lie between {low:g} and {high:g}, got {value:g}')
     if args.strip is not None and (args.out.suffix != '.png' or args.at is not None):
         raise ParameterError('--strip: draws snapshots into one *.png, and goes without --at')
-    known = args.out.suffix if args.out.suffix in WRITERS else '.gif'
-    out = checked_output(args.out, known)
+    out = checked_output(args.out, WRITERS)
     scene = shown_scene('animate', args.file, args.plan)
     shot = Shot(
         rate=args.rate,

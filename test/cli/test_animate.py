@@ -163,7 +163,7 @@ def test_an_ffmpeg_that_fails_is_quoted_and_leaves_nothing(rolling, result, tmp_
         (['--rate', '0'], '--rate: must lie between'),
         (['--speed', '-1'], '--speed: must lie between'),
         (['--width', '5'], '--width: must lie between'),
-        (['--out', 'ball.webm'], 'a file *.gif is needed'),
+        (['--out', 'ball.webm'], 'a file *.gif or *.mp4 or *.png is needed'),
     ],
 )
 def test_bad_options(rolling, result, tmp_path, options, words):

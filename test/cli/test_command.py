@@ -14,6 +14,7 @@ from rolling_robotics.commands import COMMANDS
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = ROOT / 'config' / 'scenarios' / 'spinning_plate.yaml'
 ROLLING = [sys.executable, '-m', 'rolling_robotics.cli']
 
 
@@ -81,7 +82,15 @@ def test_version(rolling):
         (['plot', 'none.json', '--out', '/dev/null'], "--out: '/dev/null' is not a folder"),
         (['controllability', 'x', '--json', 'x.txt'], r'--json: a file \*.json is needed'),
         (['identify', 'x.txt', '--experiment'], r'LOG.csv: a file \*.csv is needed'),
-        (['animate', 'none.json', '--out', '-'], r"--out: a file \*.gif is needed, got '-'"),
+        (
+            ['animate', 'none.json', '--out', '-'],
+            r"--out: a file \*.gif or \*.mp4 or \*.png is needed, got '-'",
+        ),
+        (
+            ['simulate', 'point_mass_straight', '--out', '/proc/none/x.json'],
+            'cannot be written|not writable',
+        ),
+        (['plot', SCENARIO], 'is not JSON: .*by `rolling simulate` first'),
         (['plot', 'none.json'], 'none.json: cannot be read'),
         (['check', 'none.yaml'], "no file 'none.yaml', and no example"),
     ],
