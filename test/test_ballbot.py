@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 import sys
 
+import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller import TimeVaryingLqr
@@ -20,6 +21,9 @@ from rolling_planner import plan_rolling
 from rolling_planner.planners.planner import planner_of, Request
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.plan_result import plan_result
+
+sys.path.insert(0, str(Path(__file__).parent / 'mechanism'))
+from kane_oracle import rates_by_kane
 
 FOLDER = Path(__file__).parents[1] / 'examples' / 'ballbot'
 LIMIT = 8.0  # N m
@@ -62,8 +66,7 @@ def test_in_a_plane_it_is_the_wheeled_inverted_pendulum(scenario):
             p_WS=[0, 0],
             q_WS=[1, 0, 0, 0],
             q_WB=[np.cos(tilt / 2), 0, np.sin(tilt / 2), 0],
-            v_WS_W=[speed, 0],
-            spin=0,
+            w_WS_W=[0, speed / r, 0],
             w_WB_B=[0, rate, 0],
         )
         xdot = np.array(system.modes['rolling'].dynamics(x, [0, torque, 0], 0, scenario.p))
@@ -71,8 +74,26 @@ def test_in_a_plane_it_is_the_wheeled_inverted_pendulum(scenario):
         c, s = m * h * np.cos(tilt), m * h * np.sin(tilt)
         M = [[rolling + m, c], [c, v['roll_inertia'] + m * h**2]]
         expected = np.linalg.solve(M, [torque / r + s * rate**2, g * s - torque])
-        assert found['v_WS_W'] == pytest.approx([expected[0], 0], abs=1e-10)
+        assert found['w_WS_W'] == pytest.approx([0, expected[0] / r, 0], abs=1e-9)
         assert found['w_WB_B'] == pytest.approx([0, expected[1], 0], abs=1e-10)
+
+
+def test_in_space_kanes_equations_give_the_same_rates(scenario):
+    """A second derivation from the poses alone, with the torque by its power."""
+    system, rng = scenario.system, np.random.default_rng(4)
+
+    def power(w, torque):
+        return ca.dot(system.machine.links['body'].R_WB @ torque, w['ball'] - w['body'])
+
+    kane = rates_by_kane(system, ('w_WS_W', 'w_WB_B'), power)
+    for _ in range(20):
+        x = rng.normal(size=system.state.size)
+        for name in ('q_WS', 'q_WB'):
+            x[system.state.slice(name)] /= np.linalg.norm(x[system.state.slice(name)])
+        u = rng.normal(size=3)
+        rates = np.array(system.modes['rolling'].dynamics(x, u, 0, scenario.p)).ravel()[10:]
+        expected = np.array(kane(x, u, 0, scenario.p)).ravel()
+        assert np.abs(rates - expected).max() < 1e-10 * np.abs(expected).max()
 
 
 def planned(scenario, upright, horizon):
@@ -196,14 +217,14 @@ def test_a_hold_names_what_no_control_moves_and_knows_that_it_is_unstable(scenar
     hold = Hold(scenario.system, scenario.p, upright, control_limits=LIMIT)
     assert hold.unstable
     named = ' '.join(hold.uncontrollable)
-    assert 'spin' in named
+    assert 'w_WS_W' in named
     assert 'd_WS' in named
     assert np.abs(hold.u).max() < 1e-9
 
 
 def test_a_state_that_moves_has_no_hold(scenario, upright):
     x = upright.copy()
-    x[scenario.system.state.slice('v_WS_W')] = [0.5, 0.0]
+    x[scenario.system.state.slice('w_WS_W')] = [0.0, 4.0, 0.0]
     with pytest.raises(ParameterError, match='there is no equilibrium near this state'):
         nearest_equilibrium(scenario.system, scenario.p, x)
 

@@ -66,7 +66,7 @@ def bicycle() -> MachineSystem:
     machine.contact(Contact(body='rear', shape=Wheel(ca.SX(REAR))))
     machine.contact(Contact(body='front', shape=Wheel(ca.SX(FRONT))))
     torque = machine.control(Entry('torque', ('torque',), 'N m', text='on the front frame'))
-    machine.torque(machine.links['frame'].R_WB @ (torque * ca.DM(up)), 'fork', reaction='frame')
+    machine.torque(torque * ca.DM(up), on='fork', reaction='frame', frame='frame')
     return MachineSystem(machine)
 
 

@@ -58,6 +58,8 @@ class Machine:
         The bodies by name, parents first.
     contacts
         Contacts beside the joints.
+    guards
+        Margins by name that end the motion, beside those of the contacts.
 
     """
 
@@ -68,17 +70,20 @@ class Machine:
         self.contacts: list[Contact] = []
         self._parameters: dict[Entry, ca.SX] = {}
         self._controls: dict[Entry, ca.SX] = {}
-        self._torques: list[tuple[str, ca.SX]] = []
+        self._torques: list[tuple[str, ca.SX, str]] = []
+        self.guards: dict[str, ca.SX] = {}
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
 
     def parameter(self, name: str | Entry, unit: str = '', text: str = '') -> ca.SX:
         """Declare a parameter and return its symbol, scalar unless an entry is given."""
+        self._still_described()
         entry = Entry(name, (name,), unit, text=text) if isinstance(name, str) else name
         return self._declare(self._parameters, entry)
 
     def control(self, entry: Entry) -> ca.SX:
         """Declare an entry of the control and return its symbol."""
+        self._still_described()
         return self._declare(self._controls, entry)
 
     @staticmethod
@@ -109,6 +114,7 @@ class Machine:
             The name is taken, or there is no such parent.
 
         """
+        self._still_described()
         if name in self.bodies:
             raise ParameterError(f'{self.name}: there are two bodies {name!r}')
         if on and on not in self.bodies:
@@ -128,11 +134,24 @@ class Machine:
                 )
         self.contacts.append(contact)
 
-    def torque(self, torque_W: ca.SX, on: str, *, reaction: str = '') -> None:
-        """Apply a torque (3) [N m], in W, to a body, and its reverse to another one."""
-        self._torques.append((on, torque_W))
+    def torque(self, torque: ca.SX, on: str, *, reaction: str = '', frame: str = '') -> None:
+        """Apply a torque (3) [N m], in W or a body's frame, and its reverse to another body."""
+        self._still_described()
+        self._torques.append((on, torque, frame))
         if reaction:
-            self._torques.append((reaction, -torque_W))
+            self._torques.append((reaction, -torque, frame))
+
+    def guard(self, name: str, margin: ca.SX) -> None:
+        """Let the motion end where an expression in the links and parameters becomes negative."""
+        self.guards[name] = margin
+
+    def _still_described(self) -> None:
+        """Raise ParameterError where the equations were asked for already."""
+        if 'symbols' in vars(self):
+            raise ParameterError(
+                f'{self.name}: what is added after `links` or `symbols` were used has no effect; '
+                'declare parameters, controls, bodies and torques first'
+            )
 
     @cached_property
     def state(self) -> Layout:
@@ -181,7 +200,8 @@ class Machine:
         names = list(self.bodies)
         parents = [names.index(b.parent) if b.parent else -1 for b in self.bodies.values()]
         applied: dict[int, Wrench] = {}
-        for name, torque_W in self._torques:
+        for name, given, frame in self._torques:
+            torque_W = self.links[frame].R_WB @ given if frame else given
             b, torque = names.index(name), self.links[name].R_WF.T @ torque_W
             before = applied.get(b, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
             applied[b] = Wrench(before.torque + torque, before.force)

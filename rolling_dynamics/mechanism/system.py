@@ -205,7 +205,7 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """One mode: rolling while every contact holds."""
-        e, guards = self.expressions, {}
+        e, guards = self.expressions, dict(self.machine.guards)
         for name, at in self.contacts.items():
             fx, fy, fz = ca.vertsplit(at.wrench[3:])
             ending = f'_{name}' if len(self.contacts) > 1 else ''

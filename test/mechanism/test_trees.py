@@ -195,6 +195,9 @@ def test_what_no_machine_is_is_rejected():
     out.body('A', joint, Revolution(ca.SX(1.0), ca.SX(0.01)))
     with pytest.raises(ParameterError, match="two bodies 'A'"):
         out.body('A', joint)
+    assert out.links
+    with pytest.raises(ParameterError, match='has no effect'):
+        out.parameter('late', 'm')
     with pytest.raises(ParameterError, match='no body is on a Rolling joint'):
         MachineSystem(Machine('empty'))
     sideways = Machine('sideways')
