@@ -29,6 +29,21 @@ def rotation_matrix(q: ca.SX) -> ca.SX:
     )
 
 
+def matrix_quaternion(R: ca.SX) -> ca.SX:
+    """Return the unit quaternion of a rotation matrix, by the largest pivot."""
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    off = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    best, q = 1 + trace, ca.vertcat(1 + trace, off)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        pivot = 1 + 2 * R[i, i] - trace
+        row = [off[i]] + [ca.SX(0)] * 3
+        row[1 + i], row[1 + j], row[1 + k] = pivot, R[i, j] + R[j, i], R[i, k] + R[k, i]
+        q = ca.if_else(pivot > best, ca.vertcat(*row), q)
+        best = ca.fmax(best, pivot)
+    return q / ca.norm_2(q)
+
+
 def product(p: ca.SX, q: ca.SX) -> ca.SX:
     """Return the quaternion product p q, so that R(p q) = R(p) R(q)."""
     pv, qv = p[1:4], q[1:4]

@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.mode import MotionState
-from rolling_dynamics.hybrid_contact import HybridPlant
+from rolling_dynamics.hybrid_contact.emulated_object import hybrid_views, Observation
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, placed_state
-from rolling_dynamics.hybrid_contact.plant_view import plant_views, VIEW
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import IN_PLANE
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
 from transforms3d.quaternions import qmult, quat2mat
 
-OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
-POINT, TORQUE, FORCE = (VIEW.slice(name) for name in ('p_HC_H', 'torque_H', 'force_H'))
-GAP = VIEW.slice('gap').start
 HAND = {'q_WH': slice(0, 4), 'p_WH': slice(4, 7), 'w_WH_H': slice(7, 10), 'v_WH_H': slice(10, 13)}
 MOVED = {'p_WH': [4, 6], 'w_WH_H': [8], 'v_WH_H': [10, 12]}  # of a hand in the plane
 
@@ -116,13 +113,14 @@ class EmulatedPlant:
             model, params, planar=planar, slip_share=slip_share, resistance=resistance
         )
         self._system, self._params, self._start = system, p, np.array(start, dtype=float)
-        self._views = plant_views(system)
+        self._views = hybrid_views(system)
         hand = np.concatenate([self._start[model.state.slice(n)] for n in ('q_WH', 'p_WH')])
         self._joints = arm.joints_at(hand)
         self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
-        self._plant = HybridPlant(system, p, self._placed(self._start))
+        self._plant = Emulation(system, p)
         self._moves = list(arm.chain.moves)
         self._u = np.zeros(len(self._moves))
+        self._plant.restart(self._placed(self._start), self._u)
         self.time, self.ended, self.held = 0.0, '', False
         self.events: tuple[str, ...] = ()
         self._seen = self._look()
@@ -146,8 +144,8 @@ class EmulatedPlant:
         where = self._model.state.slice('q_HO')
         x[where] = qmult((math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0), x[where])
         self.motors.reset(self._joints)
-        self._plant.reset(self._placed(x))
         self._u, self.time, self.ended, self.events = 0.0 * self._u, 0.0, '', ()
+        self._plant.restart(self._placed(x), self._u)
         self._seen = self._look()
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,9 +169,12 @@ class EmulatedPlant:
         self.time += dt
         self.events = ()
         if not self.ended:
-            state = self._plant.state if self.held else self._plant.step(self._u, dt)
-            self.ended, self.events = state.stopped, tuple(e.name for e in state.events)
-            self._plant.state = replace(state, x=self._with_hand(state.x))
+            plant = self._plant
+            plant.forget()
+            if not self.held:
+                plant.step(self._u, dt)
+            self.ended, self.events = plant.state.stopped, tuple(e.name for e in plant.events)
+            plant.state = replace(plant.state, x=self._with_hand(plant.state.x))
         self._seen = self._look()
         return self._seen
 
@@ -205,15 +206,15 @@ class EmulatedPlant:
 
     def _look(self) -> PlantView:
         state = self._plant.state
-        seen = self._views[state.mode](state.x, self._u, state.p)
+        seen = Observation(self._views[state.mode](state.x, self._u, state.t, state.p), ())
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        p_WH, on, R_WH = hand[4:7], not self.ended, quat2mat(hand[:4])
+        on, R_WH = not self.ended, quat2mat(hand[:4])
         return PlantView(
             hand=hand,
-            object_=seen[OBJECT],
-            p_WC=p_WH + R_WH @ seen[POINT],
-            force_W=on * R_WH @ seen[FORCE],
-            torque_W=on * R_WH @ seen[TORQUE],
-            gap=float(seen[GAP]),
+            object_=seen.object_,
+            p_WC=seen.X_WCh[:3, 3],
+            force_W=on * R_WH @ seen.wrench[3:],
+            torque_W=on * R_WH @ seen.wrench[:3],
+            gap=seen.gap,
             mode=state.published_mode,
         )

@@ -426,7 +426,6 @@ OF_SYSTEM = {
 # What speaks the topics of a hand, moves it, and looks at the object, and tries the whole of it.
 HAND = (
     'rolling_dynamics.nodes.hybrid_simulator_node',
-    'rolling_dynamics.nodes.hybrid_topics',
     'rolling_dynamics.nodes.measurements',
     'rolling_dynamics.nodes.plant_topics',
     'rolling_dynamics.nodes.simulator_node',

@@ -1,6 +1,5 @@
 """A convex body that rolls, slides, flies and lands on a moving plate."""
 
-from rolling_dynamics.hybrid_contact.plant import HybridPlant
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 
-__all__ = ['HybridContactSystem', 'HybridPlant']
+__all__ = ['HybridContactSystem']

@@ -12,13 +12,12 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
-from rolling_dynamics.nodes.hybrid_topics import HybridObservation, HybridTopics, observation
-from rolling_dynamics.nodes.plant_node import Loaded
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.simulator_node import SimulatorNode
 from rolling_dynamics.nodes.simulator_node import TABLE as ROLLING_TABLE
-from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.scenario_model import Model
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
@@ -44,45 +43,31 @@ TABLE = (
 )
 
 
-class ObservedPlant(SimulatedHybridPlant):
-    """The plant as the node steps it."""
-
-    def observe(self) -> HybridObservation:
-        """Return what can be seen now."""
-        return observation(self)
-
-
 class HybridSimulatorNode(SimulatorNode):
     """The simulator of an object on a moving plate that it may leave."""
 
     table = TABLE
-    _plant: ObservedPlant
+    _plant: EmulatedObject
 
-    def load(self) -> Loaded:
-        """Load the scenario; make the plant, held at its start, and its topics."""
+    def emulated(self, model: Model) -> EmulatedObject:
+        """Return the object, held at its start."""
         v = self.values
-        model = load_model(v['scenario_file'])
-        plant = ObservedPlant(
+        self._shown, self._placed = '', 0
+        hybrid = hybrid_of(
             model.system,
             model.params,
-            model.start,
             planar=v['planar'],
             slip_share=v['slip_share'],
             resistance=v['rolling_resistance'],
+        )
+        return EmulatedObject(
+            model.system,
+            model.params,
+            model.start,
+            hybrid=hybrid,
             brake_time=v['brake_time'],
             limits=model.control_limits,
         )
-        topics = HybridTopics(
-            self,
-            model.system,
-            model.mu,
-            model.mu_spin,
-            world=v['world_frame'],
-            prefix=v['frame_prefix'],
-            estimate=v['publish_estimate'],
-        )
-        self._shown, self._placed = '', 0
-        return Loaded(model.title, plant, topics)
 
     def read_command(self, message: AccelStamped) -> NDArray[np.float64]:
         """Return the accelerations of the hand; the first one after a reset frees the object."""
@@ -92,15 +77,10 @@ class HybridSimulatorNode(SimulatorNode):
             self._plant.release()
         return u
 
-    def news(self) -> list[str]:
-        """Return what has happened to the contact."""
-        events, self._plant.events = self._plant.events, []
-        return [f'at {event.time:.4f} s: {event.text}' for event in events]
-
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
         """Publish what is due, and a mode of the contact as soon as it is another."""
-        if seen.mode != self._shown:
-            self._shown = seen.mode
+        if self._plant.contact_mode != self._shown:
+            self._shown = self._plant.contact_mode
             self._topics.contact_state(seen, nanoseconds_to_time(now), fault)
         super()._publish_slowly(seen, now, fault)
 
@@ -116,7 +96,11 @@ class HybridSimulatorNode(SimulatorNode):
         """Return the mode of the contact, commands and punctuality."""
         level, message, values = super().health()
         if level == OK and message == 'rolling':
-            message = 'held until the first command' if self._plant.held else self._plant.mode
+            message = (
+                'held until the first command'
+                if self._plant.emulation.held
+                else self._plant.contact_mode
+            )
         return level, message, values
 
 

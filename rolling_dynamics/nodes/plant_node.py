@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.simulation.emulated_machine import EmulatedMachine
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.loop_node import CLOCK_PERIOD, LoopNode
 from rolling_node_kit.parameters import Parameter
@@ -24,30 +25,6 @@ from rolling_node_kit.qos import COMMAND, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
-
-
-class SimulatedPlant(Protocol):
-    """What the node asks of a plant."""
-
-    @property
-    def time(self) -> float:
-        """Time since the start [s]."""
-
-    @property
-    def fault(self) -> str:
-        """Why nothing moves any more; empty while it does."""
-
-    def step(self, u: NDArray[np.float64], dt: float) -> None:
-        """Advance by dt [s] under a constant control."""
-
-    def brake(self) -> NDArray[np.float64]:
-        """Return the control that brings it to rest."""
-
-    def observe(self) -> Any:
-        """Return what can be seen now."""
-
-    def reset(self, *, position: Sequence[float], rotation: Sequence[float]) -> None:
-        """Go back to the start, shifted and turned."""
 
 
 class PublishedTopics(Protocol):
@@ -76,7 +53,7 @@ class Loaded(NamedTuple):
     """What ``load`` returns: a title for the log, the plant, and the topics that show it."""
 
     title: str
-    plant: SimulatedPlant
+    plant: EmulatedMachine[Any]
     topics: PublishedTopics
 
 
@@ -101,10 +78,6 @@ class PlantNode(CompilingNode, LoopNode):
     def load(self) -> Loaded:
         """Load the scenario; make the plant, at its start, and its topics."""
 
-    def news(self) -> list[str]:
-        """Return what has happened to the plant since the last call, in words for the log."""
-        return []
-
     @abstractmethod
     def read_command(self, message: Any) -> NDArray[np.float64]:
         """Return the control of a command, or raise RollingError telling why it is refused."""
@@ -114,7 +87,7 @@ class PlantNode(CompilingNode, LoopNode):
         super().__init__('simulator', table)
         self._lock = threading.Lock()
         self._topics: PublishedTopics | None = None
-        self._plant: SimulatedPlant | None = None
+        self._plant: EmulatedMachine[Any] | None = None
         self._refused = self._told = ''
         self._command: tuple[float, NDArray[np.float64]] | None = None
         self._stale = 0
@@ -208,7 +181,7 @@ class PlantNode(CompilingNode, LoopNode):
 
     def _tell(self, fault: str) -> None:
         """Log what has happened, a fault once."""
-        for line in self.news():
+        for line in self._plant.read_news():
             self.get_logger().info(line)
         if fault and fault != self._told:
             self.get_logger().warning(f'nothing moves until ~/reset: {fault}')

@@ -8,16 +8,16 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact import ContactSystem
+from numpy.typing import NDArray
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
-from rolling_dynamics.contact.plant import Observation
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject, Observation
 from rolling_dynamics.nodes.markers import (
     ContactMarkers,
     HAND_COLOURS,
     OBJECT_COLOURS,
     surface_marker,
 )
+from rolling_dynamics.scenario_model import Model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import (
     array_to_wrench,
@@ -51,14 +51,12 @@ class PlantTopics:
     def __init__(
         self,
         node: SuiteNode,
-        system: ContactSystem,
-        mu: float,
-        mu_spin: float,
+        model: Model,
+        plant: EmulatedObject,
         *,
         world: str,
         prefix: str,
         estimate: bool,
-        edges: ArrayLike | None = None,
     ) -> None:
         """
         Create the publishers.
@@ -67,23 +65,20 @@ class PlantTopics:
         ----------
         node
             Node that publishes.
-        system
-            The system that is drawn.
-        mu, mu_spin
-            Coefficients of friction [-], [m].
+        model, plant
+            Object and hand, and what is stepped.
         world
             Name of the world frame.
         prefix
             Put before the name of every other frame.
         estimate
             Whether ``object/odometry`` is published too, in place of an estimator.
-        edges
-            Edges of the hand, in its chart; it is drawn no further.
 
         """
-        self._mu, self._mu_spin = mu, mu_spin
-        self._pure = system.friction == 'pure_rolling'
-        self._world = world
+        self._plant, self._world = plant, world
+        self._mu, self._mu_spin = model.mu, model.mu_spin
+        system = model.system
+        edges = model.params[system.parameters.slice('hand_edges')]
         self._hand, self._object = f'{prefix}hand', f'{prefix}object'
         self._contact_h, self._contact_o = f'{prefix}contact_hand', f'{prefix}contact_object'
         self._view = ContactView(system.object_surface, system.hand_surface)
@@ -134,24 +129,18 @@ class PlantTopics:
         wrench.header.stamp, wrench.header.frame_id = stamp, self._contact_h
         self._wrench.publish(wrench)
 
-    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:
-        """Publish mode and margins of the contact."""
+    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:  # noqa: ARG002
+        """Publish mode, gap and margins of the contact."""
         tangential = float(np.hypot(seen.wrench[3], seen.wrench[4]))
         normal, spin = float(seen.wrench[5]), abs(float(seen.wrench[2]))
-        message = RollingContact(wrench=array_to_wrench(seen.wrench))
+        message = RollingContact(mode=self._plant.contact_mode, gap=max(seen.gap, 0.0))
+        message.wrench = array_to_wrench(seen.wrench)
         message.header.stamp, message.header.frame_id = stamp, self._contact_h
-        message.mode = self._mode(fault)
         message.required_friction = ratio(tangential, normal)
         message.friction_utilisation = ratio(tangential, self._mu * normal)
-        message.spin_utilisation = ratio(spin, self._mu_spin * normal) if self._pure else 0.0
+        message.spin_utilisation = ratio(spin, self._mu_spin * normal) if self._mu_spin else 0.0
         message.object_chart, message.hand_chart = self._view.charts
         self._state.publish(message)
-
-    def _mode(self, fault: str) -> str:
-        if not fault:
-            return RollingContact.MODE_PURE_ROLLING if self._pure else RollingContact.MODE_ROLLING
-        slips = ': friction' in fault or ': spin' in fault
-        return RollingContact.MODE_SLIPPING if slips else RollingContact.MODE_SEPARATED
 
     def frames(self, seen: Observation, stamp: Time) -> None:
         """Publish the frames."""

@@ -83,10 +83,6 @@ class RobotSimulatorNode(PlantNode):
         topics = RobotTopics(self, plant, world=self.values['world_frame'], prefix=prefix)
         return Loaded(model.title, plant, topics)
 
-    def news(self) -> list[str]:
-        """Return the changes of the mode since the last call."""
-        return self._robot.read_news()
-
     def take_turns(self, seen: Any, now: int) -> None:
         """Publish what is measured; in simulated time wait for the answer to the last."""
         if not self._sensors:

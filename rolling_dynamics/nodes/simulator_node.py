@@ -11,13 +11,12 @@ import sys
 from geometry_msgs.msg import AccelStamped, Vector3
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
 from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
 from rolling_dynamics.nodes.plant_topics import PlantTopics
-from rolling_dynamics.scenario_model import load_model
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.scenario_model import load_model, Model
 from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import accel_to_control, finite
 from rolling_node_kit.parameters import Parameter
@@ -53,27 +52,28 @@ class SimulatorNode(PlantNode):
     def load(self) -> Loaded:
         """Load the scenario; make the plant, at its start, and its topics."""
         model = load_model(self.values['scenario_file'])
-        plant = Plant(
-            model.system,
-            model.params,
-            model.start,
-            Stepper(model.system, model.params).step,
-            brake_time=self.values['brake_time'],
-            limits=model.control_limits,
-        )
-        plant.reset()
-        self.reader(Vector3, '~/push', lambda message: self._push(plant, message), EVENT)
+        plant = self.emulated(model)
         topics = PlantTopics(
             self,
-            model.system,
-            model.mu,
-            model.mu_spin,
+            model,
+            plant,
             world=self.values['world_frame'],
             prefix=self.values['frame_prefix'],
             estimate=self.values['publish_estimate'],
-            edges=plant.params[model.system.parameters.slice('hand_edges')],
         )
         return Loaded(model.title, plant, topics)
+
+    def emulated(self, model: Model) -> EmulatedObject:
+        """Return the object at its start; make what strikes it."""
+        plant = EmulatedObject(
+            model.system,
+            model.params,
+            model.start,
+            brake_time=self.values['brake_time'],
+            limits=model.control_limits,
+        )
+        self.reader(Vector3, '~/push', lambda message: self._push(plant, message), EVENT)
+        return plant
 
     def read_command(self, message: AccelStamped) -> NDArray[np.float64]:
         """Return the accelerations of the hand; refuse another frame and what is not finite."""
@@ -86,7 +86,7 @@ class SimulatorNode(PlantNode):
             raise ParameterError('it is not finite')
         return accel_to_control(message.accel)
 
-    def _push(self, plant: Plant, message: Vector3) -> None:
+    def _push(self, plant: EmulatedObject, message: Vector3) -> None:
         if not finite(message):
             self.get_logger().warning('~/push: not finite; give the impulse over the mass [m/s]')
             return

@@ -19,12 +19,12 @@ from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.laboratory.planar_plan import planar_plan
 from rolling_planner.laboratory.throw_catch import plan_throw_catch
+from stepped_motion import SteppedMotion
 
 LAB = Laboratory()
 LATENCY = 8  # ms
@@ -43,7 +43,7 @@ class Lockstep:
         x = start.copy()
         x[3:5] += scale * np.array([0.05, 0.005]) * [self._off(), self._off()]
         self.to_model = FastFunction(model_state(self.system, self.model))
-        self.plant = HybridPlant(
+        self.plant = SteppedMotion(
             self.system, self.p, plant_state(self.system, self.p, self.model, x)
         )
         self.events = []

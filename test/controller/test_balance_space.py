@@ -10,9 +10,9 @@ from rolling_controller.balance.spatial_laws import spatial_regulator
 from rolling_controller.law import StateFeedback
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
+from stepped_motion import SteppedMotion
 
 BALL = SpatialBody(mass=0.2, semi_axes=(0.05, 0.05, 0.05))
 ELLIPSOID = SpatialBody()
@@ -23,7 +23,7 @@ def closed_loop(body, law, duration, delay=8, **start):
     plant, p = body.plant()
     model, _ = body.model()
     to_model = FastFunction(model_state(plant, model))
-    run = HybridPlant(plant, p, plant_state(plant, p, model, body.rest(model, **start)))
+    run = SteppedMotion(plant, p, plant_state(plant, p, model, body.rest(model, **start)))
     seen, states = deque([run.state.x] * (delay + 1), maxlen=delay + 1), []
     for _ in range(round(duration * 1000)):
         out = run.step(law.step(None, to_model(seen[0], p), 0.0)[1], 1e-3)

@@ -5,10 +5,9 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.contact.contact_view import ContactView
-from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import Stepper
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
@@ -103,11 +102,12 @@ def test_poses_alone_tell_the_place_on_the_rim():
     guess = next(initial_guesses(problem, Watch(None, np.inf)))
     states = guess.states(np.linspace(0, problem.horizon, 201))
     where = s.state.slice('contact_h')
-    plant, found = Plant(s, p, problem.x_start, Stepper(s, p, max_step=1e-3).step), []
+    plant, found = EmulatedObject(s, p, problem.x_start), []
     view = ContactView(s.object_surface, s.hand_surface)
     source = StateSource(s, p, problem.x_start[where])
     for x in states:
-        plant.restart(x)
+        plant.start = x
+        plant.reset()
         seen = plant.observe()
         state, _ = source.state(seen.hand, seen.object_)
         poses = (pose_matrix(b) for b in (seen.object_, seen.hand))
@@ -117,10 +117,12 @@ def test_poses_alone_tell_the_place_on_the_rim():
         np.testing.assert_allclose(way, states[:, where], atol=1e-6)
     for k in (80, 100, 130, 200):  # put back to the start from where it got to
         for x in states[: k + 1]:
-            plant.restart(x)
+            plant.start = x
+            plant.reset()
             seen = plant.observe()
             source.state(seen.hand, seen.object_)
-        plant.restart(states[0])
+        plant.start = states[0]
+        plant.reset()
         seen = plant.observe()
         state, _ = source.state(seen.hand, seen.object_)
         np.testing.assert_allclose(state[where], states[0, where], atol=1e-4)

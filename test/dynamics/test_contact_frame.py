@@ -9,10 +9,10 @@ import pytest
 from rolling_dynamics.contact import ContactSystem, to_coordinates
 from rolling_dynamics.contact.contact_view import ContactView
 from rolling_dynamics.contact.followed_coordinates import charted
-from rolling_dynamics.contact.plant import Plant
 from rolling_dynamics.errors import ScenarioError, SurfaceError
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import simulate, Stepper
+from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid, ExpressionSurface, Sphere
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.figures.phase import phase_figure
@@ -256,14 +256,14 @@ def test_what_the_node_publishes_is_in_the_same_frame():
     }
     scenario = load_scenario(DISH_SCENARIO | {'initial': initial})
     system = scenario.system
-    plant = Plant(system, scenario.p, scenario.x0, Stepper(system, scenario.p).step)
+    plant = EmulatedObject(system, scenario.p, scenario.x0)
     view = ContactView(system.object_surface, system.hand_surface)
     u, seen, states = np.array([0.3, -0.4, 0.5, 0.6, -0.3, 0.2]), [], []
     for _ in range(300):
         plant.step(u, 1e-3)
         assert not plant.fault
         seen.append(plant.observe())
-        states.append(plant.x)
+        states.append(plant.emulation.state.x)
     place = np.array([s.object_[4:7] for s in seen])
     five = np.array([-1, 16, -30, 16, -1]) / 12e-6
     a_O = np.stack([np.convolve(c, five, 'valid') for c in place.T], axis=1)

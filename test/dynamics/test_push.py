@@ -5,7 +5,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.plant import Plant
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 
@@ -15,12 +15,13 @@ MASS, RADIUS = 0.3, 0.1
 def plant(shape, inertia, friction='rolling', **start):
     system = ContactSystem(shape, Plane(), friction=friction)
     p = system.pack_parameters(mass=MASS, inertia=inertia, mu=2.0, mu_spin=1.0)
-    return Plant(system, p, ball_state(system, **start), Stepper(system, p).step)
+    return EmulatedObject(system, p, ball_state(system, **start))
 
 
 def velocity(plant):
-    w = plant.x[plant.system.state.slice('w_HO_H')].copy()
-    X = np.array(plant.system.pose(plant.x, plant.params)[1])
+    machine = plant.emulation
+    w = machine.state.x[machine.system.state.slice('w_HO_H')]
+    X = np.array(machine.system.pose(machine.state.x, machine.p)[1])
     return w, (X[:3, :3] @ np.array(plant.observe().object_[10:13]))
 
 
@@ -39,8 +40,9 @@ def test_push_is_what_a_great_force_does_in_a_short_time(friction):
     struck, forced = (plant(body, inertia, friction, **turning) for _ in range(2))
     impulse, short = np.array([0.03, -0.05, 0.02]), 1e-6
     struck.push(impulse)
-    p = forced.params.copy()
+    struck, forced = struck.emulation, forced.emulation
+    p = forced.p.copy()
     p[forced.system.parameters.slice('gravity_W')] += impulse / short
-    x = Stepper(forced.system, p).step(forced.x, forced.u, short, 0.0)
-    assert np.linalg.norm(struck.x - forced.x) > 0.05
-    assert_allclose(struck.x, x, atol=1e-5)
+    x = Stepper(forced.system, p).step(forced.state.x, forced.u, short, 0.0)
+    assert np.linalg.norm(struck.state.x - forced.state.x) > 0.05
+    assert_allclose(struck.state.x, x, atol=1e-5)

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.plant import Plant
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
@@ -61,7 +60,7 @@ class Run:
                  least_latency=6e-3, model_scale=1.0):  # fmt: skip
         self.system, self.p = ellipse_on_plate()
         start = at_rest(self.system, 0.1, spin)
-        self.plant = Plant(self.system, self.p, start, Stepper(self.system, self.p).step)
+        self.plant = EmulatedObject(self.system, self.p, start)
         self.arm, self.motors = Arm(ArmModel().chain), MotorModel()
         self.motion, self.q = motion, None
         self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=seed)
@@ -107,7 +106,7 @@ class Run:
 
     def note(self, seen):
         estimate, q = self.last, seen.object_[:4]
-        true_contact = self.plant.x[self.system.state.slice('contact_h')]
+        true_contact = self.plant.emulation.state.x[self.system.state.slice('contact_h')]
         mine = estimate.object_
         angle = 2 * (math.atan2(mine[2], mine[0]) - math.atan2(q[2], q[0]))
         self.rows.append((

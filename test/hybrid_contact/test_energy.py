@@ -4,8 +4,8 @@ from hybrid_samples import energy_balance, INERTIA, MASS, random_state, state, s
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.simulation import simulate
+from stepped_motion import SteppedMotion
 
 FRICTION = {'mu': 0.5, 'mu_kinetic': 0.35, 'mu_spin': 1e-3, 'rolling_resistance': 1e-5}
 TOLERANCES = {'rtol': 1e-10, 'atol': 1e-12}
@@ -53,7 +53,7 @@ def test_energy_never_rises_in_space(seed):
     s, rng = system(0.05, 0.06, 0.08), np.random.default_rng(seed)
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
     times, values = shaken(rng, 6, 0.5, 3.0)
-    plant = HybridPlant(s, p, thrown(s, rng, p))
+    plant = SteppedMotion(s, p, thrown(s, rng, p))
     energy, zero = s.invariants['energy'], np.zeros(6)
     dt, balance, work, seen = 2e-3, [], 0.0, set()
     for k in range(250):
@@ -84,7 +84,7 @@ def test_fixed_steps_follow_the_adaptive_run():
     u = np.array([1.0, 0.5, -0.3])
     run = simulate(s, p, x, u, 0.4, **TOLERANCES)
     for max_step in (1e-3, 2e-4):
-        plant = HybridPlant(s, p, x, max_step=max_step)
+        plant = SteppedMotion(s, p, x, max_step=max_step)
         events = [e for _ in range(40) for e in plant.step(u, 0.01).events]
         assert [e.name for e in events] == [e.name for e in run.events]
         assert_allclose([e.time for e in events], [e.time for e in run.events], atol=1e-7)
@@ -96,8 +96,8 @@ def test_a_balanced_ellipse_stays_until_pushed():
     s = system(0.05, 0.06, 0.08, planar=True)
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, mu=2.0)
     x = state(s, p_HO_H=[0, 0.08])
-    out = HybridPlant(s, p, x).step(np.zeros(3), 0.3)
+    out = SteppedMotion(s, p, x).step(np.zeros(3), 0.3)
     assert_allclose(out.x, x, atol=1e-12)
-    plant = HybridPlant(s, p, state(s, p_HO_H=[0, 0.08], beta_HO=[1e-3]))
+    plant = SteppedMotion(s, p, state(s, p_HO_H=[0, 0.08], beta_HO=[1e-3]))
     assert plant.state.mode == 'rolling'
     assert plant.step(np.zeros(3), 0.3).x[s.state.names.index('beta_HO')] > 4e-3

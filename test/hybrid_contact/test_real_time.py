@@ -5,12 +5,14 @@ import sys
 
 PLANT = """
 import sys
-from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.scenario_model import load_model
 
 model = load_model('laboratory_flip_up.yaml')
 before = 'scipy.integrate' in sys.modules
-plant = SimulatedHybridPlant(model.system, model.params, model.start, planar=True)
+bodies = model.system, model.params
+EmulatedObject(*bodies, model.start, hybrid=hybrid_of(*bodies, planar=True))
 print(before, 'scipy.integrate' in sys.modules)  # of which an impact that slips is solved
 """
 

@@ -5,8 +5,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from stepped_motion import SteppedMotion
 
 G, R, M = 9.81, 0.05, 0.2
 J = 0.4 * M * R * R
@@ -19,7 +19,7 @@ def ball(**options):
 
 def run(s, p, x, control, duration, dt=1e-3):
     """Return the last state and all events of a run by fixed steps."""
-    plant = HybridPlant(s, p, x, control(0.0))
+    plant = SteppedMotion(s, p, x, control(0.0))
     events = list(plant.state.events)
     for k in range(round(duration / dt)):
         out = plant.step(control(k * dt), dt)
@@ -173,7 +173,7 @@ def test_painleve_is_a_named_event_that_stops_the_run():
         x = sliding_rod(s, p, tilt, 1.0)
         margin = s.equations['slipping'].guards['painleve']
         value = float(s.function('margin', margin)(x, np.zeros(3), 0, p))
-        plant = HybridPlant(s, p, x)
+        plant = SteppedMotion(s, p, x)
         assert (plant.state.stopped == 'painleve') == (value <= 0)
         if value <= 0:
             found += 1
@@ -193,7 +193,7 @@ def test_painleve_is_a_named_event_that_stops_the_run():
 
 def test_the_state_that_is_stepped_stays_as_it_was():
     s, p = ball(mu=0.5)
-    plant = HybridPlant(s, p, state(s, p_HO_H=[0, 0, R], v_HO_H=[1.0, 0, 0]))
+    plant = SteppedMotion(s, p, state(s, p_HO_H=[0, 0, R], v_HO_H=[1.0, 0, 0]))
     start, copy = plant.state, plant.state.x.copy()
     a = plant.stepper.step(start, np.zeros(6), 0.02)
     b = plant.stepper.step(start, np.zeros(6), 0.02)
@@ -204,10 +204,10 @@ def test_the_state_that_is_stepped_stays_as_it_was():
 def test_what_cannot_start_is_refused():
     s, p = ball()
     with pytest.raises(ParameterError, match='overlaps'):
-        HybridPlant(s, p, state(s, p_HO_H=[0, 0, 0.9 * R]))
+        SteppedMotion(s, p, state(s, p_HO_H=[0, 0, 0.9 * R]))
     with pytest.raises(ParameterError, match='finite numbers'):
-        HybridPlant(s, p, np.full(s.state.size, np.nan))
-    plant = HybridPlant(s, p, state(s, p_HO_H=[0, 0, R]))
+        SteppedMotion(s, p, np.full(s.state.size, np.nan))
+    plant = SteppedMotion(s, p, state(s, p_HO_H=[0, 0, R]))
     with pytest.raises(ParameterError, match='dt must be'):
         plant.step(np.zeros(6), -1.0)
     with pytest.raises(ParameterError, match='u takes 6'):

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.hybrid_contact import HybridPlant
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.scenario import load_scenario
@@ -15,6 +14,7 @@ from rolling_planner.laboratory.planar_plan import planar_plan
 from rolling_planner.laboratory.throw_catch import CatchOptions, plan_throw_catch
 from rolling_planner.laboratory.transfer import transfer
 from rolling_planner.laboratory.upright_impact import contact_arm, FlightState, upright_impact
+from stepped_motion import SteppedMotion
 
 LAB = Laboratory()
 
@@ -33,7 +33,7 @@ def flown(plan, after):
     """Return the plant after the throw, with its events, without resistance, as planned."""
     system, p = dataclasses.replace(LAB, damping=0.0).plant()
     model, _ = LAB.model()
-    plant = HybridPlant(system, p, plant_state(system, p, model, plan.carry.states[0]))
+    plant = SteppedMotion(system, p, plant_state(system, p, model, plan.carry.states[0]))
     events, gaps = [], []
     for k in range(round((plan.touch + after) * 1000)):
         s = plant.step(plan.control_at((k + 0.5) * 1e-3), 1e-3)
@@ -79,7 +79,7 @@ def test_wanted_rate_just_brings_it_upright():
     for share, comes_over in ((0.99, False), (1.01, True)):
         x = lab.rest(-0.4)
         x[8] = share * wanted
-        plant = HybridPlant(system, p, plant_state(system, p, model, x))
+        plant = SteppedMotion(system, p, plant_state(system, p, model, x))
         turns = [plant.step(np.zeros(3), 1e-3).x[3] for _ in range(1200)]
         assert (max(turns) > UPRIGHT) == comes_over
 

@@ -5,9 +5,8 @@ import math
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 import numpy as np
-from rolling_dynamics.contact.plant import Plant
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.scenario_model import load_model
-from rolling_dynamics.simulation import Stepper
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.qos import STREAM_WRITER
@@ -103,8 +102,5 @@ def still(name, system, start, duration, control=0.0):
 def hand_and_object(scenario):
     """Return model, and poses and twists of hand and object at its start."""
     model = load_model(scenario)
-    step = Stepper(model.system, model.params).step
-    plant = Plant(model.system, model.params, model.start, step)
-    plant.reset()
-    seen = plant.observe()
+    seen = EmulatedObject(model.system, model.params, model.start).observe()
     return model, {'hand/odometry': seen.hand, 'object/odometry': seen.object_}

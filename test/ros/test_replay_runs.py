@@ -32,7 +32,8 @@ from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
-from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
@@ -41,7 +42,7 @@ from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
-from rolling_robotics.demo.laboratory.lockstep_trials import HAND, OBJECT, parameters_of
+from rolling_robotics.demo.laboratory.lockstep_trials import parameters_of
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay import runs as replaying_runs
 from rolling_robotics.nodes.replay.runs import replay_runs
@@ -95,8 +96,12 @@ class Rehearsal:
     def __init__(self, experiment, folder, *, sim_time):
         given = parameters_of(experiment, 'simulator')
         model = load_model(given['scenario_file'])
-        self.plant = SimulatedHybridPlant(
-            model.system, model.params, model.start, planar=True, limits=model.control_limits
+        bodies = model.system, model.params
+        self.plant = EmulatedObject(
+            *bodies,
+            model.start,
+            hybrid=hybrid_of(*bodies, planar=True),
+            limits=model.control_limits,
         )
         self.subject = subject_of(experiment, model)
         self.prepared = self.subject.prepare()
@@ -166,9 +171,9 @@ class Rehearsal:
         """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""
         stamp = self.now - self.now % PERIOD + PERIOD
         self.now = stamp + int(self.random.integers(100_000, 3_000_000))
-        view = self.plant.view()
-        for name, where in (('hand', HAND), ('object', OBJECT)):
-            data = bytes(self.encode[name](stamp, view[where].tolist()))
+        seen = self.plant.observe()
+        for name, body in (('hand', seen.hand), ('object', seen.object_)):
+            data = bytes(self.encode[name](stamp, body.tolist()))
             self.put(f'{name}/odometry', data)
             if not dropped:
                 self.machine.measured.take(data, is_hand=name == 'hand')

@@ -13,16 +13,14 @@ from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.law import gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.hybrid_contact.plant_view import VIEW
-from rolling_dynamics.hybrid_contact.simulated_plant import SimulatedHybridPlant
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.scenario_model import load_model
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.trials.trial import Record, Trial
 import yaml
 
 EVERY = 5  # periods between two samples that are kept
-HAND = slice(VIEW.slice('q_WH').start, VIEW.slice('v_WH_H').stop)
-OBJECT = slice(VIEW.slice('q_WO').start, VIEW.slice('v_WO_O').stop)
 
 
 def parameters_of(name: str, node: str) -> Mapping[str, Any]:
@@ -42,13 +40,18 @@ class LockstepTrials:
         self._dt = 1.0 / float(given['rate'])
         self._subject = subject_of(experiment, model)
         self._prepared = self._subject.prepare()
-        self._plant = SimulatedHybridPlant(
+        hybrid = hybrid_of(
             model.system,
             model.params,
-            model.start,
             planar=given['planar'],
             slip_share=given['slip_share'],
             resistance=given.get('rolling_resistance', 0.0),
+        )
+        self._plant = EmulatedObject(
+            model.system,
+            model.params,
+            model.start,
+            hybrid=hybrid,
             brake_time=given['brake_time'],
             limits=model.control_limits,
         )
@@ -75,18 +78,18 @@ class LockstepTrials:
         chosen = chosen_law(self._prepared, trial.law)
         memory = chosen.start()
         rows: list[np.ndarray] = []
-        modes = [(0.0, plant.mode)]
+        modes = [(0.0, plant.contact_mode)]
         for k in range(round(trial.duration / self._dt) + 1):
-            t, view = k * self._dt, plant.view()
+            t, seen, mode = k * self._dt, plant.observe(), plant.contact_mode
             if k % EVERY == 0:
-                rows.append(view[VIEW.slice('q_WO')].copy())
-            x, _ = subject.source.state(view[HAND], view[OBJECT])
-            touching = np.array([float(plant.mode != 'separated')])
+                rows.append(seen.object_[:4].copy())
+            x, _ = subject.source.state(seen.hand, seen.object_)
+            touching = np.array([float(mode != 'separated')])
             given = gathered(chosen.inputs, {STATE: x, MODE: touching})
             memory, u = chosen.step(memory, given, t)
             plant.step(subject.widened(u), self._dt)
-            if plant.mode != modes[-1][1]:
-                modes.append((t, plant.mode))
+            if plant.contact_mode != modes[-1][1]:
+                modes.append((t, plant.contact_mode))
             if plant.fault:
                 break
         since = balancing_since(memory)

@@ -1,0 +1,233 @@
+"""An object on a hand as a simulator shows it: both bodies, their contact and its force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.from_contact_system import placed_state
+from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product, rotation_matrix
+from rolling_dynamics.simulation.emulated_machine import EmulatedMachine, SEPARATED, STOPPED
+from rolling_dynamics.simulation.emulation import Emulation
+
+IN_PLANE = [1, 3, 5]  # alpha_y, a_x, a_z of the six accelerations of a hand
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """
+    What can be seen of an object on a hand at one instant.
+
+    Attributes
+    ----------
+    numbers
+        What follows, then the gap [m] and the margins.
+    margin_names
+        Names of the margins.
+
+    """
+
+    numbers: Array
+    margin_names: tuple[str, ...]
+
+    @property
+    def hand(self) -> Array:
+        """Q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body, shape (13,)."""
+        return self.numbers[0:13]
+
+    @property
+    def object_(self) -> Array:
+        """The same of the object, of its centre of mass."""
+        return self.numbers[13:26]
+
+    @property
+    def X_WCh(self) -> Array:
+        """Pose of the contact frame of the hand, shape (4, 4)."""
+        return self.numbers[26:42].reshape(4, 4, order='F')
+
+    @property
+    def wrench(self) -> Array:
+        """Torque [N m] and force [N] on the object, in the contact frame of the hand."""
+        return self.numbers[42:48]
+
+    @property
+    def gap(self) -> float:
+        """Distance between the bodies [m]."""
+        return float(self.numbers[48])
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """Margins of the contact by name: positive inside the envelope."""
+        return dict(zip(self.margin_names, self.numbers[49:].tolist(), strict=True))
+
+
+class EmulatedObject(EmulatedMachine[Observation]):
+    """
+    An object on a hand that rolls, or also slides, flies and lands.
+
+    Controls are the accelerations alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of the hand. One that
+    may leave the hand is held after a reset, as by a clamp, until :meth:`release`, so that every
+    run begins at its start however late the first command comes.
+    """
+
+    def __init__(
+        self,
+        model: ContactSystem,
+        params: ArrayLike,
+        start: ArrayLike,
+        *,
+        hybrid: tuple[HybridContactSystem, Array] | None = None,
+        brake_time: float = 0.1,
+        limits: ArrayLike | None = None,
+    ) -> None:
+        """
+        Put the object at its start.
+
+        Parameters
+        ----------
+        model, params, start
+            Object and hand that roll, with parameters and state at the start.
+        hybrid
+            The system through all modes and its parameters, see :func:`hybrid_of`; None for
+            rolling alone.
+        brake_time
+            Time constant with which an uncommanded hand comes to rest [s].
+        limits
+            Maximum magnitude of each of the six accelerations; None for no limit.
+
+        """
+        system, p = hybrid or (model, np.asarray(params, dtype=float))
+        self._model, self._nominal, self._brake_time = model, p, brake_time
+        planar = isinstance(system, HybridContactSystem) and system.planar
+        self._columns = IN_PLANE if planar else list(range(6))
+        self._limits = np.full(6, np.inf) if limits is None else np.asarray(limits, dtype=float)
+        shift, turn = np.zeros((model.tangent.size, 2)), np.zeros((model.tangent.size, 3))
+        shift[model.tangent.slice('contact_h')] = np.diag([1, not planar])
+        turn[model.tangent.slice('d_HO')] = np.diag([not planar, 1, not planar])
+        emulation = Emulation(system, p, limits=self._limits[self._columns])
+        super().__init__(emulation, model, start, shift, turn)
+        # by which parameters differ from the model's, from the next reset on
+        self.factors: dict[str, float] = {}
+        self._margins: tuple[str, ...] = ('normal_force',)
+        if isinstance(system, HybridContactSystem):
+            system.get_ready()  # a plant in real time must not stand still when it lands
+            self._views = hybrid_views(system)
+        else:
+            self._views, self._margins = rolling_view(system), tuple(system.mode.guards)
+        self.reset()
+
+    def _restart(self, x: Array) -> None:
+        machine, p = self.emulation, self._nominal.copy()
+        for name, factor in self.factors.items():
+            p[machine.system.parameters.slice(name)] *= factor
+        hybrid = machine.system if isinstance(machine.system, HybridContactSystem) else None
+        if hybrid is not None:
+            x = placed_state(hybrid, p, self._model, x)
+        machine.restart(x, np.zeros(len(self._columns)), p)
+        machine.held = hybrid is not None
+
+    def release(self) -> None:
+        """Let the object go."""
+        self.emulation.held = False
+
+    def _frees(self, u: Array) -> bool:  # noqa: ARG002
+        """Return False: it is released by name."""
+        return False
+
+    def step(self, u: ArrayLike, dt: float) -> None:
+        """Advance under six accelerations of the hand; see :meth:`EmulatedMachine.step`."""
+        u = np.asarray(u, dtype=float)
+        if u.shape != (6,):
+            raise ParameterError(f'a control takes 6 finite numbers, got {u.tolist()}')
+        super().step(u[self._columns], dt)
+
+    def brake(self) -> Array:
+        """Return the accelerations that bring the hand to rest, shape (6,)."""
+        u = -self._seen.hand[7:13] / self._brake_time
+        return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
+
+    def push(self, velocity: ArrayLike) -> None:
+        """
+        Strike an object that rolls through its centre of mass.
+
+        Parameters
+        ----------
+        velocity
+            Impulse over the mass of the object, in the world, shape (3,) [m/s]: the velocity that
+            it would give the object if that were free.
+
+        """
+        machine, state = self.emulation, self.emulation.state
+        if state.ended is not None:
+            return
+        pushed = state.p.copy()
+        pushed[self._model.parameters.slice('gravity_W')] += np.asarray(velocity, dtype=float)
+        rate, given = self._model.mode.dynamics, (state.x, machine.u, state.t)
+        # forces enter the rates linearly: what one more of them does in 1 s, its impulse does now
+        machine.put(state.x + np.array(rate(*given, pushed) - rate(*given, state.p)).ravel())
+        self._seen = self._look(0.0)
+
+    @property
+    def contact_mode(self) -> str:
+        """Mode as published; after the end of rolling ``slipping``, else ``separated``."""
+        machine = self.emulation
+        if machine.system is not self._model:
+            return machine.state.published_mode
+        mode = super().contact_mode
+        return SEPARATED if mode == STOPPED else mode
+
+    def _look(self, dt: float) -> Observation:  # noqa: ARG002
+        machine, state = self.emulation, self.emulation.state
+        numbers = self._views[state.mode](state.x, machine.u, state.t, state.p)
+        return Observation(numbers, self._margins)
+
+
+def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
+    """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` of rolling, by its mode."""
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    values, mode = system.state.split(x), system.mode
+    _, X_WO, X_WCh = system.pose(x, p)
+    w_WO_O, v_WO_O = system.object_twist(x, p)
+    if mode.wrench is None:
+        raise ParameterError(f'{system.name} gives no wrench of the contact')
+    out = ca.vertcat(
+        values['q_WH'] / ca.norm_2(values['q_WH']),
+        *(values[name] for name in ('p_WH', 'w_WH_H', 'v_WH_H')),
+        *(matrix_quaternion(X_WO[:3, :3]), X_WO[:3, 3], w_WO_O, v_WO_O),
+        *(ca.vec(X_WCh), mode.wrench(x, u, t, p), 0),
+        *(guard(x, u, t, p) for guard in mode.guards.values()),
+    )
+    (function,) = compiled(ca.Function('observation', [x, u, t, p], [ca.densify(out)]))
+    return {next(iter(system.modes)): FastFunction(function)}
+
+
+def hybrid_views(system: HybridContactSystem) -> dict[str, FastFunction]:
+    """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
+    e, s, t = system.expressions, system.scene, ca.SX.sym('t')
+    b, R_HO = s.body, s.contact.R_HO
+    R_WH = rotation_matrix(b.q_WH)
+    v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
+    both = ca.vertcat(
+        *(b.q_WH, b.p_WH, b.w_WH_H, b.v_WH_H),
+        *(product(b.q_WH, b.q_HO), b.p_WH + R_WH @ b.p_HO_H),
+        *(R_HO.T @ (b.w_WH_H + b.w_HO_H), R_HO.T @ v_H),
+        ca.vec(homogeneous(R_WH, b.p_WH + R_WH @ s.contact.p_HC)),
+    )
+    functions = [
+        ca.Function(
+            f'plant_view_{name}',
+            [e.x, e.u, t, e.p],
+            [ca.densify(ca.vertcat(both, mode.wrench, s.gap, mode.wrench[5]))],
+        )
+        for name, mode in system.equations.items()
+    ]
+    pairs = zip(system.equations, compiled(*functions), strict=True)
+    return {name: FastFunction(function) for name, function in pairs}
