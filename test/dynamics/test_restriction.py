@@ -13,11 +13,11 @@ from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.written_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
-from rolling_dynamics.hybrid_contact.plant import HybridPlant
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.restriction import restricted
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_dynamics.testing import check_system
+from stepped_motion import SteppedMotion
 
 AXES, MASS, HALF, GRAVITY = (0.0252, 0.0252, 0.0377), 0.0553, 0.1875, 3.924
 INERTIA = solid_ellipsoid_inertia(MASS, *AXES)
@@ -139,12 +139,12 @@ def test_the_tangent_space_is_that_of_the_whole(seed):
 def test_a_throw_and_a_catch_are_those_of_the_planar_plant():
     """The object slips, flies, turning, lands, slides and rolls as with the planar placement."""
     planar = HybridContactSystem(HYBRID[0].object_surface, planar=True)
-    own = HybridPlant(
+    own = SteppedMotion(
         PLANE_HYBRID, PLANE_HYBRID.take_parameters(HYBRID[1]), HYBRID[2][PLANE_HYBRID.state_index]
     )
     z = planar.state.pack(**{e.name: np.zeros(e.size) for e in planar.state.entries})
     z[planar.state.slice('p_HO_H')] = 0, AXES[2]
-    oracle = HybridPlant(planar, HYBRID[1], z)
+    oracle = SteppedMotion(planar, HYBRID[1], z)
     events = ([], [])
     for k in range(900):
         u = np.array([6.0, 3.0, 2.0]) if k < 150 else np.array([-20.0, -2.0, -9.0])
@@ -243,6 +243,6 @@ def test_a_coordinate_stays_that_a_reset_moves():
 
 def test_a_reset_in_python_may_not_move_what_rests():
     part = restricted(Blocks(python_reset), [1.0], np.zeros(4), ['f_a'])
-    plant = HybridPlant(part, part.take_parameters([1.0]), [0.99, 1.0])
+    plant = SteppedMotion(part, part.take_parameters([1.0]), [0.99, 1.0])
     with pytest.raises(SimulationError, match=r"reset 'wall' at .* s_b"):
         plant.step([0.0], 0.1)
