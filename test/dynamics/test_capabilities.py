@@ -38,7 +38,10 @@ OFFERED = {
         {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
         | {Conservation, GivenFormulas, RigidBodies, StartMode},
     ),
-    'pendulum_sphere': (PendulumSphere(), {Envelope, RestGoal, Conservation, RigidBodies}),
+    'pendulum_sphere': (
+        PendulumSphere(),
+        {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck},
+    ),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
     'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),
 }
