@@ -44,17 +44,17 @@ class Observation:
 
     @property
     def object_(self) -> Array:
-        """The same of the object, of its centre of mass."""
+        """The same of the object, of its centre of mass, shape (13,), SI units."""
         return self.numbers[13:26]
 
     @property
     def X_WCh(self) -> Array:
-        """Pose of the contact frame of the hand, shape (4, 4)."""
+        """Pose of the contact frame of the hand, position in [m], shape (4, 4)."""
         return self.numbers[26:42].reshape(4, 4, order='F')
 
     @property
     def wrench(self) -> Array:
-        """Torque [N m] and force [N] on the object, in the contact frame of the hand."""
+        """Torque [N m] and force [N] on the object in the hand's contact frame, shape (6,)."""
         return self.numbers[42:48]
 
     @property
@@ -149,7 +149,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         super().step(u[self._columns], dt)
 
     def brake(self) -> Array:
-        """Return the accelerations that bring the hand to rest, shape (6,)."""
+        """Return the accelerations [rad/s^2, m/s^2] that bring the hand to rest, shape (6,)."""
         u = -self._seen.hand[7:13] / self._brake_time
         return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
 
