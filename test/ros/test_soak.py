@@ -8,7 +8,7 @@ from benchmarks.soak import DISTURBANCES, growth, PATIENCE, run, Soak, verdict
 from benchmarks.soak_client import Answer
 import numpy as np
 import pytest
-from rolling_robotics.nodes.demo_client import LateAnswerError
+from rolling_robotics.nodes.client import LateAnswerError
 
 TIMES = np.linspace(0.0, 7200.0, 50)
 
