@@ -59,6 +59,8 @@ class Ballbot:
         self.client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
 
     def reset(self):
+        # a hold about where it stood would pull it from its start until the next plan begins
+        self.peer.call(Trigger, 'controller/stop', Trigger.Request())
         assert self.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
     def send(self, plan=None, on_feedback=None):
