@@ -152,7 +152,7 @@ class Trajectory:
         Parameters
         ----------
         t
-            A time [s], or times of shape (N,).
+            A time [s], or times of shape (N,). Without dense output, one of the output times.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class Trajectory:
         Raises
         ------
         ParameterError
-            A time lies outside the simulation.
+            A time lies outside the simulation, or between the output times without dense output.
 
         """
         times = np.atleast_1d(np.asarray(t, dtype=float))
@@ -170,12 +170,14 @@ class Trajectory:
         for outside in times[~((times >= low) & (times <= high))]:
             self.segment_at(float(outside))  # raises
         owner = self._owner(times)
-        out = np.empty((times.size, self.states.shape[1]))
+        index = np.minimum(np.searchsorted(self.times, times), self.times.size - 1)
+        out = self.states[index]
         for k in np.unique(owner):
             interpolate = self.segments[k].interpolate
-            if interpolate is None:
+            if interpolate is not None:
+                out[owner == k] = interpolate(times[owner == k])
+            elif not np.array_equal(self.times[index][owner == k], times[owner == k]):
                 raise ParameterError('this trajectory was simulated without dense output')
-            out[owner == k] = interpolate(times[owner == k])
         return out[0] if np.ndim(t) == 0 else out
 
     @property
@@ -191,6 +193,34 @@ class Trajectory:
     def control_at(self, t: float) -> NDArray[np.float64]:
         """Return the control at time t."""
         return self.control(t, self.state_at(t))
+
+    def pose(self, t: float) -> dict[str, NDArray[np.float64]]:
+        """
+        Return the poses of the bodies at any time of the simulation.
+
+        A change of charts gives the coordinates of a state another meaning: the system that was
+        simulated puts a later state at a wrong position. This uses the charts in use at time t.
+
+        Parameters
+        ----------
+        t
+            Time [s].
+
+        Returns
+        -------
+        dict
+            Homogeneous matrices in the world, shape (4, 4), by the name of the body or frame.
+
+        Raises
+        ------
+        ParameterError
+            The time lies outside the simulation.
+
+        """
+        segment = self.segment_at(t)
+        function = segment.system.pose
+        poses = function.call([self.state_at(t), segment.parameters])
+        return {name: np.array(X) for name, X in zip(function.name_out(), poses, strict=True)}
 
     def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> NDArray[np.float64]:
         """

@@ -193,6 +193,11 @@ def test_a_log_is_read_as_it_was_written(tmp_path, short):
             'time,ball_x,ball_y,tilt_x,tilt_y\n0,0,0,0,left\n',
             r"line 2: tilt_y .*'left'",
         ),
+        (
+            'time,ball_x,ball_y,tilt_x,tilt_y\n0,0,0,0,1e300\n',
+            "tilt_y must be a number of at most 100000 in magnitude, got '1e300'",
+        ),
+        ('time,ball_x,ball_y,tilt_x,tilt_y\n0,9.9,0,0,0\n', 'ball_x .* at most 1 in magnitude'),
         ('time,ball_x,ball_y,tilt_x,tilt_y\n0,,,0,0\n', 'at least 100 rows are needed, got 1'),
         ('time,ball_x,ball_y,tilt_x,tilt_y\n' + 120 * '1,0,0,0,0\n', 'time must increase'),
     ],
@@ -201,6 +206,14 @@ def test_a_log_that_cannot_be_read_says_why(tmp_path, text, message):
     (tmp_path / 'log.csv').write_text(text)
     with pytest.raises(ParameterError, match=message):
         read_log(tmp_path / 'log.csv')
+
+
+def test_a_log_over_too_large_an_area_is_refused_before_memory_is_taken():
+    """Noise of 0.2 m at 20,000 frames would take gigabytes for the bumps of the plate."""
+    rng = np.random.default_rng(1)
+    ball, tilt = rng.normal(size=(20000, 2)) * 0.2, rng.normal(size=(20000, 2)) * 100
+    with pytest.raises(ParameterError, match='too large to find how uneven the plate is'):
+        differences(Log(times=np.arange(20000) / 60, ball=ball, tilt=tilt))
 
 
 def test_no_frame_counts_in_which_the_ball_rests_for_a_part():

@@ -109,6 +109,7 @@ def test_a_ball_rolls_through_the_exact_pole(start):
     for t, state in zip(trajectory.times, trajectory.states, strict=True):
         pose = np.array(trajectory.system_at(t).pose(state, p)[1])
         assert np.abs(pose[:3, 3] - [0.2 * speed * t, 0, 0.2]).max() < 1e-10
+        assert np.abs(trajectory.pose(t)['object'][:3, 3] - pose[:3, 3]).max() < 1e-10
     exact = simulate(ball, p, x, None, duration).states[-1]
     ours = states_on(trajectory, ball)[-1]
     assert apart((ball, p, ours), (ball, p, exact)) < 1e-10

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.log import Log
+from rolling_dynamics.errors import ParameterError
 from scipy import sparse
 from scipy.linalg import cholesky_banded, solve_banded
 
@@ -14,6 +15,7 @@ Array = NDArray[np.float64]
 NODES = 6  # of the integral, in each of both intervals
 SLOWEST = 0.015  # m/s: slower, the direction of rolling resistance is not certain
 UNEVEN_OVER, ROUGH_OVER = 0.02, 0.015  # m, between bumps: of the slope, of the resistance
+MOST = 1e8  # bumps times frames; an hour on a plate of 0.2 m has 7e7
 UNEVEN = 1.5  # longest interval over the usual one
 
 
@@ -90,7 +92,20 @@ class Differences:
 
 
 def differences(log: Log) -> Differences:
-    """Return the second differences of the frames of a log in which the ball rolls."""
+    """
+    Return the second differences of the frames of a log in which the ball rolls.
+
+    Parameters
+    ----------
+    log
+        Frames and commands of a rig.
+
+    Raises
+    ------
+    ParameterError
+        The area over which it rolls is so large that the bumps of the plate do not fit in memory.
+
+    """
     t, y = log.times, log.ball
     h = np.diff(t)
     usual = np.median(h)
@@ -113,9 +128,15 @@ def differences(log: Log) -> Differences:
     rising, falling = share * h2[i][:, None], (1 - share) * h2[i][:, None]
     weights = np.hstack([rising * h1[i][:, None], falling * h2[i][:, None]]) / NODES
     whole = weights.sum(axis=1)
-    middles = _grid(y[i + 1], UNEVEN_OVER)
+    middles, resisting = (_grid(y[i + 1], spacing) for spacing in (UNEVEN_OVER, ROUGH_OVER))
+    if i.size * (len(middles) + len(resisting)) > MOST:
+        raise ParameterError(
+            f'the ball rolls in {i.size} frames over {np.ptp(y[i + 1, 0]):.3g} by '
+            f'{np.ptp(y[i + 1, 1]):.3g} m, too large to find how uneven the plate is: check that '
+            'ball_x and ball_y are positions on the plate in metres, or shorten the log'
+        )
     _, bumps = _bumps(y[i + 1], middles, UNEVEN_OVER)
-    rough, _ = _bumps(y[i + 1], _grid(y[i + 1], ROUGH_OVER), ROUGH_OVER)
+    rough, _ = _bumps(y[i + 1], resisting, ROUGH_OVER)
     slopes = bumps.mean(axis=0) if len(bumps) else np.zeros(bumps.shape[1:])
     return Differences(
         second=second,

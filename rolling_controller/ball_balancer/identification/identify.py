@@ -321,7 +321,7 @@ def identify(log: Log) -> Identified:
     Raises
     ------
     ParameterError
-        The ball hardly rolls in the log.
+        The ball hardly rolls in the log, or over an area too large to be a plate's.
 
     """
     if np.isfinite(log.ball).all(axis=1).sum() < FEWEST:

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 COLUMNS = ('time', 'ball_x', 'ball_y', 'tilt_x', 'tilt_y')
 FEWEST = 100  # rows
 MAX_BYTES = 100_000_000  # hours of frames
+LARGEST = {'time': 1e9, 'ball': 1.0, 'tilt': 1e5}  # magnitudes that a log can have [s, m, counts]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,9 +93,11 @@ def _row(path: Path, line: int, row: dict[str, str | None]) -> list[float]:
             value = math.nan if name.startswith('ball') and not given else float(given)
         except ValueError:
             value = math.inf
-        if math.isinf(value) or (math.isnan(value) and not name.startswith('ball')):
+        quantity = name.split('_')[0]
+        if abs(value) > LARGEST[quantity] or (math.isnan(value) and quantity != 'ball'):
             raise ParameterError(
-                f'{path}: line {line}: {name} must be a number, got {quoted(given)}'
+                f'{path}: line {line}: {name} must be a number of at most '
+                f'{LARGEST[quantity]:g} in magnitude, got {quoted(given)}'
             )
         out.append(value)
     return out
