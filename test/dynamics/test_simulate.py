@@ -346,8 +346,9 @@ def test_output_times_without_dense_output():
     b = simulate(pendulum(), [], [1, 0], None, 50.0, t_eval=times, dense=False)
     assert np.all(a.states == b.states)
     assert np.all(a.times == times)
+    assert np.all(b.state_at(times[10]) == a.states[10])
     with pytest.raises(ValueError, match='without dense output'):
-        b.state_at(1.0)
+        b.state_at(1.05)
 
 
 def test_progress_and_cancellation():
