@@ -41,7 +41,7 @@ SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MINUTES ?= 120
-.PHONY: help setup test test-all test-pythons test-portable faults soak mutate demo bench docs lint count golden lock clean check-distro
+.PHONY: help setup test test-all test-pythons test-portable faults soak mutate demo bench docs lint count golden lock release clean check-distro
 
 help:
 	@echo 'make setup     make the environment ($(or $(VENV),?)) and build the interfaces; 1 to 2 minutes'
@@ -59,6 +59,7 @@ help:
 	@echo 'make golden    compare behaviour with what test/golden holds; PARTS="simulate plans" for some'
 	@echo 'make count     count lines and tokens of the code'
 	@echo 'make lock      resolve requirements/*.in anew and write the lock files'
+	@echo 'make release   check that nothing is a placeholder, and build sdist and wheel in build/release'
 	@echo 'make clean     remove everything that the other targets made'
 	@echo 'ROS_DISTRO=jazzy (default) or kilted chooses the distribution; now: $(ROS_DISTRO)'
 
@@ -211,6 +212,9 @@ golden: setup
 
 lock: setup
 	$(BIN)/python tools/lock.py
+
+release: setup
+	$(BIN)/python tools/release.py
 
 clean:
 	rm -rf $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info

@@ -3,11 +3,17 @@
 from pathlib import Path
 import re
 import sys
+from xml.etree import ElementTree as ET
 
 from setuptools import find_packages, setup
 
 PACKAGE = 'rolling_robotics'
-HOME = 'https://rolling-robotics.invalid/rolling_robotics'  # set to where the repository lies
+# colcon --symlink-install calls from a folder that holds a link to this file, and to nothing else
+ROOT = Path(__file__).resolve().parent
+# package.xml has the address and the maintainers; `make release` refuses placeholders
+MANIFEST = ET.parse(ROOT / 'package.xml').getroot()  # noqa: S314  the project's own file
+HOME = MANIFEST.findtext('url')
+MAINTAINER = MANIFEST.find('maintainer')
 COMMANDS = ['rolling = rolling_robotics.cli:main']
 NODES = [
     'simulator_node = rolling_dynamics.nodes.simulator_node:main',
@@ -48,8 +54,7 @@ def files(folder: str, *suffixes: str) -> list[str]:
 
 def readme() -> str:
     """Return README.md with links that lead somewhere on a page of its own."""
-    # colcon --symlink-install calls from a folder that holds a link to this file, not README.md
-    text = Path(__file__).resolve().with_name('README.md').read_text(encoding='utf-8')
+    text = (ROOT / 'README.md').read_text(encoding='utf-8')
     text = re.sub(r'(!\[[^\]]*\]\()(?!https?:)', rf'\1{HOME}/raw/main/', text)
     return re.sub(r'((?<!!)\[[^\]!]*\]\()(?!https?:|#)', rf'\1{HOME}/blob/main/', text)
 
@@ -105,10 +110,10 @@ setup(
         'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],
     },
     zip_safe=False,
-    author='Rolling Robotics maintainers',
-    author_email='maintainers@rolling-robotics.invalid',
-    maintainer='Rolling Robotics maintainers',
-    maintainer_email='maintainers@rolling-robotics.invalid',
+    author=MAINTAINER.text,
+    author_email=MAINTAINER.get('email'),
+    maintainer=MAINTAINER.text,
+    maintainer_email=MAINTAINER.get('email'),
     url=HOME,
     project_urls={
         'Source': HOME,
