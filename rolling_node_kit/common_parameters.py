@@ -72,7 +72,7 @@ TF_RATE = Parameter(
 )
 LOCKSTEP_TIMEOUT = Parameter(
     name='lockstep_timeout',
-    default=1.0,
+    default=5.0,
     low=0.01,
     high=60.0,
     unit='s',

@@ -187,14 +187,15 @@ def test_a_process_that_ends_is_noticed_with_its_last_words(tmp_path):
 
 
 @pytest.mark.parametrize('number', [signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM])
-def test_a_process_that_crashes_fails_what_ran_it(tmp_path, number):
+def test_a_process_that_crashes_fails_what_ran_it(tmp_path, monkeypatch, number):
     """As a crash while it ends, which is not its own doing if it was asked to end."""
     bringup = Bringup(experiment=experiment(SLEEPER), environment=os.environ, log_folder=tmp_path)
+    monkeypatch.setattr(bringup, 'commands', lambda: {'sleeper': SLEEP})
 
     def ended():
         with bringup:
             bringup.processes['sleeper'].send_signal(number)
-            bringup.processes['sleeper'].wait(10)
+            bringup.processes['sleeper'].wait(60)
 
     if number in (signal.SIGSEGV, signal.SIGABRT):
         with pytest.raises(BringupError, match=f'crashed.*sleeper.*{signal.strsignal(number)}'):

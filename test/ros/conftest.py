@@ -19,6 +19,8 @@ with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     import rosidl_generator_py  # noqa: F401  its parser uses a deprecated module
 
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
@@ -144,11 +146,49 @@ class Peer:
         self.answered(handle.cancel_goal_async, timeout=timeout)
         return self.result(handle, timeout)
 
+    def cancelled(self, client, goal, timeout=PATIENCE):
+        """Cancel a goal, another where that came after its end, and return the result."""
+        end = time.monotonic() + timeout
+        while True:
+            result = self.cancel(self.send_goal(client, goal, timeout=timeout), timeout)
+            if result.error_code != result.NONE or time.monotonic() > end:
+                return result
+
+    def until(self, condition, timeout=PATIENCE):
+        """Wait until a condition holds, and return its value."""
+        end = time.monotonic() + timeout
+        while not (value := condition()):
+            assert time.monotonic() < end, 'it did not come about in time'
+            self._stop.wait(0.01)
+        return value
+
     def call(self, kind, name, request, timeout=PATIENCE):
         client = self.node.create_client(kind, name)
         assert client.wait_for_service(timeout_sec=timeout), f'no service {name}'
         try:
             return self.answered(client.call_async, request, timeout=timeout)
+        finally:
+            self.node.destroy_client(client)
+
+    def transit(self, node, *transitions, timeout=PATIENCE):
+        """
+        Ask a node for transitions, each once; return which succeeded.
+
+        A second request for the same one would fail. The answers find their way once that to
+        another request has come, for what is no transition.
+        """
+        client = self.node.create_client(ChangeState, f'{node}/change_state')
+        assert client.wait_for_service(timeout_sec=timeout), f'no service of {node}'
+        first, *requests = (
+            ChangeState.Request(transition=Transition(id=number))
+            for number in (Transition.TRANSITION_CREATE, *transitions)
+        )
+        try:
+            assert not self.answered(client.call_async, first, timeout=timeout).success
+            return [
+                self.wait(self.in_turn(client.call_async, request), timeout).success
+                for request in requests
+            ]
         finally:
             self.node.destroy_client(client)
 

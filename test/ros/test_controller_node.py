@@ -140,6 +140,7 @@ def test_plan_is_executed_with_feedback(peer, client, model, simulator):
     result = execute(peer, client, rest_plan(model), lambda m: feedback.append(m.feedback))
     assert (result.error_code, result.error_string) == (CODES.NONE, '')
     assert result.final_error < 1e-6
+    peer.until(lambda: feedback)
     assert 'normal_force' in feedback[0].margin_names
     assert 'control' in feedback[0].margin_names
 

@@ -81,9 +81,13 @@ def sensors(peer, one_laboratory):
     one_laboratory.blind, one_laboratory.frame = False, 'world'
 
 
-def health(peer, text, timeout=60.0):
-    accept = lambda m: m.status[0].name == 'estimator' and text in m.status[0].message  # noqa: E731
-    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=accept, timeout=timeout)[0]
+def health(peer, text, holds=lambda _: True):
+    def accept(message):
+        status = message.status[0]
+        values = {v.key: v.value for v in status.values}
+        return status.name == 'estimator' and text in status.message and holds(values)
+
+    return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=accept)[0]
 
 
 def stamp_of(message):
@@ -112,9 +116,9 @@ def test_contact_and_clock_are_known(peer, sensors):
     coordinates = peer.collect(JointState, 'contact/coordinates', STREAM_READER)[0]
     values = dict(zip(coordinates.name, coordinates.position, strict=True))
     assert values['u_h'] == pytest.approx(0.0, abs=2e-3)
-    status = health(peer, 'rolling').status[0]
-    values = {v.key: v.value for v in status.values}
-    assert float(values['camera ahead [s]']) == pytest.approx(AHEAD, abs=0.01)
+    # once an image came in time: what comes late says nothing of the clock
+    ahead = pytest.approx(AHEAD, abs=0.01)
+    health(peer, 'rolling', lambda values: float(values['camera ahead [s]']) == ahead)
 
 
 def test_steps_and_parameters_are_logged_for_a_replay(peer, sensors):

@@ -104,13 +104,14 @@ def test_predictions_are_handed_over_and_shown(peer, runner, node):
     handle = runner.begin()
     told = diagnosed(peer, lambda v: int(v.get('predictions', 0)) > 3)
     assert told['predictions failed'] == '0'
+    # while a prediction is late, as on a busy machine, the safe command is given
+    held = lambda m: m.accel.linear.x != pytest.approx(BRAKE)  # noqa: E731
     assert float(told['prediction time [s]']) > 0.0
     (path,) = peer.collect(PathMessage, 'predicted_path', EVENT)
     assert path.header.frame_id == 'world'
     assert len(path.poses) > 10
-    (command,) = peer.collect(AccelStamped, 'hand/accel_command', COMMAND)
+    (command,) = peer.collect(AccelStamped, 'hand/accel_command', COMMAND, accept=held)
     assert command.accel.linear.x < 0.0  # the hand is held back
-    assert command.accel.linear.x != pytest.approx(BRAKE)
     assert peer.cancel(handle).law == 'predictive'
     diagnosed(peer, lambda v: v.get('running') == 'False' and 'predictions' not in v)
 

@@ -63,9 +63,9 @@ def test_missed_deadlines_are_told_and_may_end_the_work(
     status_of(peer, name, punctual)
     told = fault_row(f'the process of the {node} is stopped for 1 s')
     process.stand_still()
-    status = status_of(peer, name, lambda s: 'missed' in s.message)
+    error = DiagnosticStatus.ERROR  # on a busy machine there are warnings before
+    status = status_of(peer, name, lambda s: s.level == error and 'missed' in s.message)
     told(f'an error on /diagnostics: {status.message}')
-    assert status.level == DiagnosticStatus.ERROR
     assert 'overrun_error is 30%' in status.message
     status_of(peer, name, punctual)  # what lies before the window is forgotten
     if node in ENDED:

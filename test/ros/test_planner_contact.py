@@ -27,8 +27,9 @@ def ask(run_process, peer):
         message = PlanRolling.Goal(
             goal_names=list(goal), goal_values=list(goal.values()), **(request | changes)
         )
-        handle = peer.send_goal(client, message, timeout=WAIT)
-        return peer.cancel(handle, WAIT) if cancel else peer.result(handle, WAIT)
+        if cancel:
+            return peer.cancelled(client, message, WAIT)
+        return peer.result(peer.send_goal(client, message, timeout=WAIT), WAIT)
 
     yield run
     client.destroy()

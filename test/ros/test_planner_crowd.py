@@ -14,7 +14,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 
 CODES = PlanRolling.Result
 GOALS, CROWD = 100, 1000
-STATE_TIMEOUT = 5.0
+STATE_TIMEOUT = 2.0
 
 
 @pytest.fixture(scope='module')
@@ -90,24 +90,25 @@ def test_one_goal_is_not_held_up_by_a_thousand_of_another_client(peer, node, fau
     for client in (crowd, honest):
         assert client.wait_for_server(timeout_sec=60.0)
         peer.result(peer.send_goal(client, goal()))
-    answers = queue.Queue()
+    answers = []
 
     def send():
         for _ in range(CROWD):
-            crowd.send_goal_async(goal()).add_done_callback(lambda _: answers.put('crowd'))
+            crowd.send_goal_async(goal()).add_done_callback(lambda _: answers.append('crowd'))
+        last = honest.send_goal_async(goal())
+        last.add_done_callback(lambda _: answers.append('honest'))
+        return last
 
-    told = fault_row(f'{CROWD} goals at once, then one of another client')
-    peer.in_turn(send)
-    begin = time.monotonic()
-    handle = peer.send_goal(honest, goal())
-    waited, before = time.monotonic() - begin, answers.qsize()
+    told, begin = fault_row(f'{CROWD} goals at once, then one of another client'), time.monotonic()
+    handle = peer.wait(peer.in_turn(send))
+    waited = time.monotonic() - begin
     assert handle.accepted
     assert peer.result(handle).error_code == CODES.NONE
-    for _ in range(CROWD):
-        answers.get(timeout=60)
-    assert before <= CROWD - single_goal_server.WAITING // 2
+    peer.until(lambda: len(answers) == CROWD + 1)
+    assert answers.index('honest') <= CROWD - single_goal_server.WAITING // 2
     told(f'that one is accepted after {waited:.2f} s and planned, each of the others is answered')
-    assert node.text.count('a newer goal came before it was accepted') > CROWD // 2
+    newer = 'a newer goal came before it was accepted'
+    peer.until(lambda: node.text.count(newer) > CROWD // 2)
     peer.in_turn(lambda: [client.destroy() for client in (crowd, honest)])
 
 
@@ -123,11 +124,16 @@ def test_a_check_that_waits_for_the_state_holds_up_no_goal(peer, node):
         still.points.append(point)
     # the answers find their way from here on: a second check would be a wait of its own
     assert peer.answered(checks.call_async, CheckPlan.Request(system='contact')).reason
-    check = peer.in_turn(
-        checks.call_async, CheckPlan.Request(system='contact', hand_trajectory=still)
-    )
-    result = peer.result(peer.send_goal(client, goal()))
-    assert not check.done()
-    assert result.error_code == CODES.NONE
-    assert 'no hand/odometry' in peer.wait(check).reason
+
+    def planned_meanwhile():
+        check = peer.in_turn(
+            checks.call_async, CheckPlan.Request(system='contact', hand_trajectory=still)
+        )
+        result = peer.result(peer.send_goal(client, goal()))
+        before = not check.done()
+        assert result.error_code == CODES.NONE
+        assert 'no hand/odometry' in peer.wait(check).reason
+        return before
+
+    peer.until(planned_meanwhile)  # a busy machine may be late once, a goal held up always is
     peer.in_turn(client.destroy)

@@ -8,7 +8,6 @@ import threading
 import time
 
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 import pytest
 from rclpy.action import ActionClient
 from rolling_interfaces.action import PlanRolling
@@ -66,7 +65,7 @@ def test_plan_comes_with_feedback(peer, client):
     result = run(peer, client, goal(), lambda m: feedback.append(m.feedback))
     assert result.error_code == CODES.NONE
     assert list(result.plan.times) == [0.0, 1.0]
-    assert [f.iteration for f in feedback] == [1]
+    assert [f.iteration for f in peer.until(lambda: feedback)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +185,10 @@ def test_check_plan_names_what_is_wrong(peer, node):
 
 
 def test_goal_is_refused_while_inactive(peer, client):
-    def change(transition):
-        request = ChangeState.Request(transition=Transition(id=transition))
-        return peer.call(ChangeState, 'planner/change_state', request).success
-
-    assert change(Transition.TRANSITION_DEACTIVATE)
-    assert not change(Transition.TRANSITION_DEACTIVATE)
+    twice = (Transition.TRANSITION_DEACTIVATE,) * 2
+    assert peer.transit('planner', *twice) == [True, False]
     assert not peer.send_goal(client, goal()).accepted
-    assert change(Transition.TRANSITION_ACTIVATE)
+    assert peer.transit('planner', Transition.TRANSITION_ACTIVATE) == [True]
     assert run(peer, client, goal()).error_code == CODES.NONE
 
 

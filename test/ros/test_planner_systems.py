@@ -125,7 +125,7 @@ def test_a_plan_can_be_followed(ask, case, scenario, peer):
     feedback = []
     result = ask(on_feedback=lambda m: feedback.append(m.feedback))
     assert result.error_code == CODES.NONE, result.error_string
-    assert feedback
+    peer.until(lambda: feedback)
     assert result.plan.header.frame_id == 'odom'
     assert result.plan.interpolation == 'linear'
     plan, system = message_to_plan(result.plan), scenario.system
@@ -150,6 +150,16 @@ def test_a_plan_can_be_followed(ask, case, scenario, peer):
     assert np.hypot(last.x - path.poses[0].pose.position.x, last.y) > 1e-3
 
 
+def ask_for_the_present(peer, ask):
+    """Ask for a plan from the present state once the planner has found who publishes it."""
+
+    def answer():
+        result = ask(start_names=[], start_values=[])
+        return None if 'came within 0.3 s;' in result.error_string else result
+
+    return peer.until(answer)
+
+
 @quick_first
 def test_the_present_state_is_the_start(ask, peer, scenario):
     names = scenario.system.state.names
@@ -159,7 +169,7 @@ def test_the_present_state_is_the_start(ask, peer, scenario):
     publisher = peer.node.create_publisher(JointState, 'robot/state', STREAM_WRITER)
     message = JointState(name=list(reversed(names)), position=x[::-1].tolist())
     with peer.every(0.01, lambda: publisher.publish(message)):
-        result = ask(start_names=[], start_values=[])
+        result = ask_for_the_present(peer, ask)
     peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.NONE, result.error_string
     np.testing.assert_allclose(message_to_plan(result.plan).states[0], x, atol=1e-12)
@@ -175,7 +185,7 @@ def test_a_state_without_the_right_names(ask, peer):
     publisher = peer.node.create_publisher(JointState, 'robot/state', STREAM_WRITER)
     message = JointState(name=['wheel'], position=[0.0])
     with peer.every(0.01, lambda: publisher.publish(message)):
-        result = ask(start_names=[], start_values=[])
+        result = ask_for_the_present(peer, ask)
     peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.STALE_STATE
     assert 'robot/state lacks' in result.error_string
@@ -225,7 +235,9 @@ def test_a_goal_that_cannot_be_reached(ask, case):
 def test_a_budget_that_is_too_small(ask):
     result = ask(time_budget=1e-6)
     assert result.error_code == CODES.TIMEOUT
-    assert 'time budget' in result.error_string
+    # the second from a worker that has not read its scenario after the grace
+    texts = 'time budget', 'did not answer within 3 s and was killed'
+    assert any(text in result.error_string for text in texts)
 
 
 def test_a_cancelled_goal(peer, client, ask, case, scenario):
@@ -236,8 +248,7 @@ def test_a_cancelled_goal(peer, client, ask, case, scenario):
         goal_values=list(case.goal.values()),
         horizon=case.horizon,
     )
-    handle = peer.send_goal(client, message)
-    assert peer.cancel(handle).error_code == CODES.CANCELLED
+    assert peer.cancelled(client, message).error_code == CODES.CANCELLED
     assert ask().error_code == CODES.NONE
 
 

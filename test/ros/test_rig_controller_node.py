@@ -6,12 +6,10 @@ import math
 from pathlib import Path as FilePath
 import sys
 import threading
-import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
@@ -120,8 +118,7 @@ def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, contro
     reader = peer.node.create_subscription(JointTrajectory, 'servo_command', take, COMMAND)
     tilted(k + 1)  # by a reader that was made later: this one is there
     assert not last
-    stop = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
-    assert peer.call(ChangeState, 'controller/change_state', stop).success
+    assert peer.transit('controller', Transition.TRANSITION_DEACTIVATE) == [True]
     assert came.wait(60.0)
     assert last[0] == [0.0, 0.0]
     peer.node.destroy_subscription(reader)
@@ -176,10 +173,7 @@ def test_without_frames_the_plate_is_levelled_and_the_next_begins_anew(
     peer.set_parameters('controller', frame_timeout=0.05)
     waits = lambda m: 'no frames: the plate is level' in m.status[0].message  # noqa: E731
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=waits)
-    end = time.monotonic() + 60.0
-    while 0 not in commands:
-        assert time.monotonic() < end, 'the plate is not levelled'
-        time.sleep(0.01)
+    peer.until(lambda: 0 in commands)
     assert commands[0] == [0.0, 0.0]
     peer.set_parameters('controller', frame_timeout=60.0)
     answered(2, 0.02, 0.0)
@@ -207,9 +201,8 @@ def test_a_frozen_picture_levels_the_plate_and_is_an_error(peer, run_process, an
     assert '2 samples are equal; the plate is level' in said.status[0].message
     told(f'diagnostics at ERROR: {said.status[0].message}')
     assert list(answered(5, 0.02, 0.0).points[0].positions) == [0.0, 0.0]
-    for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
-        request = ChangeState.Request(transition=Transition(id=transition))
-        assert peer.call(ChangeState, 'controller/change_state', request).success
+    anew = Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE
+    assert peer.transit('controller', *anew) == [True, True]
     assert answered(6, 0.02, 0.0).points[0].positions[0] < 0.0
     assert node.stop() == 0, node.text
 

@@ -11,7 +11,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistStamped
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
@@ -104,9 +103,8 @@ class Robot:
     def set(self, **values):
         self.peer.set_parameters('controller', **values)
 
-    def change(self, number):
-        request = ChangeState.Request(transition=Transition(id=number))
-        return self.peer.call(ChangeState, 'controller/change_state', request).success
+    def change(self, *transitions):
+        return self.peer.transit('controller', *transitions)
 
     def want(self, forward, turn=0.0, frame='base_link'):
         message = TwistStamped()
@@ -229,9 +227,9 @@ def test_lost_contact_aborts(robot):
 def test_cmd_vel_drives_and_stops_when_it_is_stale(robot):
     robot.reset()  # heads along x again
     robot.set(command_timeout=30.0)
-    robot.want(0.04)
+    with robot.peer.every(0.05, lambda: robot.want(0.04)):
+        driven = robot.controls(1, rolls)[0]
     radius = 0.02
-    driven = robot.controls(1, rolls)[0]
     assert driven.effort == pytest.approx([0.0, 0.04 / radius, 0.0], abs=1e-9)
     assert list(driven.name) == list(robot.plan.control_names)
     robot.set(command_timeout=0.1)
@@ -242,12 +240,11 @@ def test_cmd_vel_drives_and_stops_when_it_is_stale(robot):
 @only
 def test_plan_has_precedence_over_cmd_vel(robot):
     robot.set(command_timeout=30.0)
-    robot.want(0.04)
-    robot.controls(1, rolls)
-    robot.reset()
-    handle = robot.begin(robot.still(LONG))
-    robot.want(0.04)
-    assert not any(rolls(m) for m in robot.controls(50))
+    with robot.peer.every(0.05, lambda: robot.want(0.04)):
+        robot.controls(1, rolls)
+        robot.reset()
+        handle = robot.begin(robot.still(LONG))
+        assert not any(rolls(m) for m in robot.controls(50))
     assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
 
 
@@ -273,12 +270,11 @@ def test_robot_that_cannot_be_driven_says_so(robot):
 def test_deactivated_it_stops_and_refuses(robot):
     robot.reset()
     handle = robot.begin(robot.still(LONG))
-    assert robot.change(Transition.TRANSITION_DEACTIVATE)
+    assert robot.change(Transition.TRANSITION_DEACTIVATE) == [True]
     assert robot.outcome(handle).error_code == CODES.INACTIVE
     assert not robot.send(robot.still(0.1)).accepted
-    assert robot.change(Transition.TRANSITION_CLEANUP)
-    assert robot.change(Transition.TRANSITION_CONFIGURE)
-    assert robot.change(Transition.TRANSITION_ACTIVATE)
+    anew = 'CLEANUP', 'CONFIGURE', 'ACTIVATE'
+    assert all(robot.change(*(getattr(Transition, f'TRANSITION_{name}') for name in anew)))
     codes = (CODES.NONE, CODES.NOT_CONVERGED)
     assert robot.execute(robot.still(0.1)).error_code in codes
 

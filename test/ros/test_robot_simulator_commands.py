@@ -125,11 +125,17 @@ def test_reset_shifts_and_turns(peer, at_start):
     peer.ask_parameters(
         'simulator', perturbation_position=[0.3, -0.2], perturbation_rotation=[0.0, 0.1, 0.0]
     )
-    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
-    state = next_state(peer)
-    x = dict(zip(state.name, state.position, strict=True))
-    assert (x['p_x'], x['p_y']) == pytest.approx((0.3, -0.2), abs=0.02)
-    assert 2 * math.asin(x['q_WB_y']) == pytest.approx(0.1, abs=0.05)
+    reset = peer.node.create_client(Trigger, 'simulator/reset')
+    assert reset.wait_for_service(timeout_sec=60.0)
+
+    def shifted(message):
+        x = dict(zip(message.name, message.position, strict=True))
+        found = x['p_x'], x['p_y'], 2 * math.asin(x['q_WB_y'])
+        return found == pytest.approx((0.3, -0.2, 0.1), abs=1e-3)
+
+    with peer.every(0.2, lambda: reset.call_async(Trigger.Request())):  # it rolls away after that
+        assert next_state(peer, shifted)
+    peer.in_turn(peer.node.destroy_client, reset)
 
 
 def test_slip_is_reported_and_ends_the_motion_until_reset(peer, at_start, commands):
