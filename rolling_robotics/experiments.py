@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 import logging
 from pathlib import Path
+from typing import Any
 
-from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import printable
 from rolling_robotics.experiment import Experiment, of_robot
+import yaml
 
 LOG = logging.getLogger(__name__)
 
@@ -69,3 +71,10 @@ def of_scenario(path: Path) -> Experiment:
         demo='rolling_robotics.demo.any_robot:demo',
         files='robot',
     )
+
+
+def parameters_of(name: str, node: str) -> Mapping[str, Any]:
+    """Return the parameters of a node in the file of an experiment, by name."""
+    sections = yaml.safe_load(find_config(find_experiment(name).params_file).read_text())
+    found: Mapping[str, Any] = sections[f'/**/{node}']['ros__parameters']
+    return found

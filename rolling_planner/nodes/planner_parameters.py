@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_planner.planners.planner import DEFAULTS
 from rolling_planner.transcription.collocation import METHODS
 
 WORK = 'rolling_planner.planners.job:work'
@@ -24,46 +25,46 @@ TABLE = (
     ),
     Parameter(
         name='method',
-        default='hermite_simpson',
+        default=DEFAULTS['method'],
         choices=tuple(METHODS),
         text='collocation scheme if a goal has no planner_id',
     ),
     Parameter(
         name='segments',
-        default=25,
+        default=DEFAULTS['segments'],
         low=2,
         high=1600,
         text='number of segments of the first, coarsest grid',
     ),
     Parameter(
         name='refinements',
-        default=4,
+        default=DEFAULTS['refinements'],
         low=0,
         high=8,
         text='maximum number of times that the segments are doubled',
     ),
     Parameter(
         name='goal_tolerance',
-        default=1e-3,
+        default=DEFAULTS['goal_tolerance'],
         low=1e-9,
         high=10.0,
         text='maximum goal error of a simulated plan if a goal has no tolerances',
     ),
     Parameter(
         name='normal_force_min',
-        default=0.05,
+        default=DEFAULTS['normal_force_min'],
         low=0.0,
         high=10.0,
         text='minimum normal force as a share of the weight of the object',
     ),
     Parameter(
         name='quiet_ends',
-        default=True,
+        default=DEFAULTS['quiet_ends'],
         text='whether controls are zero at start and end, so that a late last command does little',
     ),
     Parameter(
         name='sample_rate',
-        default=200.0,
+        default=DEFAULTS['sample_rate'],
         low=10.0,
         high=2000.0,
         unit='Hz',
@@ -71,7 +72,7 @@ TABLE = (
     ),
     Parameter(
         name='time_budget',
-        default=30.0,
+        default=DEFAULTS['time_budget'],
         low=0.01,
         high=3600.0,
         unit='s',
@@ -97,7 +98,7 @@ TABLE = (
 )
 
 COLLOCATION = ('method', 'segments', 'refinements', 'normal_force_min', 'quiet_ends')
-OPTIONS = (*COLLOCATION, 'goal_tolerance', 'sample_rate', 'time_budget')
+OPTIONS = tuple(DEFAULTS)
 
 
 def planning_options(values: ParameterTable) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from rolling_planner.refinement.rollout import Rollout
 
 COLLOCATION = 'rolling_planner.planners.collocation'
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        'method': 'hermite_simpson',
+        'segments': 25,
+        'refinements': 4,
+        'goal_tolerance': 1e-3,
+        'normal_force_min': 0.05,
+        'quiet_ends': True,
+        'sample_rate': 200.0,
+        'time_budget': 30.0,
+    }
+)  # parameters of planning of the planner node, which are the options of a request
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,19 +1,21 @@
-"""`rolling demo`: a demonstration on real nodes."""
+"""`rolling demo`: a demonstration, on nodes or in this process."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from importlib.util import find_spec
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
-HELP = 'run a demonstration with the ROS 2 nodes as processes'
+HELP = 'run a demonstration, on ROS 2 nodes where ROS is there'
 DESCRIPTION = """\
 Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
-a figure and a recording. The exit status says whether the goal was reached: 0 yes, 1 no, 4
-inconclusive: the machine did not keep the clock, or samples are missing. What is inconclusive by
-the clock is run once more, in simulated time, unless --no-simulated-time was given."""
+a figure and a recording. Without ROS the same trials run in this process, with the same figure.
+The exit status says whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the machine did not
+keep the clock, or samples are missing. What is inconclusive by the clock is run once more, in
+simulated time, unless --no-simulated-time was given."""
 LEAST_RATE, GREATEST_RATE = 100.0, 2000.0  # Hz
 EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
@@ -69,13 +71,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='run plant and controller in lockstep on simulated time (default: only where this '
         'machine does not keep the clock)',
     )
+    parser.add_argument(
+        '--ros',
+        action=BooleanOptionalAction,
+        default=None,
+        help='carry out the trials by ROS nodes; --no-ros lets plant and law take turns in this '
+        'process, without a recording (default: nodes where ROS 2 can be imported)',
+    )
 
 
 def run(args: Namespace) -> int:
-    """Run it where ROS is there."""
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
-
-    need_ros('demo')
+    """Run it on nodes where ROS is there, else in this process."""
     from rolling_robotics.demo import run_demo  # noqa: PLC0415
     from rolling_robotics.experiments import EXPERIMENTS  # noqa: PLC0415
 
@@ -98,4 +104,5 @@ def run(args: Namespace) -> int:
         trials=args.trials,
         use_sim_time=args.simulated_time,
         rate=args.rate,
+        ros=find_spec('rclpy') is not None if args.ros is None else args.ros,
     )

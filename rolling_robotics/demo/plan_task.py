@@ -54,11 +54,25 @@ class PlanTask(Task):
         Name of the experiment, or a scenario file.
     request
         From the scenario to what is asked of the planner.
+    plant_file
+        Scenario of the plant in lockstep, where it differs.
 
     """
 
     experiment: str
     request: Callable[[Scenario], PlanRequest]
+    plant_file: str = ''
+
+    def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
+        """Execute the plan of the nodes, or one that is made here as their planner makes it."""
+        from rolling_robotics.demo.plan_lockstep import PlanLockstep, planned  # noqa: PLC0415
+
+        driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
+        own = [record.plan for record in records]
+        plan = own[0] if own else planned(self.experiment, driver.scenario, self.request)
+        if plan is None:
+            return []
+        return [driver.execute(trial, plan) for trial in trials if driver.has_law(trial)]
 
     @property
     def _scenario_file(self) -> Path:
@@ -80,7 +94,9 @@ class PlanTask(Task):
             found = recorded_executions(recorded)
         motions = [found[record.number] for record in records]
         return [
-            replace(one, times=seen.times, arrays=seen.arrays, planned=seen.planned)
+            replace(
+                one, times=seen.times, arrays=seen.arrays, planned=seen.planned, plan=seen.plan
+            )
             for one, seen in zip(records, motions, strict=True)
         ]
 
@@ -109,7 +125,9 @@ def plan_demo(
     """
     return Demo(
         experiment=experiment,
-        task=PlanTask(experiment=experiment, request=request),
+        task=PlanTask(
+            experiment=experiment, request=request, plant_file=options.get('plant_file', '')
+        ),
         criterion=GoalReached(),
         compared={OPEN_LOOP: 0.0},
         settings=SETTINGS,

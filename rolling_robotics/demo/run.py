@@ -10,7 +10,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.demo.clock import in_simulated_time, judged
 from rolling_robotics.demo.demo import Demo
@@ -37,9 +37,10 @@ def run_demo(
     trials: int = 0,
     use_sim_time: bool | None = None,
     rate: float = 0.0,
+    ros: bool = True,
 ) -> int:
     """
-    Run the demonstration of an experiment.
+    Run the demonstration of an experiment, on its nodes or in this process.
 
     Parameters
     ----------
@@ -59,6 +60,8 @@ def run_demo(
     rate
         Loop rate of emulated hardware in wall-clock time [Hz]; 0 for what the processors of
         this machine carry.
+    ros
+        Whether nodes carry out the trials; else plant and law take turns in this process.
 
     Returns
     -------
@@ -77,10 +80,13 @@ def run_demo(
     experiment.check_law(law)
     experiment.nodes_on(hardware)
     demo = demo.on(hardware).under(law)
-    need_nodes()
-    out = Path(out_dir)
+    out, figure = Path(out_dir), Path(out_dir) / f'{Path(name).stem}.png'
+    if ros:
+        need_nodes()
     out.mkdir(parents=True, exist_ok=True)
     say(experiment.text)
+    if not ros:
+        return _without_nodes(demo, trials, figure)
     sim = (use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time)
 
     def run(sim: bool) -> int:
@@ -89,8 +95,8 @@ def run_demo(
             demo, made, out, use_sim_time=sim, law=law, hardware=hardware, rate=rate
         )
         found = outcomes(made, records)
-        status = report(made, found, demo.law, faster=demo.faster, beside=in_lockstep(made))
-        figure = out / f'{Path(name).stem}.png'
+        beside = in_lockstep(made, records)
+        status = report(made, found, demo.law, faster=demo.faster, beside=beside)
         draw(demo, records, figure)
         say(f'figure: {figure}')
         say(f'recording: {recording}')
@@ -99,11 +105,31 @@ def run_demo(
     return judged(run, use_sim_time, sim=sim)
 
 
-def in_lockstep(trials: Sequence[Trial]) -> dict[str, list[Outcome]]:
-    """Return by law the outcomes of trials in lockstep, without those that have no such driver."""
+def _without_nodes(demo: Demo, count: int, figure: Path) -> int:
+    """Carry out the trials in lockstep; return the exit status."""
+    say('plant and controller take turns in this process, without ROS')
+    made = demo.all_trials(count)
+    records = demo.task.in_lockstep(made)
+    if len(records) < len(made):
+        raise ParameterError(f'{demo.experiment}: this law runs on the nodes alone, with ROS')
+    records = [
+        replace(
+            record, law=trial.law, planned=record.planned or trial.criterion.planned(record.end)
+        )
+        for trial, record in zip(made, records, strict=True)
+    ]
+    found = outcomes(made, records)
+    status = report(made, found, demo.law, faster=demo.faster, driver='in lockstep')
+    draw(demo, records, figure)
+    say(f'figure: {figure}')
+    return status
+
+
+def in_lockstep(trials: Sequence[Trial], records: Sequence[Record]) -> dict[str, list[Outcome]]:
+    """Return by law the outcomes in lockstep of trials that nodes carried out."""
     out: dict[str, list[Outcome]] = {}
-    for trial, record in zip(trials, trials[0].task.in_lockstep(trials), strict=False):
-        out.setdefault(trial.law, []).append(trial.criterion.outcome(record))
+    for record in trials[0].task.in_lockstep(trials, records):
+        out.setdefault(record.law, []).append(trials[0].criterion.outcome(record))
     return out
 
 

@@ -32,6 +32,7 @@ def report(
     law: str,
     *,
     faster: float = 0.0,
+    driver: str = 'through ROS',
     beside: Mapping[str, Sequence[Outcome]] | None = None,
 ) -> int:
     """
@@ -46,8 +47,10 @@ def report(
     faster
         How many times sooner than under the last of the other laws the goal has to be reached
         under this one; 0 where that is not asked.
+    driver
+        What carried them out, in words.
     beside
-        Outcomes of the same trials in lockstep, by law; None where the first ones are.
+        Outcomes of the same trials in lockstep, by law; None where they were not carried out.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def report(
         error = f'error {one.error:.4g} {one.unit}'.rstrip() if math.isfinite(one.error) else ''
         say('; '.join(part for part in (f'{trial.text()}: {said}', error, one.text) if part))
     say('')
-    say(f'successes           through ROS{"" if beside is None else "     in lockstep"}')
+    say(f'successes           {driver}{"" if beside is None else "     in lockstep"}')
     for name, own in by_law.items():
         row = f'  {name:<14}  {_count(own):>12}'
         say(row if beside is None else f'{row}    {_count(beside.get(name, ())):>12}')

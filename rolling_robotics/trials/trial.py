@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Record:
         States, controls and measurements at these times by name, as in a result file.
     events
         Time [s] and name of each change of the contact, and of the guard that ended the motion.
-    planned
-        The motion that was to be kept.
+    planned, plan
+        The motion that was to be kept, and the plan that was executed, if it was one.
     number
         Which execution of the recording it is, counted from zero.
     begin, end
@@ -85,6 +86,7 @@ class Record:
     arrays: Mapping[str, Series] = field(default_factory=dict)
     events: Sequence[tuple[float, str]] = ()
     planned: Motion = field(default_factory=dict)
+    plan: Plan | None = None
     number: int = 0
     begin: float = 0.0
     end: float = math.nan
@@ -149,9 +151,19 @@ class Task(ABC):
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with their arrays from the recording of all of them."""
 
-    def in_lockstep(self, trials: Sequence[Trial]) -> list[Record]:  # noqa: ARG002
-        """Do it in this process, plant and law in turn; empty where there is no such driver."""
-        return []
+    @abstractmethod
+    def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
+        """
+        Do it in this process, plant and law in turn.
+
+        Parameters
+        ----------
+        trials
+            The trials; those are left out whose law runs on the nodes alone.
+        records
+            What the nodes did in these trials, where they did.
+
+        """
 
     def on(self, hardware: str) -> dict[str, Any]:  # noqa: ARG002
         """Return fields of the demonstration that differ on a kind of hardware."""

@@ -9,7 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.machine import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.arrays import layout_series
-from rolling_robotics.demo import clock, run
+from rolling_robotics.demo import clock, plan_lockstep, run
 from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.demos import LABORATORY
@@ -234,3 +234,26 @@ def test_what_is_inconclusive_is_run_again_once_and_in_simulated_time(wanted, si
 def test_a_share_of_missed_deadlines_that_is_allowed_is_not_late():
     assert too_late(MISSED_SHARE, 'controller') == ''
     assert too_late(0.3, 'controller').startswith('controller missed 30% of its deadlines in a se')
+
+
+@pytest.mark.parametrize('name', ['ball_on_plate', 'spin_rolling'])
+def test_without_nodes_feedback_reaches_the_goal_that_open_loop_misses(name, tmp_path, capsys):
+    assert run.run_demo(name, tmp_path, ros=False) == REACHED
+    printed = capsys.readouterr().out.splitlines()
+    rows = {tuple(line.split()) for line in printed}
+    assert ('closed_loop', '1', 'of', '1') in rows
+    assert ('open_loop', '0', 'of', '1') in rows
+    assert 'successes           in lockstep' in printed
+    assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'
+
+
+def test_a_law_of_the_nodes_alone_is_refused_without_them(tmp_path):
+    with pytest.raises(ParameterError, match='runs on the nodes alone'):
+        run.run_demo('ball_on_plate', tmp_path, law='predictive', ros=False)
+
+
+def test_the_plan_of_the_nodes_is_the_one_that_is_executed_in_lockstep(monkeypatch):
+    """It is not made again; a trial without one is left out."""
+    task, trials = PLANS['ball_on_plate'].task, PLANS['ball_on_plate'].all_trials()
+    monkeypatch.setattr(plan_lockstep, 'planned', lambda *_: pytest.fail('planned again'))
+    assert task.in_lockstep(trials, [Record(ended='no plan')] * 2) == []

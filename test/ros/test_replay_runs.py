@@ -42,7 +42,7 @@ from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
-from rolling_robotics.demo.laboratory.lockstep_trials import parameters_of
+from rolling_robotics.experiments import parameters_of
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay import runs as replaying_runs
 from rolling_robotics.nodes.replay.runs import replay_runs

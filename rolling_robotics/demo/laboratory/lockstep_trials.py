@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 from rolling_controller.balance.hand_over import balancing_since
@@ -12,22 +10,13 @@ from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.law import gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.configuration import find_config
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.scenario_model import load_model
-from rolling_robotics.experiments import find_experiment
+from rolling_robotics.experiments import parameters_of
 from rolling_robotics.trials.trial import Record, Trial
-import yaml
 
 EVERY = 5  # periods between two samples that are kept
-
-
-def parameters_of(name: str, node: str) -> Mapping[str, Any]:
-    """Return the parameters of a node in the file of an experiment."""
-    sections = yaml.safe_load(find_config(find_experiment(name).params_file).read_text())
-    found: Mapping[str, Any] = sections[f'/**/{node}']['ros__parameters']
-    return found
 
 
 class LockstepTrials:

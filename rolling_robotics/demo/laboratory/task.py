@@ -134,7 +134,11 @@ class LaboratoryTask(Task):
         series = Series(angle, 'rad', components=(ANGLE,), text='of the object')
         return replace(record, times=times, arrays={ANGLE: series})
 
-    def in_lockstep(self, trials: Sequence[Trial]) -> list[Record]:
+    def in_lockstep(
+        self,
+        trials: Sequence[Trial],
+        records: Sequence[Record] = (),  # noqa: ARG002
+    ) -> list[Record]:
         """
         Run the laws on the simulated hand, or on the emulated arm.
 

@@ -101,6 +101,7 @@ def recorded_executions(recorded: Recorded) -> list[Record]:
             _between(source.system, states, commands, start, plan.duration),
             law=OPEN_LOOP if values['open_loop'] else CLOSED_LOOP,
             planned=motion_of_plan(plan),
+            plan=plan,
         )
         for (start, plan), values in zip(plans, settings, strict=True)
     ]

@@ -89,9 +89,15 @@ class Course(Task):
             out.append(_with_arrays(record, times - record.begin, states, goals, self.file))
         return out
 
-    def in_lockstep(self, trials: Sequence[Trial]) -> list[Record]:
+    def in_lockstep(
+        self,
+        trials: Sequence[Trial],
+        records: Sequence[Record] = (),  # noqa: ARG002
+    ) -> list[Record]:
         """Run the law on the emulated rig of the file, with its own random seed."""
-        return [self._run(trial.settings.get('law', LAW)) for trial in trials]
+        return [
+            replace(self._run(trial.settings.get('law', LAW)), law=trial.law) for trial in trials
+        ]
 
     def _run(self, law: str) -> Record:
         file, legs = self.file, self.legs(self.file)
