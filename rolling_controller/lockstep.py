@@ -61,6 +61,7 @@ def run_lockstep(
     *,
     rate: float = 1000.0,
     delay: int = 0,
+    limits: ArrayLike = np.inf,
     signals: Callable[[float], Mapping[str, NDArray[np.float64]]] = lambda _: {},
 ) -> ClosedLoop:
     """
@@ -80,6 +81,8 @@ def run_lockstep(
         Steps of the law per second [Hz].
     delay
         Steps between the state that the law takes and the present.
+    limits
+        Maximum magnitude of each control, shape (m,) or one for all, in their units.
     signals
         From a time [s] to the other inputs of the law by name.
 
@@ -94,12 +97,12 @@ def run_lockstep(
     plant = Stepper(system, p, max_step=dt)
     x = np.array(x_start, dtype=float)
     measured: deque[NDArray[np.float64]] = deque([x] * (delay + 1), maxlen=delay + 1)
-    memory = law.start()
+    memory, most = law.start(), np.asarray(limits, dtype=float)
 
     def answered(t: float) -> NDArray[np.float64]:
         nonlocal memory
         memory, u = law.step(memory, gathered(law.inputs, {STATE: measured[0], **signals(t)}), t)
-        return u
+        return np.asarray(np.minimum(np.maximum(u, -most), most))
 
     controls = [answered(0.0)]
     s = plant.begin(x, controls[0])

@@ -14,6 +14,8 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
+HAND_UNCOUNTED = ('p_WH',)  # where the hand is, while an object is moved on it
+
 
 @dataclass(frozen=True, slots=True)
 class TrackingStep:

@@ -159,6 +159,12 @@ def load_robot(scenario_file: str) -> RobotModel:
     return RobotModel(view=view, **_numbers(scenario))
 
 
+def load_any(scenario_file: str) -> Model | RobotModel:
+    """Return the object on a hand, or the robot, of a scenario file."""
+    on_hand = offers(load_scenario(scenario_file).system, CarriedObject) is not None
+    return load_model(scenario_file) if on_hand else load_robot(scenario_file)
+
+
 def _numbers(scenario: Scenario) -> dict[str, Any]:
     limits = scenario.control_limits
     return {

@@ -431,7 +431,7 @@ HAND = (
     'rolling_dynamics.nodes.simulator_node',
     'rolling_planner.nodes.present_state',
     'rolling_controller.nodes.controller_node',
-    'rolling_controller.nodes.design',
+    'rolling_controller.design',
     'rolling_controller.nodes.hand',
     'rolling_controller.nodes.laboratory_controller_node',
     'rolling_controller.nodes.trial',

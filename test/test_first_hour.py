@@ -15,7 +15,7 @@ LINES = [
     for block in re.findall(r'^```sh\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
 ]
-NODES = next(k for k, line in enumerate(LINES) if line.startswith('rolling demo'))
+NODES = next(k for k, line in enumerate(LINES) if line.endswith('--simulated-time --out demo'))
 
 pytestmark = [
     pytest.mark.slow,  # compiles everything anew, and starts the nodes
@@ -55,7 +55,13 @@ def test_lines_without_nodes_do_what_they_say(place):
     home, folder = place
     assert NODES > 6
     walk(LINES[:NODES], home, folder)
-    for name in ('plate.json', 'plate.png', 'plan.json', 'plan.html'):
+    for name in (
+        'plate.json',
+        'plate.png',
+        'plan.json',
+        'plan.html',
+        'feedback/ball_on_plate.png',
+    ):
         assert (folder / name).stat().st_size > 1000
 
 

@@ -6,14 +6,15 @@ from collections.abc import Callable
 import sys
 
 from geometry_msgs.msg import PoseStamped
+from rolling_controller.design import CONTACT_OPTIONS, design_law
 from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.design import design_law, WEIGHTS
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.hand import Hand
 from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.nodes.replanner import Replanner
 from rolling_controller.time_varying_lqr import prepare_regulator
+from rolling_controller.tracker import HAND_UNCOUNTED
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario_model import load_model
@@ -44,7 +45,7 @@ class ControllerNode(ExecutionNode):
         self.at_cleanup(self._prediction.destroy)
         self._replanner = Replanner(self)
         self.at_cleanup(self._replanner.destroy)
-        return Equipped(model, hand, uncounted=('p_WH',))
+        return Equipped(model, hand, uncounted=HAND_UNCOUNTED)
 
     def warm_up(self) -> None:
         """Compile the regulator."""
@@ -55,7 +56,7 @@ class ControllerNode(ExecutionNode):
         weights = (
             None
             if self.values['open_loop']
-            else {entry.name: self.values[entry.name] for entry in WEIGHTS}
+            else {entry.name: self.values[entry.name] for entry in CONTACT_OPTIONS}
         )
         simulated = self.get_parameter('use_sim_time').value
         following = design_law(

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from rolling_controller.nodes.design import LAWS, LQR, WEIGHTS
+from rolling_controller.design import CONTACT_OPTIONS, LAWS, LQR
+from rolling_controller.option import Option
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter
+
+
+def option_parameter(option: Option, group: str = '') -> Parameter:
+    """Return the parameter of an option of a law."""
+    return Parameter(
+        name=f'{group}.{option.name}' if group else option.name,
+        default=option.default,
+        low=option.low,
+        high=option.high,
+        unit=option.unit,
+        text=option.text,
+    )
+
 
 EXECUTION = (
     Parameter(
@@ -173,5 +187,5 @@ TABLE = (
         '(m, rad); 0 = from the plan: the distance that the hand moves, and 0.3',
     ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
-    *WEIGHTS,
+    *(option_parameter(option) for option in CONTACT_OPTIONS),
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rolling_controller.nodes.controller_parameters import EXECUTION
-from rolling_controller.nodes.design import option_parameter
+from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
 from rolling_controller.robot_laws import robot_kinds
 from rolling_node_kit.parameters import Parameter
 

@@ -38,8 +38,6 @@ class Demo:
     faster
         How many times sooner than under the last of the compared laws the goal has to be reached;
         0 where that is not asked.
-    plant_file
-        Scenario of the plant, where it differs from the one that is planned for.
     plant
         Node that simulates the plant.
     pace, idle_pace
@@ -59,7 +57,6 @@ class Demo:
     start: Callable[[int], Mapping[str, Any]] = lambda _: {}
     trials: int = 1
     faster: float = 0.0
-    plant_file: str = ''
     plant: str = 'simulator'
     pace: float = 10.0
     idle_pace: float = IDLE_PACE

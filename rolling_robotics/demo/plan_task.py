@@ -55,7 +55,7 @@ class PlanTask(Task):
     request
         From the scenario to what is asked of the planner.
     plant_file
-        Scenario of the plant in lockstep, where it differs.
+        Scenario of the plant, where it differs from the one that is planned for.
 
     """
 
@@ -68,11 +68,12 @@ class PlanTask(Task):
         from rolling_robotics.demo.plan_lockstep import PlanLockstep, planned  # noqa: PLC0415
 
         driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
-        own = [record.plan for record in records]
-        plan = own[0] if own else planned(self.experiment, driver.scenario, self.request)
-        if plan is None:
-            return []
-        return [driver.execute(trial, plan) for trial in trials if driver.has_law(trial)]
+        plan = records[0].plan if records else planned(driver.model, self.experiment, self.request)
+        return [] if plan is None else [driver.execute(trial, plan) for trial in trials]
+
+    def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
+        """Return the scenario of the plant, where it differs."""
+        return {'simulator': {'scenario_file': self.plant_file}} if self.plant_file else {}
 
     @property
     def _scenario_file(self) -> Path:
@@ -106,6 +107,7 @@ def plan_demo(
     request: Callable[[Scenario], PlanRequest],
     position: tuple[float, float],
     rotation: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    plant_file: str = '',
     **options: Any,
 ) -> Demo:
     """
@@ -119,15 +121,15 @@ def plan_demo(
         From the scenario to what is asked of the planner.
     position, rotation
         By how much the executions start off in position [m] and attitude [rad].
+    plant_file
+        See :class:`PlanTask`.
     options
         Further fields of :class:`Demo`.
 
     """
     return Demo(
         experiment=experiment,
-        task=PlanTask(
-            experiment=experiment, request=request, plant_file=options.get('plant_file', '')
-        ),
+        task=PlanTask(experiment=experiment, request=request, plant_file=plant_file),
         criterion=GoalReached(),
         compared={OPEN_LOOP: 0.0},
         settings=SETTINGS,

@@ -10,15 +10,15 @@ from pathlib import Path
 import time
 from typing import Any
 
-from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.errors import RollingError
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.demo.clock import in_simulated_time, judged
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.figures.beside import records_figure
 from rolling_robotics.plot import write_figure
-from rolling_robotics.trials.report import outcomes, report, say
-from rolling_robotics.trials.trial import Outcome, Record, Trial
+from rolling_robotics.trials.report import LOCKSTEP, outcomes, report, ROS, say
+from rolling_robotics.trials.trial import Record, Trial
 
 START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
@@ -85,52 +85,38 @@ def run_demo(
         need_nodes()
     out.mkdir(parents=True, exist_ok=True)
     say(experiment.text)
-    if not ros:
-        return _without_nodes(demo, trials, figure)
-    sim = (use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time)
+    sim = ros and ((use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time))
 
     def run(sim: bool) -> int:
         made = demo.all_trials(trials)
-        records, recording = performed(
-            demo, made, out, use_sim_time=sim, law=law, hardware=hardware, rate=rate
+        records, recording = (
+            performed(demo, made, out, use_sim_time=sim, law=law, hardware=hardware, rate=rate)
+            if ros
+            else ([], None)
         )
+        here = in_lockstep(made, records)
+        driver, beside = (ROS, outcomes(made, here)) if ros else (LOCKSTEP, None)
+        records = records if ros else here
         found = outcomes(made, records)
-        beside = in_lockstep(made, records)
-        status = report(made, found, demo.law, faster=demo.faster, beside=beside)
+        status = report(made, found, demo.law, faster=demo.faster, driver=driver, beside=beside)
         draw(demo, records, figure)
         say(f'figure: {figure}')
-        say(f'recording: {recording}')
+        if recording is not None:
+            say(f'recording: {recording}')
         return status
 
-    return judged(run, use_sim_time, sim=sim)
-
-
-def _without_nodes(demo: Demo, count: int, figure: Path) -> int:
-    """Carry out the trials in lockstep; return the exit status."""
+    if ros:
+        return judged(run, use_sim_time, sim=sim)
     say('plant and controller take turns in this process, without ROS')
-    made = demo.all_trials(count)
-    records = demo.task.in_lockstep(made)
-    if len(records) < len(made):
-        raise ParameterError(f'{demo.experiment}: this law runs on the nodes alone, with ROS')
-    records = [
-        replace(
-            record, law=trial.law, planned=record.planned or trial.criterion.planned(record.end)
-        )
-        for trial, record in zip(made, records, strict=True)
+    return run(True)
+
+
+def in_lockstep(trials: Sequence[Trial], records: Sequence[Record]) -> list[Record]:
+    """Return the records of trials in lockstep; none where the nodes found no plan."""
+    return [
+        replace(one, law=t.law, planned=one.planned or t.criterion.planned(one.end))
+        for t, one in zip(trials, trials[0].task.in_lockstep(trials, records), strict=False)
     ]
-    found = outcomes(made, records)
-    status = report(made, found, demo.law, faster=demo.faster, driver='in lockstep')
-    draw(demo, records, figure)
-    say(f'figure: {figure}')
-    return status
-
-
-def in_lockstep(trials: Sequence[Trial], records: Sequence[Record]) -> dict[str, list[Outcome]]:
-    """Return by law the outcomes in lockstep of trials that nodes carried out."""
-    out: dict[str, list[Outcome]] = {}
-    for record in trials[0].task.in_lockstep(trials, records):
-        out.setdefault(record.law, []).append(trials[0].criterion.outcome(record))
-    return out
 
 
 def draw(demo: Demo, records: Sequence[Record], figure: Path) -> None:
@@ -246,8 +232,6 @@ def _overrides(demo: Demo, law: str, rate: float, *, use_sim_time: bool) -> Over
     patient: Mapping[str, object] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
     plant = {'rate_factor': demo.idle_pace, **patient} if use_sim_time else {}
     out: Overrides = {demo.plant: dict(plant), 'controller': {'law': law} if law else {}}
-    if demo.plant_file:
-        out[demo.plant]['scenario_file'] = demo.plant_file
     if not use_sim_time:
         for node in out.values():
             node['diagnostics_period'] = HEALTH_PERIOD

@@ -8,6 +8,7 @@ import math
 from rolling_robotics.trials.trial import Outcome, Record, Trial
 
 REACHED, MISSED, INCONCLUSIVE = 0, 1, 4  # exit statuses
+ROS, LOCKSTEP = 'through ROS', 'in lockstep'  # what carries trials out
 
 
 def say(text: str) -> None:
@@ -16,8 +17,8 @@ def say(text: str) -> None:
 
 
 def outcomes(trials: Sequence[Trial], records: Sequence[Record]) -> list[Outcome]:
-    """Judge each trial."""
-    return [t.criterion.outcome(r) for t, r in zip(trials, records, strict=True)]
+    """Return the outcomes of those trials that have a record."""
+    return [t.criterion.outcome(r) for t, r in zip(trials, records, strict=False)]
 
 
 def margin_text(error: float, tolerance: float, unit: str = '') -> str:
@@ -32,8 +33,8 @@ def report(
     law: str,
     *,
     faster: float = 0.0,
-    driver: str = 'through ROS',
-    beside: Mapping[str, Sequence[Outcome]] | None = None,
+    driver: str = ROS,
+    beside: Sequence[Outcome] | None = None,
 ) -> int:
     """
     Print each trial and the successes of each law; return the exit status.
@@ -50,7 +51,7 @@ def report(
     driver
         What carried them out, in words.
     beside
-        Outcomes of the same trials in lockstep, by law; None where they were not carried out.
+        Outcomes of the same trials in lockstep as well; None where there are none.
 
     Returns
     -------
@@ -67,10 +68,13 @@ def report(
         error = f'error {one.error:.4g} {one.unit}'.rstrip() if math.isfinite(one.error) else ''
         say('; '.join(part for part in (f'{trial.text()}: {said}', error, one.text) if part))
     say('')
-    say(f'successes           {driver}{"" if beside is None else "     in lockstep"}')
+    say(f'successes           {driver}{"" if beside is None else f"     {LOCKSTEP}"}')
     for name, own in by_law.items():
         row = f'  {name:<14}  {_count(own):>12}'
-        say(row if beside is None else f'{row}    {_count(beside.get(name, ())):>12}')
+        if beside is not None:
+            same = [one for trial, one in zip(trials, beside, strict=False) if trial.law == name]
+            row = f'{row}    {_count(same):>12}'
+        say(row)
     counted = list(found) if faster else by_law[law]
     judged = [one for one in by_law[law] if not one.inconclusive]
     rest = sum(bool(one.inconclusive) for one in counted)

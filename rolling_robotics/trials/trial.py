@@ -159,7 +159,7 @@ class Task(ABC):
         Parameters
         ----------
         trials
-            The trials; those are left out whose law runs on the nodes alone.
+            The trials.
         records
             What the nodes did in these trials, where they did.
 

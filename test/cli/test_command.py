@@ -194,11 +194,20 @@ def test_a_fault_of_the_program_shows_no_traceback(rolling, monkeypatch):
     assert 'fault of the program: ZeroDivisionError: oops' in ended.err
 
 
-def test_demo_without_ros_says_so(rolling, monkeypatch):
+def test_demo_without_ros_runs_in_this_process(rolling, monkeypatch, tmp_path):
     monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
-    ended = rolling('demo', 'ball_on_plate')
+    monkeypatch.setattr('rolling_robotics.commands.demo.find_spec', lambda _: None)
+    ended = rolling('demo', 'spin_rolling', '--out', str(tmp_path))
+    assert ended.status == 0
+    assert 'in this process, without ROS' in ended.out
+    assert (tmp_path / 'spin_rolling.png').is_file()
+
+
+def test_demo_on_nodes_without_ros_says_so(rolling, monkeypatch, tmp_path):
+    monkeypatch.setattr('rolling_robotics.demo.run.find_spec', lambda _: None)
+    ended = rolling('demo', 'ball_on_plate', '--ros', '--out', str(tmp_path))
     assert ended.status == 2
-    assert 'needs ROS 2, but rclpy and rolling_interfaces and rosbags cannot' in ended.err
+    assert 'needs ROS 2, rclpy and rolling_interfaces cannot be imported' in ended.err
 
 
 LONG = {

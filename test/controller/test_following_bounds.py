@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.nodes.design import open_loop
+from rolling_controller.design import open_loop
 from rolling_controller.nominal import MAX_KNOTS
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError

@@ -170,7 +170,7 @@ def test_goals_are_those_of_the_scenarios():
 
 def test_the_plant_of_the_pendulum_has_other_masses_and_is_else_that_of_the_plan():
     planned = PARAMETERS.unpack(scenario_of('pendulum_sphere').p)
-    plant = PARAMETERS.unpack(load_scenario(PLANS['pendulum_sphere'].plant_file).p)
+    plant = PARAMETERS.unpack(load_scenario(PLANS['pendulum_sphere'].task.plant_file).p)
     of_shell, of_pendulum = (
         ('shell_mass', 'shell_inertia'),
         (
@@ -247,9 +247,10 @@ def test_without_nodes_feedback_reaches_the_goal_that_open_loop_misses(name, tmp
     assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'
 
 
-def test_a_law_of_the_nodes_alone_is_refused_without_them(tmp_path):
-    with pytest.raises(ParameterError, match='runs on the nodes alone'):
-        run.run_demo('ball_on_plate', tmp_path, law='predictive', ros=False)
+def test_without_nodes_the_predictive_law_reaches_the_goal(tmp_path, capsys):
+    assert run.run_demo('ball_on_plate', tmp_path, law='predictive', ros=False) == REACHED
+    rows = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert ('closed_loop', '1', 'of', '1') in rows
 
 
 def test_the_plan_of_the_nodes_is_the_one_that_is_executed_in_lockstep(monkeypatch):

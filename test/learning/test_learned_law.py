@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from rolling_controller import run_lockstep
+from rolling_controller.design import design_law
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
-from rolling_controller.nodes.design import design_law
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_planner import Plan

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.testing import assert_equal
 import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rolling_controller.design import CONTACT_OPTIONS, design_law, LQR, PREDICTIVE
 from rolling_controller.law import COMMANDED, Memoryless, state_inputs
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_controller.nodes.execution import CODES, Equipment, Execution
 from rolling_controller.nodes.velocity_loop import Driving
 from rolling_controller.predictor import Predictor
@@ -113,7 +113,7 @@ def follow(model, law, pause):
     assert not np.isfinite(
         model.control_limits
     ).all()  # some accelerations of the hand have no limit
-    weights = {entry.name: entry.default for entry in WEIGHTS}
+    weights = {entry.name: entry.default for entry in CONTACT_OPTIONS}
     plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
     following = design_law(model, plan, weights, law=law, beside=False, safe=plant.safe)
     node, equipment = equipped(model, plant)

@@ -8,8 +8,8 @@ import sys
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
+from rolling_controller.design import design_law
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.design import design_law
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint

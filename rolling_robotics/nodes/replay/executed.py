@@ -7,17 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_controller.law import Following, OpenLoop
+from rolling_controller.design import follow
+from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_states import RobotStates
-from rolling_controller.robot_laws import robot_kind
-from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.scenario_model import load_robot
+from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
@@ -37,11 +34,10 @@ class RobotSource:
 
     commands = 'robot/control'
 
-    def __init__(self, scenario_file: str) -> None:
-        """Load the model."""
-        self._model = load_robot(scenario_file)
-        self.system, self.limits = self._model.system, self._model.control_limits
-        self._states = RobotStates(self._model.system.state, 'robot/state')
+    def __init__(self, model: RobotModel) -> None:
+        """Take the model."""
+        self._model, self.system, self.limits = model, model.system, model.control_limits
+        self._states = RobotStates(self.system.state, 'robot/state')
 
     def states(self, recorded: Recorded) -> Iterator[Timed]:
         """Yield the states as the controller read them."""
@@ -55,16 +51,13 @@ class RobotSource:
     def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
         """Return the feedback along a plan."""
         check_states_fit(plan, self._model.system)
-        if settings['open_loop']:
-            return Following(OpenLoop(self.system, plan), plan.times, plan.states)
-        kind = robot_kind(self._model.system.name)
-        return kind.make(self._model.scenario, Options(settings, kind)).follow(plan)
+        return follow(self._model, plan, settings)
 
 
 def source_of(scenario_file: str) -> HandSource | RobotSource:
     """Return the reader of the states and commands of a scenario's system."""
-    on_a_hand = offers(load_scenario(scenario_file).system, CarriedObject) is not None
-    return HandSource(scenario_file) if on_a_hand else RobotSource(scenario_file)
+    model = load_any(scenario_file)
+    return HandSource(model) if isinstance(model, Model) else RobotSource(model)
 
 
 def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following
-from rolling_controller.nodes.design import design_law, LQR, PREDICTIVE, WEIGHTS
 from rolling_dynamics.contact.state_source import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.scenario_model import Model
 from rolling_planner.plan import Plan
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import NOT_AGAIN, Timed
@@ -33,10 +33,9 @@ class HandSource:
 
     commands = 'hand/accel_command'
 
-    def __init__(self, scenario_file: str) -> None:
-        """Load the model."""
-        self._model = model = load_model(scenario_file)
-        self.system, self.limits = model.system, model.control_limits
+    def __init__(self, model: Model) -> None:
+        """Take the model."""
+        self._model, self.system, self.limits = model, model.system, model.control_limits
         contact_h = model.start[model.system.state.slice('contact_h')]
         self._measured = Measurements(StateSource(model.system, model.params, contact_h))
 
@@ -52,11 +51,4 @@ class HandSource:
         """Return the feedback along a plan."""
         if settings.get('law') == PREDICTIVE and not settings['open_loop']:
             raise ParameterError(NOT_AGAIN)
-        weights = {entry.name: settings[entry.name] for entry in WEIGHTS}
-        return design_law(
-            self._model,
-            plan,
-            None if settings['open_loop'] else weights,
-            law=settings.get('law', LQR),
-            policy_file=settings.get('policy_file', ''),
-        )
+        return follow(self._model, plan, settings)

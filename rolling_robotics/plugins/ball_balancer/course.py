@@ -95,9 +95,7 @@ class Course(Task):
         records: Sequence[Record] = (),  # noqa: ARG002
     ) -> list[Record]:
         """Run the law on the emulated rig of the file, with its own random seed."""
-        return [
-            replace(self._run(trial.settings.get('law', LAW)), law=trial.law) for trial in trials
-        ]
+        return [self._run(trial.settings.get('law', LAW)) for trial in trials]
 
     def _run(self, law: str) -> Record:
         file, legs = self.file, self.legs(self.file)

@@ -1,8 +1,8 @@
-"""From a plan to the feedback that follows it; no ROS."""
+"""From a plan to the feedback that follows it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 import math
 from typing import Any
@@ -17,35 +17,20 @@ from rolling_controller.option import Option
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
+from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario_model import Model
-from rolling_node_kit.parameters import Parameter
+from rolling_dynamics.scenario_model import Model, ScenarioModel
 from rolling_planner.plan import Plan
 
 LQR, PREDICTIVE, LEARNED = LAWS = 'lqr', 'predictive', 'learned'
 REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
-
-
-def option_parameter(option: Option, group: str = '') -> Parameter:
-    """Return the parameter of an option of a law."""
-    return Parameter(
-        name=f'{group}.{option.name}' if group else option.name,
-        default=option.default,
-        low=option.low,
-        high=option.high,
-        unit=option.unit,
-        text=option.text,
-    )
-
-
-WEIGHTS: tuple[Parameter, ...] = tuple(
-    option_parameter(option) for option in weight_options(CONTACT_WEIGHTS, ATTITUDE)
-)
+CONTACT_OPTIONS = weight_options(CONTACT_WEIGHTS, ATTITUDE)
 
 
 def design_law(
@@ -62,7 +47,7 @@ def design_law(
     safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
 ) -> Following:
     """
-    Return the feedback along a plan.
+    Return the feedback along a plan of an object on a hand.
 
     Parameters
     ----------
@@ -71,7 +56,7 @@ def design_law(
     plan
         The plan.
     weights
-        Values of :data:`WEIGHTS` by name; None for the planned controls without feedback.
+        Values of :data:`CONTACT_OPTIONS` by name; None for the planned controls without feedback.
     interrupted
         Asked now and then whether to give up.
     law
@@ -127,6 +112,47 @@ def design_law(
         return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
     lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
     return Following(lqr, lqr.times, lqr.states, lqr.warning, notice=lqr.notice)
+
+
+def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Following:
+    """
+    Return the law along a plan that parameters of a controller choose, without its node.
+
+    Parameters
+    ----------
+    model
+        A robot, or an object on a hand.
+    plan
+        The plan.
+    settings
+        Parameters by name; those that are missing have their defaults.
+
+    Raises
+    ------
+    ParameterError
+        The plan or the law does not fit.
+
+    """
+    played_back = settings.get('open_loop', False)
+    if isinstance(model, Model):
+        weights = None if played_back else _values(CONTACT_OPTIONS, settings)
+        law, policy_file = settings.get('law', LQR), settings.get('policy_file', '')
+        return design_law(model, plan, weights, law=law, policy_file=policy_file, beside=False)
+    if played_back:
+        return Following(OpenLoop(model.system, plan), plan.times, plan.states)
+    return robot_of(model, settings).follow(plan)
+
+
+def robot_of(model: ScenarioModel, settings: Mapping[str, Any]) -> RegulatedRobot:
+    """Return the laws of a robot with parameters of its controller."""
+    kind = robot_kind(model.system.name)
+    return kind.make(model.scenario, _values(kind.options, settings, f'{kind.group}.'))
+
+
+def _values(
+    options: Iterable[Option], settings: Mapping[str, Any], group: str = ''
+) -> dict[str, float]:
+    return {o.name: settings.get(group + o.name, o.default) for o in options}
 
 
 def open_loop(
