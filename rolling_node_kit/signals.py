@@ -47,7 +47,7 @@ def without_ros(name: str, *more: str) -> str:
 
 def quiet_start() -> None:
     """
-    Have SIGINT end a node at once, until it takes care of its signals itself.
+    Have SIGINT and SIGTERM end a node at once, until it takes care of its signals itself.
 
     Called where the import of a node begins, before rclpy: nothing is to be stopped or saved yet,
     and the status is that of a clean stop. Without ROS the node ends here, with a line. Any other
@@ -60,11 +60,10 @@ def quiet_start() -> None:
     if fault:
         print(fault, file=sys.stderr)  # noqa: T201
         raise SystemExit(BAD_INPUT)
-    if (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):
-        signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+                signal.signal(number, lambda *_: os._exit(0))
 
 
 def quiet_end(*signals: int) -> None:

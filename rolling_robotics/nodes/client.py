@@ -157,7 +157,8 @@ class Client:
         """Wait until the life cycle of every one of some nodes is in the state ``active``."""
         end = time.monotonic() + timeout
         for node in nodes:
-            while self._state(node) != State.PRIMARY_STATE_ACTIVE:  # once all is compiled
+            # served once all is imported, active once it is compiled
+            while self._state(node, end - time.monotonic()) != State.PRIMARY_STATE_ACTIVE:
                 if time.monotonic() > end:
                     raise LateAnswerError(f'the {node} was not active within {timeout:g} s')
                 self._check()
@@ -202,16 +203,16 @@ class Client:
         self._wait(f'no message on {topic}', seen, SHORT)
         return watch.stamp, watch.row
 
-    def _state(self, node: str) -> int:
+    def _state(self, node: str, timeout: float) -> int:
         """Return the state of a node's life cycle."""
-        answer = self._call(GetState, f'{node}/get_state', GetState.Request())
+        answer = self._call(GetState, f'{node}/get_state', GetState.Request(), timeout)
         return int(answer.current_state.id)
 
-    def _call(self, kind: Any, name: str, request: Any) -> Any:
+    def _call(self, kind: Any, name: str, request: Any, timeout: float = SHORT) -> Any:
         client = self._services.get(name)
         if client is None:
             client = self._services[name] = self._node.create_client(kind, name)
-        self._wait(f'no service {name}', client.service_is_ready, SHORT)
+        self._wait(f'no service {name}', client.service_is_ready, timeout)
         return self._answered(f'no answer of {name}', client.call_async, request)
 
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C while a node still imports rclpy ends it without a traceback."""
+"""A signal while a node still imports rclpy ends it without a traceback."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def environment(tmp_path):
     return {**os.environ, 'PYTHONPATH': f'{tmp_path}{os.pathsep}{ROOT}'}
 
 
-def interrupted(command, environment):
+def interrupted(command, environment, number=signal.SIGINT):
     with subprocess.Popen(
         command,
         env=environment,
@@ -37,7 +37,7 @@ def interrupted(command, environment):
     ) as process:
         while 'importing' not in process.stdout.readline():
             assert process.poll() is None, process.stderr.read()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
         return process.returncode, out + err
 
@@ -55,8 +55,9 @@ def program(tmp_path):
     return [sys.executable, str(path)]
 
 
-def test_started_as_a_program(program, environment):
-    assert interrupted(program, environment) == (0, '')
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_started_as_a_program(program, environment, number):
+    assert interrupted(program, environment, number) == (0, '')
 
 
 def test_another_program_keeps_its_handler(environment):
