@@ -102,6 +102,7 @@ setup(
         'bench': ['mujoco>=3', 'psutil>=5.9'],
         'docs': [
             'furo>=2025.9',
+            'latex2mathml>=3.77',
             'myst-parser>=4',
             'sphinx>=8',
             'sphinxcontrib-bibtex>=2.6',

@@ -1,7 +1,13 @@
 """How the pages are built: `make docs`. Warnings are errors."""
 
+from pathlib import Path
+import sys
+
+sys.path.insert(0, str(Path(__file__).parent / '_ext'))
+
 project = 'Rolling robotics'
 extensions = [
+    'mathematics',
     'myst_parser',
     'sphinx.ext.autodoc',
     'sphinx.ext.napoleon',
@@ -12,7 +18,10 @@ source_suffix = {'.md': 'markdown'}
 root_doc = 'index'
 html_theme = 'furo'
 html_title = project
-exclude_patterns = ['_build', 'notebooks']
+html_math_renderer = 'mathml'
+html_static_path = ['_static']
+html_css_files = ['mathematics.css']
+exclude_patterns = ['_build', '_ext', 'notebooks']
 
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
