@@ -16,7 +16,7 @@ from benchmarks.timing import DURATION, simulated, timed, TOLERANCE
 import numpy as np
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.internal_masses import PointMassBall, published, RailMass
-from rolling_dynamics.internal_masses.path import PlanePath
+from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.plan import Plan

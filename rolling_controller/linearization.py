@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.per_system import once_per_system
-from rolling_dynamics.simulation.runge_kutta import step_of_order_4
+from rolling_dynamics.simulation.stepper import step_of_order_4
 
 Array = NDArray[np.float64]
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics

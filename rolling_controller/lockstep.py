@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import gathered, Law, STATE
-from rolling_dynamics.contract.event import Event
+from rolling_dynamics.contract.mode import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation, Measurement

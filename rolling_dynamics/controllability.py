@@ -1,21 +1,132 @@
-"""
-Lie brackets and controllability of kinematic systems.
-
-Brackets are expressions, differentiated by CasADi; [f, g] = Dg f - Df g. The Lie algebra of the
-fields is spanned by brackets whose left member is f or a g_i; one that is a combination of earlier
-ones with constant coefficients brings nothing new and is left out, so that a finite-dimensional
-algebra closes.
-"""
+"""Controllability of systems: Lie brackets, singular sets, control-affine form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.control_affine import AffineFields
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
+from scipy.optimize import minimize_scalar
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AffineFields:
+    """
+    A control-affine system and what is held constant in it.
+
+    Attributes
+    ----------
+    x
+        Symbols of the state.
+    held
+        Symbols that are constant along a motion: parameters, then inputs that do not enter
+        linearly.
+    held_names
+        Their names.
+    drift
+        f(x), None if it vanishes identically.
+    fields
+        Input name -> g(x).
+    layout
+        Layout of x, by which random states are drawn.
+    dimension
+        Dimension of the state space.
+
+    """
+
+    x: ca.SX
+    held: ca.SX
+    held_names: tuple[str, ...]
+    drift: ca.SX | None
+    fields: Mapping[str, ca.SX]
+    layout: Layout
+    dimension: int
+
+    def function(self, expression: ca.SX) -> ca.Function:
+        """Return ``(x, held) -> expression``."""
+        return ca.Function('value', [self.x, self.held], [ca.densify(expression)])
+
+    def random_state(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return a random state, each number within +-1.2, quaternions of norm 1."""
+        x = rng.uniform(-1.2, 1.2, self.layout.size)
+        for entry in self.layout.entries:
+            if entry.has_unit_norm:
+                x[self.layout.slice(entry.name)] /= np.linalg.norm(
+                    x[self.layout.slice(entry.name)]
+                )
+        return x
+
+    def without(self, *names: str) -> AffineFields:
+        """Return the system without some of its inputs."""
+        for name in names:
+            if name not in self.fields:
+                raise ParameterError(f'no input {name!r}; there are: {", ".join(self.fields)}')
+        kept = {n: g for n, g in self.fields.items() if n not in names}
+        return replace(self, fields=kept)
+
+
+def affine_fields(system: RollingSystem) -> AffineFields:
+    """
+    Return the vector fields of a kinematic system.
+
+    Inputs that do not enter linearly beside the earlier ones, such as angles, are held.
+
+    Parameters
+    ----------
+    system
+        A system whose mode has no wrench.
+
+    Raises
+    ------
+    ParameterError
+        The system is dynamic: its brackets are those of another theory.
+
+    """
+    mode = next(iter(system.modes.values()))
+    if mode.wrench is not None:
+        raise ParameterError(
+            f'{system.name}: is a dynamic system (it has a contact wrench); Lie brackets are '
+            'computed for kinematic ones, such as spin_rolling_sphere'
+        )
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    p = ca.SX.sym('p', system.parameters.size)
+    xdot = mode.dynamics(x, u, 0, p)
+    columns = ca.jacobian(xdot, u)
+    affine: list[int] = []
+    for j in range(u.numel()):
+        trial = [*affine, j]
+        if not ca.depends_on(columns[:, trial], u[trial]):
+            affine = trial
+    rest = [j for j in range(u.numel()) if j not in affine]
+    zero = ca.SX.zeros(len(affine), 1)
+    drift = ca.substitute(xdot, u[affine], zero)
+    names = system.control.names
+    return AffineFields(
+        x=x,
+        held=ca.vertcat(p, u[rest]),
+        held_names=(*system.parameters.names, *(names[j] for j in rest)),
+        drift=None if ca.simplify(drift).nnz() == 0 or _vanishes(drift, x, p, u[rest]) else drift,
+        fields={names[j]: columns[:, j] for j in affine},
+        layout=system.state,
+        dimension=system.tangent.size,
+    )
+
+
+def _vanishes(drift: ca.SX, x: ca.SX, p: ca.SX, rest: ca.SX) -> bool:
+    f, rng = ca.Function('f', [x, p, rest], [drift]), np.random.default_rng(0)
+    values = [
+        np.abs(np.array(f(*(rng.uniform(0.3, 1.2, s.numel()) for s in (x, p, rest))))).max()
+        for _ in range(5)
+    ]
+    return bool(max(values) < 1e-14)
+
 
 RANK_TOLERANCE = 1e-9  # relative to the greatest singular value
 SAMPLES = 12  # states at which a bracket is compared with the earlier ones
@@ -175,3 +286,123 @@ class _Independent:
     @property
     def rank(self) -> int:
         return rank(np.column_stack(self._first))
+
+
+GRID = 361  # points of a turn at which zeros are looked for
+SMALL = 1e-7  # of the median of |value| over the scan
+
+
+@dataclass(frozen=True)
+class SingularSet:
+    """``form = value``, on which a function is ``zero`` or ``infinite`` whatever else changes."""
+
+    form: str
+    value: float
+    kind: str
+
+    def __str__(self) -> str:
+        """Return it in words, the value in parts of pi."""
+        share = round(self.value / math.pi, 6) + 0.0  # no minus zero
+        return f'{self.form} = {share:.4g} pi ({self.kind})'
+
+
+def singular_sets(
+    function: Callable[[NDArray[np.float64]], float],
+    names: Sequence[str],
+    *,
+    trials: int = 4,
+    seed: int = 0,
+) -> list[SingularSet]:
+    """
+    Return the sets a_i = c, a_i + a_j = c, a_i - a_j = c on which a function is singular.
+
+    Parameters
+    ----------
+    function
+        Of the angles, shape (n,), [rad].
+    names
+        Names of the angles.
+    trials
+        Random values of the other angles for which the set must be the same.
+    seed
+        Of these values.
+
+    Returns
+    -------
+    list of SingularSet
+        With values in (-pi, pi]; a sum is named only where neither of its angles alone is.
+
+    """
+    rng = np.random.default_rng(seed)
+    starts = rng.uniform(-1.1, 1.1, (trials, len(names)))
+    found: list[SingularSet] = []
+    scans = {
+        (i, t): _scan(function, starts[t], i) for i in range(len(names)) for t in range(trials)
+    }
+    for kind in ('zero', 'infinite'):
+        alone: dict[int, list[float]] = {}
+        for i, name in enumerate(names):
+            alone[i] = _common([scans[i, t][kind] for t in range(trials)])
+            found += [SingularSet(name, c, kind) for c in alone[i]]
+        for i, j in combinations(range(len(names)), 2):
+            for sign, mark in ((1, '+'), (-1, '-')):
+                shifted = [
+                    [
+                        _turn(z + sign * starts[t][j])
+                        for z in scans[i, t][kind]
+                        if not _near(z, alone[i])
+                    ]
+                    for t in range(trials)
+                ]
+                found += [
+                    SingularSet(f'{names[i]} {mark} {names[j]}', c, kind) for c in _common(shifted)
+                ]
+    return found
+
+
+def _turn(z: float) -> float:
+    """Return an angle in (-pi, pi]."""
+    out = math.remainder(z, 2 * math.pi)
+    return math.pi if abs(out + math.pi) < 1e-6 else out
+
+
+def _near(z: float, values: Sequence[float]) -> bool:
+    return any(abs(math.remainder(z - v, 2 * math.pi)) < 1e-4 for v in values)
+
+
+def _common(lists: Sequence[Sequence[float]]) -> list[float]:
+    """Return what stands in every list."""
+    return [z for z in lists[0] if all(_near(z, other) for other in lists[1:])]
+
+
+def _scan(
+    function: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64], i: int
+) -> dict[str, list[float]]:
+    """Return the zeros and poles along one angle, the others as at the start."""
+
+    def magnitude(z: float, power: int = 1) -> float:
+        x = start.copy()
+        x[i] = z
+        value = abs(function(x))
+        return value if power == 1 else 1 / max(value, 1e-300)
+
+    grid = np.linspace(-math.pi, math.pi, GRID)[1:] + 1.234e-4
+    values = np.array([magnitude(z) for z in grid])
+    step, median = grid[1] - grid[0], float(np.median(values))
+    out: dict[str, list[float]] = {}
+    inverse = 1 / np.maximum(values, 1e-300)
+    for kind, power, data in (('zero', 1, values), ('infinite', -1, inverse)):
+        scale = median if power == 1 else 1 / max(median, 1e-300)
+        out[kind] = []
+        low = np.flatnonzero((data <= np.roll(data, 1)) & (data <= np.roll(data, -1)))
+        for k in low:
+            best = minimize_scalar(
+                magnitude,
+                bounds=(grid[k] - step, grid[k] + step),
+                args=(power,),
+                method='bounded',
+                options={'xatol': 1e-10},
+            )
+            if best.fun < SMALL * scale and not _near(best.x, out[kind]):
+                out[kind].append(_turn(float(best.x)))
+    return out

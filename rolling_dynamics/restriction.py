@@ -18,14 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import has
-from rolling_dynamics.contract.event import Event
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
+from rolling_dynamics.contract.mode import Event, Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.suggestion import check_names
 
 ROUNDING = 1e-9  # by which a reset that is a Python function may move a state that rests

@@ -10,7 +10,7 @@ from __future__ import annotations
 import casadi as ca
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.posed_state import posed_state
+from rolling_dynamics.contact.separation import posed_state
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix

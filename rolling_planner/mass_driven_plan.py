@@ -6,7 +6,7 @@ from typing import Any
 
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import PointMassBall
-from rolling_dynamics.internal_masses.path import PlanePath
+from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Report

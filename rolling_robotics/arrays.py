@@ -16,7 +16,7 @@ from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import Trajectory
-from rolling_dynamics.simulation.mode_view import margin, margin_names
+from rolling_dynamics.simulation.guards import margin, margin_names
 
 QUATERNION = ('w', 'x', 'y', 'z')
 MARGIN_UNITS = {

@@ -8,10 +8,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.control_affine import affine_fields, AffineFields
-from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket, LieAlgebra
+from rolling_dynamics.controllability import (
+    affine_fields,
+    AffineFields,
+    divergence,
+    lie_algebra,
+    lie_bracket,
+    LieAlgebra,
+    singular_sets,
+)
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.singular_sets import singular_sets
 
 VANISHES = 1e-9  # a determinant below this at a general state vanishes
 ANGLES = ('v_o', 'psi', 'theta', 'phi', 'G_f')  # in which singular sets are sought

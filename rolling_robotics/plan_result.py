@@ -9,7 +9,7 @@ import numpy as np
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_dynamics.simulation.control import PiecewiseLinear
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.guards import in_mode
 from rolling_dynamics.simulation.trajectory import Segment
 from rolling_planner.planners.planner import Planned
 from rolling_planner.refinement.rollout import Rollout

@@ -101,7 +101,7 @@ def test_pages_are_built_without_a_warning_and_load_nothing_from_elsewhere(tmp_p
     assert foreign(tmp_path) == []
     text = (tmp_path / 'contact.html').read_text()
     assert text.count('<math') > 20
-    assert 'source/rolling_dynamics/contact/friction.py.html#L-' in text
+    assert 'source/rolling_dynamics/contact/equations.py.html#L-' in text
     assert '_SupportsArray' not in (tmp_path / 'api.html').read_text()  # but ArrayLike
 
 

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.batch.equations import equations
+from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.closed_loop import closed_loop
+from rolling_dynamics.simulation.compiled_solver import closed_loop
 
 HOME = 1e-2  # share of V at the start below which a run has come home
 HALVINGS = 12

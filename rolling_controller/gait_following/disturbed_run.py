@@ -9,7 +9,7 @@ import numpy as np
 from rolling_controller.gait_following.gait_follower import GaitFollower
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner import GaitSequence
 from transforms3d.quaternions import axangle2quat, qmult

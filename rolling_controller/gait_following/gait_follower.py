@@ -24,8 +24,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
-from rolling_dynamics.pendulum_sphere.machine import CONTROL
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
+from rolling_dynamics.pendulum_sphere.system import CONTROL
 from rolling_planner.gait_planner import GaitSequence, GaitStep
 
 FRICTION = 0.85  # share of the friction that a corrected swing may use

@@ -6,7 +6,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
-from rolling_dynamics.pendulum_sphere.posture import resting_direction
+from rolling_dynamics.pendulum_sphere.system import resting_direction
 
 
 def on_slope(params: SphereParameters, gravity: Array) -> SphereParameters:

@@ -9,9 +9,8 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import STATE
-from rolling_dynamics.pendulum_sphere.posture import resting_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
+from rolling_dynamics.pendulum_sphere.system import resting_direction, STATE
 from rolling_planner.gait_planner import GaitSequence, GaitStep
 from rolling_planner.plan import Plan
 from rolling_planner.plan_validity import HOLD

@@ -15,8 +15,7 @@ from rolling_controller.law import STATE as STATE_INPUT
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import STATE
-from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, STATE
 
 INPUTS = Layout((Entry(STATE_INPUT, tuple(STATE.names), ''),))  # of the laws of a sphere
 E = np.array([0.0, 0.0, 1.0])

@@ -10,7 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import PARAMETERS, STATE
+from rolling_dynamics.pendulum_sphere.system import PARAMETERS, STATE
 
 
 @dataclass(frozen=True, kw_only=True)

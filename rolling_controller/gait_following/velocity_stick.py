@@ -24,8 +24,8 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
-from rolling_dynamics.pendulum_sphere.machine import CONTROL
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
+from rolling_dynamics.pendulum_sphere.system import CONTROL
 
 RESERVE = 0.7  # share of friction and torque that a swing may use
 

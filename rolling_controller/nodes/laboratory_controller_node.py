@@ -40,7 +40,7 @@ from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.plant_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_dynamics.text import quoted
 from rolling_interfaces.action import RunExperiment

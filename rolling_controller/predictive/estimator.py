@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.runge_kutta import runge_kutta
+from rolling_dynamics.simulation.stepper import runge_kutta
 from rolling_dynamics.suggestion import check_names
 
 Array = NDArray[np.float64]

@@ -14,8 +14,8 @@ from rolling_controller.robot_laws.regulator import never, RegulatedRobot
 from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
-from rolling_dynamics.pendulum_sphere.machine import STATE
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.plan import Plan

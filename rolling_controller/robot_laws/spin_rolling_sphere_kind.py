@@ -5,7 +5,7 @@ from __future__ import annotations
 from rolling_controller.lqr_options import weight_options
 from rolling_controller.option import Option
 from rolling_controller.robot_laws.registry import RobotKind
-from rolling_dynamics.spin_rolling_sphere.regulator_weights import (
+from rolling_dynamics.spin_rolling_sphere.system import (
     ATTITUDE,
     SPIN_ROLLING_WEIGHTS,
 )

@@ -16,7 +16,7 @@ from rolling_dynamics.ball_balancer.layouts import AXES
 from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import homogeneous
 

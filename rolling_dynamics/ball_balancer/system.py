@@ -25,7 +25,7 @@ from rolling_dynamics.ball_balancer.layouts import (
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.servo import servo_acceleration
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import homogeneous
 

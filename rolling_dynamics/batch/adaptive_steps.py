@@ -8,9 +8,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.batch.attempt import Attempt
 from rolling_dynamics.batch.kernels import Kernel
-from rolling_dynamics.batch.lanes import Array, Index, Lanes, NOT_FINITE
+from rolling_dynamics.batch.lanes import Array, Attempt, Index, Lanes, NOT_FINITE
 from rolling_dynamics.simulation.compiled_solver import (
     GREATEST_FACTOR,
     LEAST_FACTOR,

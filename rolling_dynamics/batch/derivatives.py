@@ -12,10 +12,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.batch.equations import Equations, equations
 from rolling_dynamics.batch.kernels import c_text, kernel_source
-from rolling_dynamics.batch.processor import vectors
-from rolling_dynamics.batch.vector_source import vector_source
+from rolling_dynamics.batch.lanes import Equations, equations
+from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError

@@ -11,17 +11,12 @@ from typing import Any, Protocol
 import weakref
 
 import numpy as np
-from rolling_dynamics.batch.adaptive_source import adaptive_source
-from rolling_dynamics.batch.attempt import Attempt
-from rolling_dynamics.batch.equations import Equations, equations
-from rolling_dynamics.batch.lanes import Array, Lanes
-from rolling_dynamics.batch.mapped import MappedKernel
-from rolling_dynamics.batch.processor import vectors
-from rolling_dynamics.batch.vector_source import vector_source
+from rolling_dynamics.batch.lanes import Array, Attempt, Equations, equations, Lanes, MappedKernel
+from rolling_dynamics.batch.vector_source import adaptive_source, vector_source, vectors
 from rolling_dynamics.compiled import cache_folder, compiled_source, compiles
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.guards import in_mode
 
 LOG = logging.getLogger(__name__)
 CARRIED = ('x', 'u', 'p', 'levels', 't', 'goal', 'stop', 'mode', 'h')  # arrays of a step

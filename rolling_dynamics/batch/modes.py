@@ -9,10 +9,9 @@ from threading import RLock
 
 import numpy as np
 from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, Watcher
-from rolling_dynamics.batch.equations import Equations, equations
 from rolling_dynamics.batch.fixed_steps import FixedSteps
 from rolling_dynamics.batch.kernels import Kernel, kernel_of
-from rolling_dynamics.batch.lanes import Index, Lanes
+from rolling_dynamics.batch.lanes import Equations, equations, Index, Lanes
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem

@@ -1,19 +1,23 @@
-"""The charts that a state of a contact system stands on, and the change to better ones."""
+"""Charts of the contact coordinates, and the change from one to another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
+import math
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.conversions import contact_view, convert_state
 from rolling_dynamics.contact.equations import ContactExpressions
 from rolling_dynamics.contract.capabilities import Rechart
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.surfaces.atlas import POLE, regularities, regularity, regularity_function
 from rolling_dynamics.surfaces.surface import Surface
+from transforms3d.quaternions import mat2quat
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
@@ -150,3 +154,59 @@ def _is_constant(value: ca.SX, e: ContactExpressions) -> bool:
     rng = np.random.default_rng(0)
     x, p = rng.uniform(0.3, 1.2, f.size_in(0)), rng.uniform(0.5, 1.5, f.size_in(1))
     return bool(np.abs(np.array(f(x, p))).max() < 1e-12)
+
+
+POLE_MARGIN = 0.02  # how near to the border of a chart of a closed surface a plan may come [chart]
+
+
+def charts_in_state(system: ContactSystem) -> dict[str, tuple[Surface, int]]:
+    """Return surface and chart of each entry of the state that stands on one."""
+    charts = {
+        'contact_o': (system.object_surface, system.object_chart),
+        'contact_h': (system.hand_surface, system.hand_chart),
+    }
+    return {entry: chart for entry, chart in charts.items() if entry in system.state}
+
+
+def chart_bounds(system: ContactSystem) -> dict[str, tuple[float, float]]:
+    """Return how far the contact may go on charts that end where the surface does not."""
+    out = {}
+    for entry, (surface, chart) in charts_in_state(system).items():
+        if entry == 'contact_h' and surface.name in ('plane', 'expression', 'cylinder'):
+            continue  # their bounds are edges
+        names = system.state.entry(entry).components
+        for name, (low, high) in zip(names, surface.charts[chart].bounds, strict=True):
+            if math.isfinite(low) and math.isfinite(high):
+                out[name] = low + POLE_MARGIN, high - POLE_MARGIN
+    return out
+
+
+def in_lengths(
+    system: ContactSystem,
+    p: Array,
+    x: Array,
+    x_goal: Array,
+    misses: Mapping[str, Array],
+    whole: Collection[str],
+) -> dict[str, Array]:
+    """Return misses of a goal as lengths; see the capability ``ChartCoordinates``."""
+    out = dict(misses)
+    if {'contact_o', 'psi', 'contact_h'} <= set(whole):
+        R, R_goal = (np.array(contact_view(system)(y, p)[0]) for y in (x, x_goal))
+        out['contact_o'] = rotation_vector(mat2quat(R_goal.T @ R))
+        out.pop('psi')
+    elif 'contact_o' in out:
+        out['contact_o'] = _scale(system, p, 'contact_o', x_goal) @ out['contact_o']
+    if 'contact_h' in out:
+        out['contact_h'] = _scale(system, p, 'contact_h', x_goal) @ out['contact_h']
+    return out
+
+
+def _scale(system: ContactSystem, p: Array, entry: str, x: Array) -> Array:
+    """Return the matrix from steps on a chart to lengths along the surface."""
+    surface, chart = charts_in_state(system)[entry]
+    body = 'hand_surface' if entry == 'contact_h' else 'object_surface'
+    geometry = surface.numeric(chart)(
+        x[system.state.slice(entry)], p[system.parameters.slice(body)]
+    )
+    return np.array(geometry[3])

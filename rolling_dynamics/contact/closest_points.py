@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact.attitude_representation import support_point
+from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces.atlas import locate_on_chart

@@ -9,35 +9,33 @@ from typing import Any, TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact.attitude_representation import AttitudeRepresentation
-from rolling_dynamics.contact.chart_coordinates import chart_bounds, charts_in_state, in_lengths
-from rolling_dynamics.contact.charts import ContactAtlas
-from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
-from rolling_dynamics.contact.envelope import envelope_expressions, guard_expressions, open_edge
+from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas, in_lengths
 from rolling_dynamics.contact.equations import (
+    chart_view_layout,
+    check_contact,
     contact_expressions,
     ContactExpressions,
-    energy_expression,
-)
-from rolling_dynamics.contact.feasibility import check_contact
-from rolling_dynamics.contact.layouts import (
-    chart_view_layout,
     CONTROL,
+    energy_expression,
+    envelope_expressions,
     FAR,
     GRAVITY,
+    guard_expressions,
+    open_edge,
     parameter_layout,
     state_layout,
 )
-from rolling_dynamics.contact.object_motion import object_motion
 from rolling_dynamics.contact.regulator_weights import CONTACT_WEIGHTS
-from rolling_dynamics.contact.representation import Representation
+from rolling_dynamics.contact.representation import (
+    AttitudeRepresentation,
+    CoordinatesRepresentation,
+    Representation,
+)
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
-from rolling_dynamics.contact.separation import separation
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contact.separation import object_motion, separation
+from rolling_dynamics.contract.layout import Layout, RegulatorWeights
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix

@@ -1,18 +1,25 @@
-"""The equations of an object on a hand, written once; everything else evaluates them."""
+"""Equations of a rolling object on a hand, its layouts, and where they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+import math
+from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
-from rolling_dynamics.contract.symbols import Symbols
-from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, Symbols, vector_entry
+from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.rotations import rate_body, rotation_matrix
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import REGULAR, Surface
+
+if TYPE_CHECKING:
+    from rolling_dynamics.contact.contact_system import ContactSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,4 +147,242 @@ def energy_expression(e: ContactExpressions) -> ca.SX:
         -ca.dot(e.params['gravity_W'], p_WO),
         mass=e.params['mass'],
         inertia_O=inertia_matrix(e.params['inertia']),
+    )
+
+
+class Margins(NamedTuple):
+    """Margins of the contact, each positive inside the envelope (Section V-A)."""
+
+    normal_force: ca.SX  # f_z [N]
+    friction: ca.SX  # mu f_z - |(f_x, f_y)| [N]
+    spin: ca.SX  # mu_spin f_z - |tau_z| [N m]
+
+
+def contact_margins(wrench_Ch: ca.SX, mu: ca.SX, mu_spin: ca.SX) -> Margins:
+    """
+    Return the margins of a contact wrench.
+
+    Parameters
+    ----------
+    wrench_Ch
+        (tau, f) on the object in the contact frame of the hand, 6 entries [N m, N].
+    mu
+        Coefficient of static friction.
+    mu_spin
+        Coefficient of spin friction [m].
+
+    Returns
+    -------
+    Margins
+        Positive inside the envelope.
+
+    """
+    fx, fy, fz = wrench_Ch[3], wrench_Ch[4], wrench_Ch[5]
+    return Margins(fz, mu * fz - ca.sqrt(fx * fx + fy * fy), mu_spin * fz - ca.fabs(wrench_Ch[2]))
+
+
+GRAVITY = 9.81  # m/s^2, of the examples of the paper
+FAR = 1e6  # stands for an edge that is not there
+
+HAND_CONFIGURATION = (
+    quaternion_entry('q_WH', 'attitude of the hand'),
+    vector_entry('p_WH', 'm', 'W', 'origin of the hand'),
+)
+HAND_VELOCITY = (
+    vector_entry('w_WH_H', 'rad/s', 'H', 'angular velocity of the hand'),
+    vector_entry('v_WH_H', 'm/s', 'H', 'velocity of the origin of the hand'),
+)
+CONTROL = Layout(
+    (
+        vector_entry('alpha_WH_H', 'rad/s^2', 'H', 'angular acceleration of the hand'),
+        vector_entry('a_WH_H', 'm/s^2', 'H', 'true acceleration of the origin of the hand'),
+    )
+)
+
+
+def state_layout(configuration: Sequence[Entry], velocity: Entry) -> Layout:
+    """Return the layout of the state: hand and contact, then the velocities of both."""
+    return Layout((*HAND_CONFIGURATION, *configuration, *HAND_VELOCITY, velocity))
+
+
+def chart_view_layout(configuration: Sequence[Entry]) -> Layout:
+    """Return the layout of s = (Phi_sh, r_sh, q, V_sh, q_dot), the paper's 22 numbers."""
+    rates = (
+        Entry(f'{q.name}_dot', tuple(f'{c}_dot' for c in q.components), '1/s')
+        for q in configuration
+    )
+    angles = vector_entry('Phi_WH', 'rad', 'W', 'roll, pitch, yaw of the hand')
+    return Layout((angles, HAND_CONFIGURATION[1], *configuration, *HAND_VELOCITY, *rates))
+
+
+def parameter_layout(object_surface: Surface, hand_surface: Surface) -> Layout:
+    """Return the layout of p; dimensions and edges have those of the surfaces as defaults."""
+    edges = [
+        float(np.clip(value, -FAR, FAR)) for pair in hand_surface.chart.bounds for value in pair
+    ]
+    if hand_surface.name not in ('plane', 'expression', 'cylinder'):
+        edges = [-FAR, FAR, -FAR, FAR]  # bounds of a closed surface are its poles, not edges
+    return Layout(
+        (
+            Entry('mass', ('mass',), 'kg', text='mass of the object'),
+            vector_entry(
+                'inertia',
+                'kg m^2',
+                'O',
+                'inertia about the centre of mass',
+                suffixes=('xx', 'yy', 'zz', 'xy', 'xz', 'yz'),
+            ),
+            vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
+            Entry('mu', ('mu',), '', text='coefficient of static friction'),
+            Entry('mu_spin', ('mu_spin',), 'm', text='coefficient of spin friction'),
+            Entry('object_surface', tuple(f'object_{n}' for n in object_surface.values), 'm'),
+            Entry('hand_surface', tuple(f'hand_{n}' for n in hand_surface.values), 'm'),
+            Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'chart', 'hand'),
+        ),
+        defaults={
+            'object_surface': tuple(object_surface.values.values()),
+            'hand_surface': tuple(hand_surface.values.values()),
+            'hand_edges': tuple(edges),
+        },
+    )
+
+
+LENGTH = 1e-3  # m: spin torques are measured in weights times mu_spin + this
+
+
+def guard_expressions(e: ContactExpressions, friction: str) -> dict[str, ca.SX]:
+    """Return what is positive while the object rolls, by name; zero is an event."""
+    margins = contact_margins(e.load, e.params['mu'], e.params['mu_spin'])
+    K = -e.state.relative_curvature
+    point, edges = e.point_h, e.params['hand_edges']
+    inside = ca.vertcat(
+        point[0] - edges[0], edges[1] - point[0], point[1] - edges[2], edges[3] - point[1]
+    )
+    guards = {
+        'normal_force': margins.normal_force,
+        'friction': margins.friction,
+        'edge': ca.mmin(inside),
+        'relative_curvature': (K[0, 0] + K[1, 1]) / 2
+        - ca.sqrt(((K[0, 0] - K[1, 1]) / 2) ** 2 + K[0, 1] ** 2),
+    }
+    if friction == 'pure_rolling':
+        guards['spin'] = margins.spin
+    return guards
+
+
+def envelope_expressions(e: ContactExpressions, friction: str) -> dict[str, ca.SX]:
+    """
+    Return the limits as smooth functions, positive inside, without dimension.
+
+    ``normal_force`` is f_z over the weight, ``friction`` (mu f_z)^2 - f_x^2 - f_y^2 and ``spin``
+    (mu_spin f_z)^2 - tau_z^2, over the squares of weight and of weight times length.
+    """
+    weight = e.params['mass'] * (ca.norm_2(e.params['gravity_W']) + 1e-9 * GRAVITY)
+    fx, fy, fz = (e.load[k] / weight for k in (3, 4, 5))
+    out = {'normal_force': fz, 'friction': (e.params['mu'] * fz) ** 2 - fx * fx - fy * fy}
+    if friction == 'pure_rolling':
+        length = e.params['mu_spin'] + LENGTH
+        torque = e.load[2] / weight / length
+        out['spin'] = (e.params['mu_spin'] / length * fz) ** 2 - torque**2
+    return out
+
+
+def open_edge(surface: Surface, uv: ca.SX, chart: int) -> ca.SX | None:
+    """Return the distance in the chart to the edges of a surface, None if it has no edge."""
+    c = surface.charts[chart]
+    if len(surface.charts) > 1:  # the bounds are poles that another chart covers
+        return None
+    margins = []
+    for k, (low, high) in enumerate(c.bounds):
+        if not c.periods[k]:
+            margins += [uv[k] - low] if math.isfinite(low) else []
+            margins += [high - uv[k]] if math.isfinite(high) else []
+    return ca.mmin(ca.vertcat(*margins)) if margins else None
+
+
+NORM = 1e-6  # tolerance of a given quaternion's norm, and of a given spin
+DEFINITE = 1e-9  # least relative curvature against the greatest
+
+
+def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
+    """
+    Raise an error where no rolling can start from a state.
+
+    Parameters
+    ----------
+    system
+        The system.
+    p
+        Parameters.
+    x
+        State.
+
+    Raises
+    ------
+    ParameterError
+        A quaternion is not of norm 1, or there is spin in pure rolling.
+    SurfaceError
+        A chart is degenerate there, or the bodies would not touch in a single point.
+
+    """
+    p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
+    for entry in system.state.entries:
+        if entry.kind == 'quaternion':
+            norm = float(np.linalg.norm(x[system.state.slice(entry.name)]))
+            if not abs(norm - 1) <= NORM:
+                raise ParameterError(
+                    f'{entry.name} must be a unit quaternion (w, x, y, z), got one of norm '
+                    f'{norm:.9g}'
+                )
+    _check_charts(system, p, x)
+    _check_curvature(system, p, x)
+    if system.friction == 'pure_rolling':
+        u = np.zeros(system.control.size)
+        spin = float(system.invariants['spin'](x, u, 0, p))
+        speed = float(np.linalg.norm(x[-3:]))
+        if not abs(spin) <= NORM * max(1.0, speed):
+            raise ParameterError(
+                f'{system.representation.velocity.name}: pure rolling has no spin about the '
+                f"normal, got {spin:.6g} rad/s; take it away, or choose friction 'rolling'"
+            )
+
+
+def _check_charts(system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    values, params = system.state.unpack(x), system.parameters.unpack(p)
+    used = [('contact_h', system.hand_surface, system.hand_chart, params['hand_surface'])]
+    if 'contact_o' in system.state:
+        used.append(
+            ('contact_o', system.object_surface, system.object_chart, params['object_surface'])
+        )
+    for name, surface, chart, dimensions in used:
+        scale = np.array(surface.numeric(chart)(values[name], dimensions)[3])
+        area, size = abs(scale[0, 0] * scale[1, 1]), np.abs(scale).max()
+        if not area > REGULAR * size * size:
+            raise SurfaceError(
+                f'{name}: the chart {surface.charts[chart].name!r} of the {surface.name} is '
+                f'degenerate at {values[name].tolist()}; start away from its poles, or on another '
+                'of its charts'
+            )
+
+
+def _check_curvature(
+    system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.float64]
+) -> None:
+    """Refuse all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
+    e = system.expressions
+    f = ca.Function('curvature', [e.x, e.p], [e.state.relative_curvature])
+    H = np.array(f(x, p))
+    names = f'the object ({system.object_surface.name}) and the hand ({system.hand_surface.name})'
+    if not np.all(np.isfinite(H)):
+        raise SurfaceError(f'the relative curvature of {names} is not finite at this state')
+    low, high = np.linalg.eigvalsh((H + H.T) / 2)
+    if high < -DEFINITE * abs(low):
+        return
+    if abs(high) <= DEFINITE * max(abs(low), 1e-300):
+        reason = 'along a line, not in a point, so that rolling is not determined'
+    else:
+        reason = 'where the hand is more curved than the object, so that they would overlap'
+    raise SurfaceError(
+        f'{names} touch {reason}: the principal relative curvatures {-high:.6g} and {-low:.6g} '
+        '1/m must both be positive'
     )

@@ -1,6 +1,6 @@
 """Default weights of a regulator of an object on a hand."""
 
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
+from rolling_dynamics.contract.layout import RegulatorWeights
 
 # the contact on charts weighs as the attitude and the point on the hand do
 ATTITUDE = {

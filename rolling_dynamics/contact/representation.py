@@ -1,4 +1,4 @@
-"""What a representation of the contact configuration tells the contact system."""
+"""States of a rolling object: by contact coordinates, or by its attitude."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import casadi as ca
-from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contact.rolling_dynamics import (
+    contact_frame_rotation,
+    ContactGeometry,
+    E1,
+    first_order_kinematics,
+    relative_curvature,
+)
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.rotations import rate_space, rotation_matrix
+from rolling_dynamics.small_matrices import inverse_2x2
 from rolling_dynamics.surfaces.surface import Surface
 
 
@@ -63,3 +72,142 @@ class Representation(Protocol):
     ) -> ContactState:
         """Return the contact at a state given by the entries' values."""
         ...
+
+
+def support_point(surface: Surface, n_O: ca.SX, parameters: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """
+    Return the point with outward normal n and the Hessian of the support function there.
+
+    Parameters
+    ----------
+    surface
+        A surface with a support function.
+    n_O
+        Outward unit normal, in the body frame.
+    parameters
+        Dimensions of the surface.
+
+    Returns
+    -------
+    point, hessian
+        3 and 3x3 entries [m]; the Hessian maps a turn of the normal to a step of the point.
+
+    Raises
+    ------
+    SurfaceError
+        The surface has no support function.
+
+    """
+    if surface.support is None or surface.side != 'outside':
+        raise SurfaceError(
+            f'the object surface {surface.name!r} has no support function; use the representation '
+            "'coordinates', or give the surface a support function h(nx, ny, nz)"
+        )
+    n = ca.SX.sym('n', 3)
+    h = surface.support(n)
+    point = ca.gradient(h, n)
+    out = ca.substitute([point, ca.jacobian(point, n)], [n, surface.parameters], [n_O, parameters])
+    return out[0], out[1]
+
+
+class AttitudeRepresentation:
+    """Attitude of the object in the hand and contact point on the hand."""
+
+    name = 'attitude'
+    configuration = (
+        quaternion_entry('q_HO', 'attitude of the object in the hand'),
+        Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', 'vector', 'contact point on the hand'),
+    )
+    velocity = vector_entry('w_HO_H', 'rad/s', 'H', 'angular velocity of the object in the hand')
+
+    def __init__(self, hand_chart: int = 0) -> None:
+        """Use this chart of the hand."""
+        self.hand_chart = hand_chart
+
+    def evaluate(
+        self,
+        values: Mapping[str, ca.SX],
+        object_surface: Surface,
+        hand_surface: Surface,
+        object_parameters: ca.SX,
+        hand_parameters: ca.SX,
+    ) -> ContactState:
+        """Return the contact at a state given by the entries' values."""
+        w = values['w_HO_H']
+        R = rotation_matrix(values['q_HO'])
+        hand = hand_surface.geometry(values['contact_h'], hand_parameters, self.hand_chart)
+        n, tangent = hand.frame[:, 2], hand.frame[:, :2]
+        p_O, hessian = support_point(object_surface, -(R.T @ n), object_parameters)
+        tangent_O = R.T @ tangent
+        H_o = -inverse_2x2(tangent_O.T @ hessian @ tangent_O)
+        curvature = H_o + hand.curvature
+        v = inverse_2x2(curvature) @ E1 @ (tangent.T @ w)  # over the hand, in Ch
+        return ContactState(
+            geometry=ContactGeometry(
+                R_HO=R,
+                p_HC=hand.position,
+                r_OC=R @ p_O,
+                frame=hand.frame,
+                v_C=tangent @ v,
+                n_rate=-tangent @ (hand.curvature @ v),
+            ),
+            w_HO_H=w,
+            frame_rate_H=ca.SX(3, 1),
+            to_velocity_frame=ca.SX.eye(3),
+            rates={
+                'q_HO': rate_space(values['q_HO'], w),
+                'contact_h': inverse_2x2(hand.scale) @ v,
+            },
+            relative_curvature=curvature,
+            point_h=values['contact_h'],
+        )
+
+
+class CoordinatesRepresentation:
+    """Contact coordinates on a chart of each body."""
+
+    name = 'coordinates'
+    configuration = (
+        Entry('contact_o', ('u_o', 'v_o'), 'chart', 'object', 'vector', 'contact on the object'),
+        Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', 'vector', 'contact on the hand'),
+        Entry('psi', ('psi',), 'rad', '', 'angle', 'angle of spin between the contact frames'),
+    )
+    velocity = vector_entry('w_HO_Ch', 'rad/s', 'Ch', 'angular velocity of the object in the hand')
+
+    def __init__(self, object_chart: int = 0, hand_chart: int = 0) -> None:
+        """Use these charts."""
+        self.object_chart, self.hand_chart = object_chart, hand_chart
+
+    def evaluate(
+        self,
+        values: Mapping[str, ca.SX],
+        object_surface: Surface,
+        hand_surface: Surface,
+        object_parameters: ca.SX,
+        hand_parameters: ca.SX,
+    ) -> ContactState:
+        """Return the contact at a state given by the entries' values."""
+        w, psi = values['w_HO_Ch'], values['psi']
+        obj = object_surface.geometry(values['contact_o'], object_parameters, self.object_chart)
+        hand = hand_surface.geometry(values['contact_h'], hand_parameters, self.hand_chart)
+        q_rate = first_order_kinematics(obj, hand, psi).rolling @ w  # Eq. (1)
+        tangent = hand.frame[:, :2]
+        v = hand.scale @ q_rate[2:4]  # over the hand, in Ch
+        bend = hand.curvature @ v
+        R_HO = hand.frame @ contact_frame_rotation(psi) @ obj.frame.T
+        return ContactState(
+            geometry=ContactGeometry(
+                R_HO=R_HO,
+                p_HC=hand.position,
+                r_OC=R_HO @ obj.position,
+                frame=hand.frame,
+                v_C=tangent @ v,
+                n_rate=-tangent @ bend,
+            ),
+            w_HO_H=hand.frame @ w,
+            frame_rate_H=hand.frame @ ca.vertcat(bend[1], -bend[0], hand.connection @ q_rate[2:4]),
+            to_velocity_frame=hand.frame.T,
+            rates={'contact_o': q_rate[0:2], 'contact_h': q_rate[2:4], 'psi': q_rate[4]},
+            relative_curvature=relative_curvature(obj, hand, psi),
+            point_h=values['contact_h'],
+        )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.posed_state import posed_state
+from rolling_dynamics.contact.separation import posed_state
 
 APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
 REACH = 0.25  # share of the chart within which Newton's method is trusted

@@ -8,11 +8,9 @@ from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 import casadi as ca
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.layout import Layout, RegulatorWeights
 from rolling_dynamics.contract.mode import MotionState
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RigidBody, RollingSystem
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation.follower import Follower

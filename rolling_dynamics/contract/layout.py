@@ -1,21 +1,19 @@
-"""Layout of a state, control or parameter vector: names, units, frames, angles."""
+"""Layouts of vectors, their tangent space, symbols and weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 import math
-from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
 from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.text import quoted
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 KINDS = ('vector', 'angle', 'quaternion', 'turn')
 
@@ -225,3 +223,150 @@ class Layout:
         if array.shape[-1:] != (self.size,):
             raise ParameterError(f'a vector of {self.size} numbers is needed, got {array.shape}')
         return {name: array[..., s] for name, s in self._slices.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """
+    Symbols of the equations.
+
+    Attributes
+    ----------
+    x, u, t, p
+        State, control, time and parameters.
+    values, params
+        Entries of x and of p by name.
+
+    """
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    values: Mapping[str, ca.SX]
+    params: Mapping[str, ca.SX]
+
+    @classmethod
+    def of(cls, state: Layout, control: Layout, parameters: Layout) -> Symbols:
+        """Return the symbols of a state, a control and parameters."""
+        x, u = ca.SX.sym('x', state.size), ca.SX.sym('u', control.size)
+        t, p = ca.SX.sym('t'), ca.SX.sym('p', parameters.size)
+        return Symbols(x, u, t, p, state.split(x), parameters.split(p))
+
+    def __iter__(self) -> Iterator[ca.SX]:
+        """Yield x, u, t and p."""
+        return iter((self.x, self.u, self.t, self.p))
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in these symbols."""
+        return ca.Function(name, [*self], [ca.densify(output)], ['x', 'u', 't', 'p'], [name])
+
+
+def tangent_layout(state: Layout) -> Layout:
+    """Return the layout of d: three numbers for a quaternion, one for a turn, else as many."""
+    return Layout(
+        tuple(_turn(e) if e.has_unit_norm else replace(e, kind='vector') for e in state.entries)
+    )
+
+
+def _turn(e: Entry) -> Entry:
+    axes = [c[-1] for c in e.components[1:]]
+    turn = vector_entry(f'd{e.name[1:]}', 'rad', 'body', f'turn of {e.name}', axes)
+    return replace(turn, scale=e.scale)
+
+
+def turned(q: ca.SX, angle: ca.SX) -> ca.SX:
+    """Return a turn, cosine and sine of half an angle, by an angle more [rad]."""
+    c, s = ca.cos(angle / 2), ca.sin(angle / 2)
+    return ca.vertcat(q[0] * c - q[1] * s, q[1] * c + q[0] * s)
+
+
+def turn_between(q: ca.SX, start: ca.SX) -> ca.SX:
+    """Return the angle from one turn to another, within half a turn [rad]."""
+    sine, cosine = start[0] * q[1] - start[1] * q[0], start[0] * q[0] + start[1] * q[1]
+    return 2 * ca.atan(sine / cosine)
+
+
+def retraction(state: Layout, tangent: Layout) -> ca.Function:
+    """Return ``(x, d) -> x`` moved by d, attitudes on the body's side."""
+    x, d = ca.SX.sym('x', state.size), ca.SX.sym('d', tangent.size)
+    parts = []
+    for e, te in zip(state.entries, tangent.entries, strict=True):
+        xe, de = x[state.slice(e.name)], d[tangent.slice(te.name)]
+        if e.kind == 'quaternion':
+            parts.append(product(xe, exponential(de)))
+        elif e.kind == 'turn':
+            parts.append(turned(xe, de))
+        else:
+            parts.append(xe + de)
+    return ca.Function('retract', [x, d], [ca.vertcat(*parts)], ['x', 'd'], ['y'])
+
+
+def difference(state: Layout) -> ca.Function:
+    """Return ``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+    x, y = ca.SX.sym('x', state.size), ca.SX.sym('y', state.size)
+    parts = []
+    for e in state.entries:
+        s = state.slice(e.name)
+        if e.kind == 'quaternion':
+            parts.append(logarithm(product(conjugate(y[s]), x[s])))
+        elif e.kind == 'turn':
+            parts.append(turn_between(x[s], y[s]))
+        elif e.kind == 'angle':
+            parts.append(ca.atan2(ca.sin(x[s] - y[s]), ca.cos(x[s] - y[s])))
+        else:
+            parts.append(x[s] - y[s])
+    return ca.Function('difference', [x, y], [ca.vertcat(*parts)], ['x', 'y'], ['d'])
+
+
+TERMINAL = 1e3  # weight at the end over the one per second
+CONTROL = 0.1  # weight of a control of its scale over that of a deviation of its scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegulatorWeights:
+    """
+    Weights of a regulator by tangent name.
+
+    Attributes
+    ----------
+    tracking
+        Weight per second of a squared deviation, by name of an entry or of a number of the
+        tangent layout [1/(unit^2 s)]; what is not named weighs nothing.
+    terminal
+        Weight at the end, likewise [1/unit^2].
+    control
+        Weight per second of the square of each control, one number or shape (control.size,).
+
+    """
+
+    tracking: Mapping[str, float]
+    terminal: Mapping[str, float]
+    control: float | NDArray[np.float64]
+
+    @classmethod
+    def from_scales(cls, tangent: Layout, control: Layout) -> RegulatorWeights:
+        """
+        Return the weights that count a deviation of the size of its scale as one.
+
+        Parameters
+        ----------
+        tangent, control
+            Layouts with the scales of their entries.
+
+        """
+        tracking = {e.name: 1 / e.scale**2 for e in tangent.entries}
+        scales = [e.scale for e in control.entries for _ in e.components]
+        return cls(
+            tracking=tracking,
+            terminal={name: TERMINAL * weight for name, weight in tracking.items()},
+            control=CONTROL / np.array(scales, dtype=float) ** 2,
+        )
+
+    def of(self, tangent: Layout) -> RegulatorWeights:
+        """Return the weights of the entries that a layout has."""
+        return RegulatorWeights(
+            tracking={k: v for k, v in self.tracking.items() if k in tangent},
+            terminal={k: v for k, v in self.terminal.items() if k in tangent},
+            control=self.control,
+        )

@@ -1,4 +1,4 @@
-"""A mode of motion: equations, contact force, what ends it, and what follows."""
+"""Modes of a motion: equations, guards, transitions, events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,37 @@ from dataclasses import dataclass, field, replace
 import math
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.event import Event
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Event:
+    """
+    What happened, and when.
+
+    Attributes
+    ----------
+    name
+        Name of the guard, or of the change of chart.
+    time
+        Time [s].
+    state
+        State at that time; after it where the event changes the state or its charts.
+    terminal
+        Whether the simulation stopped there.
+    text
+        What it means, in one line.
+
+    """
+
+    name: str
+    time: float
+    state: NDArray[np.float64]
+    terminal: bool
+    text: str = ''
+
 
 CONTACT = {'pure_slipping': 'slipping', 'off_hand': 'separated'}
 

@@ -1,12 +1,24 @@
-"""What every rolling system offers."""
+"""The contract of a rolling system."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+import hashlib
 from typing import Protocol
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Layout
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.contract.layout import (
+    difference,
+    Layout,
+    retraction,
+    Symbols,
+    tangent_layout,
+)
 from rolling_dynamics.contract.mode import Mode
 
 
@@ -96,3 +108,88 @@ class RollingSystem(Protocol):
     def model_hash(self) -> str:
         """Content hash of the equations; two systems with one hash are the same model."""
         ...
+
+
+class WrittenSystem(ABC):
+    """
+    A rolling system whose functions are expressions in one set of symbols.
+
+    Subclasses set the attributes and fill in :attr:`modes`; the first mode is that of plans.
+
+    Attributes
+    ----------
+    state, control, parameters
+        Layouts of x, u and p.
+
+    """
+
+    state: Layout
+    control: Layout
+    parameters: Layout
+    independent_variable = 'time'
+
+    @property
+    @abstractmethod
+    def modes(self) -> Mapping[str, Mode]:
+        """Modes of motion by name."""
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which a plan is made: rolling."""
+        return next(iter(self.modes.values()))
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Symbols of state, control, time and parameters."""
+        return Symbols.of(self.state, self.control, self.parameters)
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in ``symbols``."""
+        return self.symbols.function(name, output)
+
+    def functions(self, outputs: Mapping[str, ca.SX]) -> dict[str, ca.Function]:
+        """Return functions ``(x, u, t, p)`` of expressions, by name."""
+        return {name: self.function(name, output) for name, output in outputs.items()}
+
+    @cached_property
+    def tangent(self) -> Layout:
+        """Layout of d."""
+        return tangent_layout(self.state)
+
+    @cached_property
+    def retract(self) -> ca.Function:
+        """``(x, d) -> x`` moved by a tangent vector; attitudes by d on the body's side."""
+        return retraction(self.state, self.tangent)
+
+    @cached_property
+    def difference(self) -> ca.Function:
+        """``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+        return difference(self.state)
+
+    @cached_property
+    def model_hash(self) -> str:
+        """Content hash of the equations."""
+        modes = [m for name, m in self.modes.items() if name != 'off_hand']  # as `separated`
+        parts = [f.serialize() for m in modes for f in (m.dynamics, m.wrench) if f is not None]
+        return hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RigidBody:
+    """
+    Mass, centre and inertia of a body.
+
+    Attributes
+    ----------
+    mass
+        Mass [kg].
+    centre
+        Centre of mass in the frame of the body, shape (3,) [m].
+    inertia
+        About the centre of mass, in the frame of the body, shape (3, 3) [kg m^2].
+
+    """
+
+    mass: float
+    centre: NDArray[np.float64]
+    inertia: NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.layouts import FAR
+from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.mode_equations import CONTACT_MODES

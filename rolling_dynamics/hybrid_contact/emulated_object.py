@@ -14,8 +14,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import placed_state
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product, rotation_matrix
-from rolling_dynamics.simulation.emulated_machine import EmulatedMachine, SEPARATED, STOPPED
-from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED
 
 IN_PLANE = [1, 3, 5]  # alpha_y, a_x, a_z of the six accelerations of a hand
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.attitude_representation import (
+from rolling_dynamics.contact.representation import (
     AttitudeRepresentation,
     support_point,
 )
@@ -21,7 +21,7 @@ from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.hybrid_contact.placement import BodyVectors
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 from rolling_dynamics.small_matrices import inverse_2x2
-from rolling_dynamics.surfaces.plane import Plane
+from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
 DISTINCT = 1e-2  # of the turn of d over a step of the foot, by which a closest point stands apart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolling_dynamics.contact.layouts import FAR
+from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.surfaces.surface import Surface
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
-from rolling_dynamics.contact.friction import contact_margins
+from rolling_dynamics.contact.equations import contact_margins
 from rolling_dynamics.contact.rolling_dynamics import HandMotion
-from rolling_dynamics.contract.symbols import Symbols
+from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.hybrid_contact.equations import (
     Accelerations,
     ContactMotion,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import casadi as ca
-from rolling_dynamics.contact.layouts import CONTROL, HAND_CONFIGURATION, HAND_VELOCITY
+from rolling_dynamics.contact.equations import CONTROL, HAND_CONFIGURATION, HAND_VELOCITY
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.rotations import rate_body, rate_space
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_system import ContactSystem
-from rolling_dynamics.contact.layouts import FAR, GRAVITY
+from rolling_dynamics.contact.equations import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.placement import (
     about_y,
@@ -28,7 +28,7 @@ from rolling_dynamics.hybrid_contact.placement import (
     turn,
 )
 from rolling_dynamics.inertia import checked_mass
-from rolling_dynamics.surfaces.plane import Plane
+from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
 STATE = Layout(

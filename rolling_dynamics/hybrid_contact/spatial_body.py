@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
-from rolling_dynamics.contact.layouts import GRAVITY
+from rolling_dynamics.contact.equations import GRAVITY
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface

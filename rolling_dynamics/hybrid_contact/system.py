@@ -9,11 +9,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.layouts import FAR, GRAVITY
+from rolling_dynamics.contact.equations import FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode, MotionState
-from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.closest_points import (
     CurvedTransitions,
@@ -46,11 +45,11 @@ from rolling_dynamics.hybrid_contact.placement import (
     SpatialPlacement,
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
-from rolling_dynamics.point_contact import inelastic_impact, rebound
+from rolling_dynamics.point_contact import impact
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
-from rolling_dynamics.surfaces.plane import Plane
+from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
 CLEAR = 1e-12  # m between the bodies after a rebound
@@ -264,7 +263,7 @@ class HybridContactSystem(WrittenSystem):
         for name in ('modes', 'projections', 'touch', 'impact', 'kicked', 'slip_onset'):
             getattr(self, name)
         _ = self.free_lift
-        inelastic_impact.get_ready()
+        impact.get_ready()
 
     @cached_property
     def touch(self) -> ca.Function:
@@ -305,16 +304,16 @@ class HybridContactSystem(WrittenSystem):
         names = 'mu', 'mu_kinetic', 'restitution'
         mu, mu_kinetic, share = (float(p[self.parameters.slice(n).start]) for n in names)
         velocity = np.array(self.touch(x, p)[1]).ravel()
-        rebounds = share > 0 and velocity[2] < -rebound.SLOWEST
+        rebounds = share > 0 and velocity[2] < -impact.SLOWEST
         if rebounds or np.hypot(P[0], P[1]) > mu * P[2]:
             axes, P = [0, 2] if self.planar else [0, 1, 2], np.zeros(3)
             v, W = velocity[axes], W[np.ix_(axes, axes)]
             P[axes], v_after = (
-                rebound.rebound_impulse(W, v, mu, mu_kinetic, share)
+                impact.rebound_impulse(W, v, mu, mu_kinetic, share)
                 if rebounds
-                else inelastic_impact.inelastic_impulse(W, v, mu, mu_kinetic)
+                else impact.inelastic_impulse(W, v, mu, mu_kinetic)
             )
-            sticks = not inelastic_impact.slips(v, v_after)
+            sticks = not impact.slips(v, v_after)
             after = np.array(self.kicked(x, p, P))
         return Landing(self._clear(after.ravel(), p) if rebounds else after.ravel(), P, sticks)
 

@@ -14,18 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.internal_masses.contact_response import Response, Sliding, sliding
+from rolling_dynamics.internal_masses.equations import ModeExpressions, Response, Sliding, sliding
 from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
-from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse, slips
+from rolling_dynamics.point_contact.impact import inelastic_impulse, slips
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import CREEP, Transitions
-from rolling_dynamics.simulation.projection import unit_norms
+from rolling_dynamics.simulation.guards import unit_norms
 
 if TYPE_CHECKING:
-    from rolling_dynamics.internal_masses.ball_equations import BallState
-    from rolling_dynamics.internal_masses.disk_equations import DiskState
+    from rolling_dynamics.internal_masses.equations import BallState, DiskState
     from typing_extensions import Self
 
 GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them

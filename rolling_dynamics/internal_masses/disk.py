@@ -11,26 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.checks import (
+from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
+from rolling_dynamics.internal_masses.equations import (
+    contact_force,
+    disk_response,
+    DiskState,
+    flight_acceleration,
+    ModeExpressions,
+    PlanarPoint,
+    Response,
+    rolling_acceleration,
+)
+from rolling_dynamics.internal_masses.masses import (
     check_masses,
     check_radius,
     checked_coefficients,
     distance_from_plane,
-)
-from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
-from rolling_dynamics.internal_masses.contact_response import disk_response, Response
-from rolling_dynamics.internal_masses.disk_equations import (
-    contact_force,
-    DiskState,
-    flight_acceleration,
-    PlanarPoint,
-    rolling_acceleration,
-)
-from rolling_dynamics.internal_masses.masses import (
     mass_points,
     RailMass,
 )
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
 from rolling_dynamics.internal_masses.system import GRAVITY
 
 

@@ -1,9 +1,10 @@
-"""What ball and disk with internal masses have in common on the contract of a rolling system."""
+"""What balls and disks with internal masses have in common."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 import math
@@ -11,14 +12,13 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights, vector_entry
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.inertia import inertia_of
+from rolling_dynamics.internal_masses.equations import ModeExpressions
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
     FreeMass,
@@ -27,10 +27,72 @@ from rolling_dynamics.internal_masses.masses import (
     rail_masses,
     rail_value_names,
 )
-from rolling_dynamics.internal_masses.mode_expressions import ModeExpressions
-from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
-from rolling_dynamics.internal_masses.regulator_weights import MASS_DRIVEN_WEIGHTS
 from rolling_dynamics.rotations import homogeneous
+
+FAR = 1e9  # m: a box without an end along y goes as far as this
+SIDES = 5  # numbers of a box
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """
+    A box on the plane z = 0, its edges along the axes of W.
+
+    Attributes
+    ----------
+    x, y
+        Where it begins and ends [m].
+    height
+        Of its top over the plane [m].
+
+    """
+
+    x: tuple[float, float]
+    height: float
+    y: tuple[float, float] = (-FAR, FAR)
+
+    def __post_init__(self) -> None:
+        """Refuse a box without an inside."""
+        for name, (low, high) in (('x', self.x), ('y', self.y)):
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise ParameterError(
+                    f'obstacle: {name} takes two increasing numbers [m], got [{low:g}, {high:g}]'
+                )
+        if not (math.isfinite(self.height) and self.height > 0):
+            raise ParameterError(
+                f'obstacle: height must be positive and finite [m], got {self.height!r}'
+            )
+
+
+def box_values(boxes: Sequence[Box]) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Return names and values of the numbers of boxes: x, y from and to, height of each."""
+    sides = ('x_from', 'x_to', 'y_from', 'y_to', 'height')
+    names = tuple(f'obstacle_{k}_{side}' for k in range(1, len(boxes) + 1) for side in sides)
+    return names, tuple(float(v) for b in boxes for v in (*b.x, *b.y, b.height))
+
+
+def distance(point: ca.SX, box: ca.SX) -> ca.SX:
+    """Return the distance of a point over the plane to a box, from its SIDES numbers [m]."""
+    x0, x1, y0, y1, top = ca.vertsplit(box)
+    beyond = [ca.fmax(x0 - point[0], point[0] - x1), ca.fmax(y0 - point[1], point[1] - y1)]
+    parts = [ca.fmax(b, 0) for b in (*beyond, point[2] - top)]
+    return ca.norm_2(ca.vertcat(*parts))
+
+
+_TRACKING = {
+    'theta': 1.0,
+    'theta_rate': 0.1,
+    'd_WB': 1.0,
+    'w_WB_B': 0.1,
+    'p': 10.0,
+    'path': 10.0,
+    'phi': 1.0,
+    'phi_rate': 0.1,
+}
+MASS_DRIVEN_WEIGHTS = RegulatorWeights(
+    tracking=_TRACKING, terminal={k: 1e3 * v for k, v in _TRACKING.items()}, control=1e-3
+)
+
 
 GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.symbols import Symbols
+from rolling_dynamics.contract.layout import Entry, Layout, Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Joint, REST_RATE, Rolling

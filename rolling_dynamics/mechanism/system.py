@@ -10,10 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rigid_body import RigidBody
-from rolling_dynamics.contract.symbols import Symbols
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.joints import Driven, Rolling
@@ -26,7 +25,7 @@ from rolling_dynamics.mechanism.loops import (
 )
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.simulation.projection import unit_norms
+from rolling_dynamics.simulation.guards import unit_norms
 
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny

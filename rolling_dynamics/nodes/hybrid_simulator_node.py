@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
-from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
+from rolling_dynamics.nodes.plant_node import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.simulator_node import SimulatorNode
 from rolling_dynamics.nodes.simulator_node import TABLE as ROLLING_TABLE
 from rolling_dynamics.scenario_model import Model

@@ -15,10 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
-from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
-from rolling_dynamics.nodes.robot_topics import RobotTopics
-from rolling_dynamics.nodes.sensor_messages import sensor_message, TYPES, write_measurement
+from rolling_dynamics.nodes.plant_node import (
+    Loaded,
+    perturbation_parameters,
+    plant_parameters,
+    PlantNode,
+)
+from rolling_dynamics.nodes.robot_topics import (
+    RobotTopics,
+    sensor_message,
+    TYPES,
+    write_measurement,
+)
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation.emulation import Measurement

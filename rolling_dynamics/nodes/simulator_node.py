@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.nodes.plant_node import Loaded, PlantNode
-from rolling_dynamics.nodes.plant_parameters import perturbation_parameters, plant_parameters
+from rolling_dynamics.nodes.plant_node import (
+    Loaded,
+    perturbation_parameters,
+    plant_parameters,
+    PlantNode,
+)
 from rolling_dynamics.nodes.plant_topics import PlantTopics
 from rolling_dynamics.scenario_model import load_model, Model
 from rolling_dynamics.text import quoted

@@ -1,19 +1,222 @@
-"""Gaits: starting, stopping and turning in one swing, found from what they shall change."""
+"""Gaits of a sphere with a pendulum, made of swings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere.chebyshev_roots import all_roots
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_extremes
 from rolling_dynamics.scenario.fields import quantity, SECTION
+
+NODES = 32  # midpoints of half a period; the integrand is periodic, so the sum is exact
+
+
+class Angle(NamedTuple):
+    """Angle of the pendulum [rad], its rate and acceleration."""
+
+    theta: Array
+    rate: Array
+    acceleration: Array
+
+
+class PlanarMotion(NamedTuple):
+    """Along the direction of the swing: acceleration [m/s^2], torque, normal force, friction."""
+
+    acceleration: Array
+    torque: Array
+    normal_force: Array
+    friction: Array
+
+
+class SwingExtremes(NamedTuple):
+    """Over one swing: least normal force [N], greatest friction / normal force, torque [N m]."""
+
+    normal_force: Array
+    friction: Array
+    torque: Array
+
+
+def swing_angle(t: ArrayLike, amplitude: ArrayLike, period: ArrayLike) -> Angle:
+    """
+    Return theta = alpha sin^2(pi t / T) [rad] and its derivatives, Eq. (8).
+
+    Arguments broadcast to the shape of each.
+    """
+    t, alpha, T = (np.asarray(v, dtype=float) for v in (t, amplitude, period))
+    w = 2 * np.pi / T
+    return Angle(
+        alpha * (1 - np.cos(w * t)) / 2,
+        alpha * w / 2 * np.sin(w * t),
+        alpha * w**2 / 2 * np.cos(w * t),
+    )
+
+
+def planar_motion(params: SphereParameters, angle: Angle) -> PlanarMotion:
+    """
+    Return what a motion of the pendulum in a vertical plane does on a level floor.
+
+    Parameters
+    ----------
+    params
+        The sphere.
+    angle
+        Angle and derivatives, any shape.
+
+    Returns
+    -------
+    PlanarMotion
+        The acceleration is Eq. (12) with the signs of its first and third terms corrected; the
+        torque follows Eq. (10); it acts on the pendulum about s x e and moves it along s.
+
+    """
+    theta, rate, acc = angle
+    sine, cosine = np.sin(theta), np.cos(theta)
+    m, L, R, g = (
+        params.pendulum_mass,
+        params.pendulum_length,
+        params.shell_radius,
+        params.gravity,
+    )
+    c, total = params.coupling, params.shell_mass + m
+    a = (
+        R
+        * (acc * (params.i0 - c * cosine) + c * rate**2 * sine + m * g * L * sine)
+        / (params.I0 - c * cosine)
+    )
+    along = cosine * acc - sine * rate**2  # of the pendulum's centre relative to the shell's,
+    upward = sine * acc + cosine * rate**2  # over R_t
+    return PlanarMotion(
+        a, a / R * params.I0 + c * along, total * g + m * L * upward, total * a + m * L * along
+    )
+
+
+def speed_change(params: SphereParameters, amplitude: ArrayLike, period: ArrayLike) -> Array:
+    """
+    Return the change of speed along the swing, Eq. (9); amplitude [rad] and period [s] broadcast.
+
+    Raises
+    ------
+    ParameterError
+        A period is not positive.
+
+    """
+    alpha, T = np.broadcast_arrays(*_checked(amplitude, period))
+    motion = planar_motion(params, swing_angle(_times(T, NODES), alpha[..., None], T[..., None]))
+    return np.array(motion.acceleration.mean(axis=-1) * T)
+
+
+def turn_angle(
+    params: SphereParameters, amplitude: ArrayLike, period: ArrayLike, speed: ArrayLike
+) -> Array:
+    """
+    Return psi [rad], by which a swing across a motion turns it (Section 2.2).
+
+    Amplitude [rad], period [s] and speed [m/s] broadcast to its shape.
+    """
+    change = speed_change(params, amplitude, period)
+    return np.array(np.arctan2(change, np.asarray(speed, dtype=float)))
+
+
+def swing_extremes(
+    params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
+) -> SwingExtremes:
+    """
+    Return what swings ask of contact and drive; where the contact lifts, friction is inf.
+
+    Amplitude [rad] and period [s] broadcast to the shape of each.
+    """
+    alpha, T = np.broadcast_arrays(*_checked(amplitude, period))
+    times = np.linspace(0, 0.5, 2 * NODES + 1) * T[..., None]  # the second half mirrors the first
+    motion = planar_motion(params, swing_angle(times, alpha[..., None], T[..., None]))
+    N = motion.normal_force
+    ratio = np.where(N > 0, np.abs(motion.friction) / np.where(N > 0, N, 1), np.inf)
+    return SwingExtremes(N.min(axis=-1), ratio.max(axis=-1), np.abs(motion.torque).max(axis=-1))
+
+
+def _times(T: Array, nodes: int) -> Array:
+    return np.array((np.arange(nodes) + 0.5) / (2 * nodes) * T[..., None])
+
+
+def _checked(amplitude: ArrayLike, period: ArrayLike) -> tuple[Array, Array]:
+    alpha, T = np.asarray(amplitude, dtype=float), np.asarray(period, dtype=float)
+    if not (np.all(np.isfinite(T)) and np.all(T > 0)):
+        raise ParameterError(f'period must be positive [s], got {period!r}')
+    if not np.all(np.isfinite(alpha)):
+        raise ParameterError(f'amplitude must be finite [rad], got {amplitude!r}')
+    return alpha, T
+
+
+DEGREE = 24
+SMALL = 1e-12  # share of the greatest coefficient that the last ones may have
+PIECE = math.pi / 2
+DEEPEST = 12  # times that a piece is halved at most
+_NODES = chebyshev.chebpts1(DEGREE + 1)
+_ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, DEGREE))
+
+
+def all_roots(function: Callable[[Array], Array], low: float, high: float) -> list[float]:
+    """
+    Return every root of a smooth function between two numbers, double roots once, increasing.
+
+    Parameters
+    ----------
+    function
+        Vectorised, shape (k,) -> (k,).
+    low, high
+        The interval.
+
+    Returns
+    -------
+    list of float
+        The pieces are halved until the interpolant holds the function to rounding, so that its
+        roots are those of the function.
+
+    """
+    cuts = np.linspace(low, high, max(1, math.ceil((high - low) / PIECE)) + 1)
+    pieces = np.column_stack([cuts[:-1], cuts[1:]])
+    roots: list[float] = []
+    for depth in range(DEEPEST + 1):
+        middle, half = pieces.mean(axis=1), np.diff(pieces, axis=1)[:, 0] / 2
+        samples = function((middle[:, None] + np.outer(half, _NODES)).ravel())
+        series = samples.reshape(len(pieces), -1) @ _ANALYSIS.T
+        size, tail = np.abs(series).max(axis=1), np.abs(series[:, -3:]).max(axis=1)
+        free = np.abs(series[:, 0]) > np.abs(series[:, 1:]).sum(axis=1)
+        rough = (tail > SMALL * size) & ~(free & (tail < 1e-3 * size)) & (depth < DEEPEST)
+        for k in np.flatnonzero(~free & ~rough):
+            roots += [float(middle[k] + half[k] * z) for z in _roots(series[k])]
+        if not rough.any():
+            break
+        a, m, b = pieces[rough, 0], middle[rough], pieces[rough, 1]
+        pieces = np.concatenate([np.column_stack([a, m]), np.column_stack([m, b])])
+    kept: list[float] = []
+    for r in sorted(roots):
+        if not kept or r - kept[-1] > 1e-7 * (high - low):
+            kept.append(r)
+    return kept
+
+
+def _roots(c: Array) -> Array:
+    """Return the real roots of a Chebyshev series in [-1, 1]."""
+    size = np.abs(c).max()
+    last = int(np.flatnonzero(np.abs(c) > 1e-16 * size).max(initial=0))
+    z = chebyshev.chebroots(c[: last + 1])
+    x = np.real(z[(np.abs(np.imag(z)) < 1e-7) & (np.abs(np.real(z)) < 1 + 1e-10)])
+    slope = chebyshev.chebder(c)
+    for _ in range(3):  # Newton; a double root has no slope and stays
+        d = chebyshev.chebval(x, slope)
+        steep = np.abs(d) > 1e-9 * size
+        step = np.where(steep, chebyshev.chebval(x, c) / np.where(steep, d, 1), 0)
+        x = x - np.clip(step, -1e-4, 1e-4)
+    return np.array(x[np.abs(x) <= 1 + 1e-10])
+
 
 FULL_RANGE = (-2 * math.pi, 2 * math.pi)  # beyond pi the pendulum passes over the top
 

@@ -8,8 +8,17 @@ import casadi as ca
 from numpy.typing import ArrayLike
 from rolling_dynamics.mechanism.mass import E3 as E
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
-from rolling_dynamics.robots.shapes import Ball, Disk, Floor, Rod, Shape
-from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
+from rolling_dynamics.robots.view import (
+    Ball,
+    Disk,
+    Floor,
+    Link,
+    RobotView,
+    Rod,
+    Shape,
+    tangent_columns,
+    view_symbols,
+)
 
 BRAKE_SHARE = 0.3  # largest torque of the brake, of what holds the pendulum level
 ROD_SHARE = 0.02  # radius of the rod, of the shell's

@@ -1,13 +1,8 @@
-"""
-One swing in any direction and on any slope, from the equilibrium and back to it.
-
-The pendulum moves along a great circle: its direction turns by theta(t) of Eq. (8) about a fixed
-axis b across its direction at rest. Acceleration, torque and reactions follow by inverse
-dynamics of the full equations; on a level floor the motion is that of Section 2.2.
-"""
+"""Swings of the pendulum in space, and the torque that they need."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 import math
@@ -18,12 +13,20 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.gaits import (
+    choose_gait,
+    GaitLimits,
+    speed_change,
+    swing_angle,
+)
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.pendulum_sphere.posture import resting_direction
-from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_angle
-from rolling_dynamics.pendulum_sphere.system import PendulumSphere
+from rolling_dynamics.pendulum_sphere.system import (
+    attitude_of,
+    PendulumSphere,
+    resting_direction,
+    STATE,
+)
+from rolling_dynamics.rotations import product
 from scipy.fft import dct
 
 NODES = 32
@@ -237,3 +240,40 @@ def _attitudes(n: Array) -> Array:
     norm = np.linalg.norm(q, axis=1)
     q[norm < 1e-12] = [0, 1, 0, 0]
     return np.array(q / np.linalg.norm(q, axis=1)[:, None])
+
+
+def swing_torque(
+    t: ca.SX, params: SphereParameters, swings: Sequence[tuple[float, SpatialSwing]]
+) -> ca.SX:
+    """
+    Return the torque on the pendulum at a time [N m].
+
+    Parameters
+    ----------
+    t
+        Symbol of the time [s].
+    params
+        The sphere.
+    swings
+        Start [s] and swing, in order; between them the pendulum is held in its equilibrium.
+
+    """
+    system = PendulumSphere()
+    p, hang = system.pack_parameters(params), attitude_of(resting_direction(params))
+    upright, still = np.array([1.0, 0, 0, 0]), np.zeros(3)
+
+    def torque(turn: ca.SX, rate: ca.SX, acceleration: ca.SX) -> ca.SX:
+        x = ca.vertcat(np.zeros(2), upright, product(turn, ca.SX(hang)), still, rate)
+        return system.inverse_dynamics(x, acceleration, p)[1]
+
+    out = torque(ca.SX(upright), still, still)
+    for start, swing in swings:
+        local, w = t - start, 2 * np.pi / swing.period
+        alpha, b = swing.amplitude, ca.DM(swing.axis if swing.amplitude else still)
+        theta = alpha * (1 - ca.cos(w * local)) / 2  # Eq. (8)
+        rate = alpha * w / 2 * ca.sin(w * local)
+        acceleration = alpha * w**2 / 2 * ca.cos(w * local)
+        turn = ca.vertcat(ca.cos(theta / 2), ca.sin(theta / 2) * b)
+        inside = ca.logic_and(local >= 0, local <= swing.period)
+        out = ca.if_else(inside, torque(turn, rate * b, acceleration * b), out)
+    return out

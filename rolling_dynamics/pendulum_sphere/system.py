@@ -1,4 +1,4 @@
-"""A sphere with a pendulum, as a rolling system."""
+"""A sphere that a pendulum inside drives."""
 
 from __future__ import annotations
 
@@ -8,17 +8,155 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism import MachineSystem
+from rolling_dynamics.mechanism import (
+    Machine,
+    MachineSystem,
+    Revolution,
+    Rolling,
+    Sphere,
+    Spherical,
+)
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.pendulum_sphere.integrals import sphere_integrals
-from rolling_dynamics.pendulum_sphere.machine import PARAMETERS, pendulum_sphere, STATE
+from rolling_dynamics.mechanism.mass import E3 as E
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.pendulum_sphere.posture import attitude_of, resting_direction
 from rolling_dynamics.small_matrices import solve_3x3
+from transforms3d.quaternions import axangle2quat, quat2mat
+
+
+def pendulum_sphere(*more: Entry) -> Machine:
+    """Return the machine; ``more`` are parameters that the equations do not depend on."""
+    machine = Machine('pendulum_sphere')
+    shell_mass = machine.parameter('shell_mass', 'kg', 'M')
+    shell_inertia = machine.parameter('shell_inertia', 'kg m^2', 'I')
+    radius = machine.parameter('shell_radius', 'm', 'R_o')
+    mass = machine.parameter('pendulum_mass', 'kg', 'm')
+    length = machine.parameter('pendulum_length', 'm', 'R_t')
+    across = machine.parameter('pendulum_inertia', 'kg m^2', 'i, across the axis')
+    excess = machine.parameter('pendulum_excess', 'kg m^2', 'j; i + j along the axis')
+    machine.gravity_W = machine.parameter(
+        vector_entry('gravity_W', 'm/s^2', 'W', 'gravity; W is on the floor, z its normal')
+    )
+    shell = Rolling(
+        shape=Sphere(radius),
+        contact=vector_entry('contact', 'm', 'W', 'contact point on the floor', suffixes='xy'),
+        attitude=quaternion_entry('q_WS', 'attitude of the shell'),
+        speed=vector_entry('w_WS_W', 'rad/s', 'W', 'angular velocity of the shell'),
+        mu=machine.parameter('mu', '', 'coefficient of static friction'),
+        resistance=machine.parameter('rolling_resistance', 'm', 'lever arm delta'),
+        damping=machine.parameter('rolling_damping', 'N m s', 'torque per rate'),
+    )
+    pendulum = Spherical(
+        attitude=quaternion_entry(
+            'q_WP', 'attitude of the pendulum, which hangs along -z of its frame'
+        ),
+        speed=vector_entry('w_WP_W', 'rad/s', 'W', 'angular velocity of the pendulum'),
+    )
+    machine.body('shell', shell, Revolution(shell_mass, shell_inertia))
+    machine.body(
+        'pendulum',
+        pendulum,
+        Revolution(mass, across, excess, offset=length, axis=ca.DM([0, 0, -1])),
+        on='shell',
+    )
+    torque = vector_entry('tau_W', 'N m', 'W', 'torque on the pendulum, reversed on the shell')
+    machine.torque(machine.control(torque), on='pendulum', reaction='shell')
+    for entry in more:
+        machine.parameter(entry)
+    return machine
+
+
+_PLAIN = pendulum_sphere()
+STATE, CONTROL, PARAMETERS = _PLAIN.state, _PLAIN.control_layout, _PLAIN.parameters
+
+
+def resting_direction(params: SphereParameters) -> NDArray[np.float64]:
+    """
+    Return the pendulum's direction at rest, a unit vector in W.
+
+    Raises ParameterError if the slope is too steep.
+    """
+    turn = params.equilibrium - params.slope  # from the normal of the floor, uphill
+    uphill = -np.array([np.cos(params.azimuth), np.sin(params.azimuth), 0.0])
+    return np.array(np.sin(turn) * uphill - [0.0, 0.0, np.cos(turn)])
+
+
+def attitude_of(n: ArrayLike) -> NDArray[np.float64]:
+    """Return the shortest turn q_WP, a quaternion wxyz, from hanging along -z to a direction n."""
+    v = np.array(n, dtype=float) / np.linalg.norm(n)
+    down = np.array([0.0, 0.0, -1.0])
+    axis, cosine = np.cross(down, v), float(down @ v)
+    sine = float(np.linalg.norm(axis))
+    if sine < 1e-15:
+        return np.array([1.0, 0, 0, 0] if cosine > 0 else [0.0, 1, 0, 0])
+    return np.asarray(axangle2quat(axis / sine, np.arctan2(sine, cosine)))
+
+
+def pendulum_direction(x: ArrayLike) -> NDArray[np.float64]:
+    """Return the pendulum's direction n of a state."""
+    q = np.asarray(x, dtype=float)[STATE.slice('q_WP')]
+    return np.array(-quat2mat(q)[:, 2])
+
+
+_HALF_TURN = np.array([1.0, -1.0, -1.0])
+
+
+def from_paper(v: ArrayLike) -> NDArray[np.float64]:
+    """Return vectors, shape (..., 3), given in the paper's axes, in axes with z up; same unit."""
+    return np.array(np.asarray(v, dtype=float) * _HALF_TURN)
+
+
+def to_paper(v: ArrayLike) -> NDArray[np.float64]:
+    """Return vectors, shape (..., 3), given in axes with z up, in the paper's; same unit."""
+    return np.array(np.asarray(v, dtype=float) * _HALF_TURN)
+
+
+def sphere_integrals(
+    n: ca.SX, Omega: ca.SX, omega: ca.SX, p: Mapping[str, ca.SX]
+) -> Mapping[str, ca.SX]:
+    """
+    Return the integrals beside energy, as expressions.
+
+    Parameters
+    ----------
+    n
+        Unit vector from the centre of the shell to the pendulum's centre of mass, in W.
+    Omega, omega
+        Angular velocities of shell and pendulum in W [rad/s].
+    p
+        Parameters by the names of the system's layout.
+
+    Returns
+    -------
+    dict
+        ``momentum_x``, ``_y``, ``_z`` of K = I Omega + R_o e x (M V + m v), with
+        the paper's k I Omega - R_o k x (M V + m v), which changes at the rate -Q + tau_r on a
+        level floor [kg m^2/s]; ``pendulum_spin`` omega . n [rad/s]; ``vertical_momentum``, the
+        integral that belongs to turns about the vertical [kg m^2/s].
+
+    """
+    M, m, R, L = (p[k] for k in ('shell_mass', 'pendulum_mass', 'shell_radius', 'pendulum_length'))
+    i, j, inertia = p['pendulum_inertia'], p['pendulum_excess'], p['shell_inertia']
+    V = R * ca.cross(Omega, E)
+    v = V + L * ca.cross(omega, n)
+    spin = ca.dot(omega, n)
+    K = inertia * Omega + R * ca.cross(E, M * V + m * v)
+    # of the pendulum about the centre of the shell, with the shell's motion eliminated by K:
+    # m v = kappa - a V along the floor, with a = M + I / R_o^2
+    a = M + inertia / R**2
+    kappa = ca.cross(K, E) / R
+    about_centre = i * omega + j * spin * n + m * L * ca.cross(n, v)
+    vertical = about_centre[2] - m * L / (a + m) * ca.cross(n, kappa)[2]
+    return {
+        'momentum_x': K[0],
+        'momentum_y': K[1],
+        'momentum_z': K[2],
+        'pendulum_spin': spin,
+        'vertical_momentum': vertical,
+    }
 
 
 class PendulumSphere(MachineSystem):

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
-from rolling_dynamics.point_contact.point_contact import PointContact
-from rolling_dynamics.point_contact.slip_direction import Onset, slip_direction
+from rolling_dynamics.point_contact.point_contact import Onset, PointContact, slip_direction
 
 CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
 SPIN_CREEP = 1e-7  # rad/s, the same for spin

@@ -1,11 +1,21 @@
 """What a rolling robot shows of itself: links, joints, shapes, and where it heads."""
 
-from rolling_dynamics.robots.general_view import general_view
-from rolling_dynamics.robots.heading import Heading
-from rolling_dynamics.robots.observation import Observation, Observer
-from rolling_dynamics.robots.registry import robot_view
-from rolling_dynamics.robots.shapes import Ball, Block, Curve, Disk, Floor, Rod, Shape
-from rolling_dynamics.robots.view import Link, RobotView, view_symbols, ViewSymbols
+from rolling_dynamics.robots.observation import Heading, Observation, Observer
+from rolling_dynamics.robots.view import (
+    Ball,
+    Block,
+    Curve,
+    Disk,
+    Floor,
+    general_view,
+    Link,
+    robot_view,
+    RobotView,
+    Rod,
+    Shape,
+    view_symbols,
+    ViewSymbols,
+)
 
 __all__ = [
     'Ball',

@@ -6,13 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots.heading import Heading
-from rolling_dynamics.robots.observation import MotionObserver, Observation, Observer
+from rolling_dynamics.robots.observation import Heading, MotionObserver, Observation, Observer
 from rolling_dynamics.robots.view import AllModes, RobotView
 from rolling_dynamics.scenario_model import RobotModel
-from rolling_dynamics.simulation.emulated_machine import EmulatedMachine
-from rolling_dynamics.simulation.emulation import Emulation
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation
+from rolling_dynamics.simulation.guards import in_mode
 
 SLOW = 1e-3  # radii a second: slower travel counts as rest
 MOTIONS = ('scenario', 'rolling', 'all_modes')

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.robots.shapes import (
+from rolling_dynamics.robots.view import (
     Ball,
     Block,
     Curve,
@@ -18,10 +18,10 @@ from rolling_dynamics.robots.shapes import (
     OTHER_COLOUR,
     PART_COLOURS,
     pose_along,
+    RobotView,
     Rod,
     Shape,
 )
-from rolling_dynamics.robots.view import RobotView
 from transforms3d.euler import mat2euler
 
 ORIGIN = (0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
-from rolling_dynamics.contact.layouts import FAR
+from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.scenario.attitude import quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.layouts import GRAVITY
+from rolling_dynamics.contact.equations import GRAVITY
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.contact_velocity import RelativeVelocity

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.simulation.control import ControlLike
-from rolling_dynamics.simulation.formula import Formula
+from rolling_dynamics.simulation.control import ControlLike, Formula
 
 Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
 from rolling_dynamics.regular_file import read_regular
-from rolling_dynamics.surfaces.support_fit import fit_support
+from rolling_dynamics.surfaces.support import fit_support
 
 if TYPE_CHECKING:
     from trimesh import Trimesh

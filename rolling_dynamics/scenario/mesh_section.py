@@ -23,8 +23,7 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.mesh_file import read_mesh
 from rolling_dynamics.scenario.surface_section import Edges, Pole, SURFACES, SurfaceSection
-from rolling_dynamics.surfaces.harmonic import HarmonicBody
-from rolling_dynamics.surfaces.support_fit import MAX_DEGREE
+from rolling_dynamics.surfaces.support import HarmonicBody, MAX_DEGREE
 from rolling_dynamics.surfaces.surface import Picture, Surface
 
 

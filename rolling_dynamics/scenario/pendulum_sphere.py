@@ -19,8 +19,7 @@ from rolling_dynamics.pendulum_sphere import (
     scales_of,
     SphereParameters,
 )
-from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
-from rolling_dynamics.pendulum_sphere.torque_expression import swing_torque
+from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for, swing_torque
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.faults import check, located

@@ -8,7 +8,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact.attitude_representation import support_point
+from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces.atlas import contact_frame
 from rolling_dynamics.surfaces.surface import Surface

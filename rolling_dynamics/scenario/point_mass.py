@@ -11,10 +11,9 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
-from rolling_dynamics.internal_masses.checks import check_apart, check_trajectories
-from rolling_dynamics.internal_masses.masses import Mass
-from rolling_dynamics.internal_masses.obstacles import Box
-from rolling_dynamics.internal_masses.path import PlanePath
+from rolling_dynamics.internal_masses.ball import PlanePath
+from rolling_dynamics.internal_masses.masses import check_apart, check_trajectories, Mass
+from rolling_dynamics.internal_masses.system import Box
 from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.faults import located

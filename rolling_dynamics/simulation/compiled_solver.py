@@ -1,19 +1,22 @@
-"""Adaptive integration of order 8 in which a whole step is one compiled function."""
+"""Integration of a piece of a motion by compiled steps of DOP853, under a law or a control."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 import math
-from typing import NamedTuple
+from typing import Any, cast, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
+from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.simulation.control import StepControl
+from rolling_dynamics.simulation.control import Piece, StepControl
 from rolling_dynamics.simulation.dormand_prince import (
     INSTANTS,
     interpolation_weights,
@@ -21,9 +24,66 @@ from rolling_dynamics.simulation.dormand_prince import (
     SAMPLES,
     StepOutputs,
 )
-from rolling_dynamics.simulation.not_finite import not_finite
-from rolling_dynamics.simulation.piece import Piece
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import projection
+
+
+class _View:
+    """A system in one mode with other equations."""
+
+    def __init__(self, system: RollingSystem, name: str, mode: Mode) -> None:
+        self._system, self.modes = system, {name: mode}
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the system has)
+        """Return everything else as the system has it."""
+        return getattr(self._system, name)
+
+
+def closed_loop(system: RollingSystem, law: ca.Function) -> RollingSystem:
+    """
+    Return a system in its first mode whose control is a law's.
+
+    Whatever takes a system takes it, so many closed loops run in compiled code without a call of
+    Python for the law. A control that it is given has no effect. Every guard ends a motion.
+
+    Parameters
+    ----------
+    system
+        The system.
+    law
+        ``(x, t) -> u``, in force all the time, not held for a period.
+
+    """
+    name, mode = next(iter(system.modes.items()))
+    guards = {n: closed(guard, law) for n, guard in mode.guards.items()}
+    loop = replace(mode, dynamics=closed(mode.dynamics, law), guards=guards, resets={})
+    return cast('RollingSystem', _View(system, name, loop))
+
+
+def closed(function: ca.Function, law: ca.Function | None) -> ca.Function:
+    """Return a function ``(x, u, t, p)`` with a law in the place of its control."""
+    if law is None:
+        return function
+    x, u, t, p = (ca.MX.sym('xutp'[k], function.numel_in(k)) for k in range(4))
+    return ca.Function(function.name(), [x, u, t, p], [function(x, law(x, t), t, p)])
+
+
+def not_finite(names: Sequence[str], control: ArrayLike) -> str:
+    """
+    Return the reason why a rate of the state is not finite.
+
+    Parameters
+    ----------
+    names
+        Scalar names of the control.
+    control
+        The control there, shape (len(names),).
+
+    """
+    for name, value in zip(names, np.ravel(control), strict=True):
+        if not np.isfinite(value):
+            return f'the control {name} is {value:.3g}; a finite number is needed'
+    return 'the rate of the state is not finite'
+
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')

@@ -23,7 +23,7 @@ from rolling_dynamics.simulation.dormand_prince import (
     sample_slopes,
     SAMPLES,
 )
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import projection
 from scipy.integrate import DOP853
 
 _STAGES = len(DOP853.C)

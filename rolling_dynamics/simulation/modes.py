@@ -13,9 +13,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.mode import MotionState, Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.simulation.guards import chart_guards, guard_set
-from rolling_dynamics.simulation.mode_view import in_mode
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import chart_guards, guard_set, in_mode, projection
 
 AT_ONCE, SAME_TIME = 40, 1e-9  # most changes of mode in one instant, and its length [s]
 NOISE = 1e-12  # a guard that is zero to rounding has not fallen

@@ -12,19 +12,15 @@ import weakref
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contract.event import Event
-from rolling_dynamics.contract.mode import MotionState
+from rolling_dynamics.contract.mode import Event, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
-from rolling_dynamics.simulation.closed_loop import closed
-from rolling_dynamics.simulation.compiled_solver import compile_step, CompiledSolver
-from rolling_dynamics.simulation.control import Feedback, PiecewiseLinear, Timed
+from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
+from rolling_dynamics.simulation.control import Feedback, Formula, Piece, PiecewiseLinear, Timed
 from rolling_dynamics.simulation.events import GuardWatch
 from rolling_dynamics.simulation.follower import Follower
-from rolling_dynamics.simulation.formula import Formula
 from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
 from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
-from rolling_dynamics.simulation.piece import Piece
 from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
 from rolling_dynamics.simulation.trajectory import Trajectory

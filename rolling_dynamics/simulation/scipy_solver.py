@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.simulation.compiled_solver import not_finite
+from rolling_dynamics.simulation.control import Piece
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
-from rolling_dynamics.simulation.not_finite import not_finite
-from rolling_dynamics.simulation.piece import Piece
 
 if TYPE_CHECKING:
     from scipy.integrate import DenseOutput, OdeSolver

@@ -1,11 +1,12 @@
-"""Fixed-step integration for the real-time loop: one generated function a step."""
+"""Fixed steps of a motion for loops in real time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
-from typing import overload
+from typing import overload, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -16,11 +17,42 @@ from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.simulation.guards import joined
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.guards import in_mode, joined, projection
 from rolling_dynamics.simulation.modes import ModeMachine, NOISE
-from rolling_dynamics.simulation.projection import projection
-from rolling_dynamics.simulation.runge_kutta import runge_kutta
+
+Expression = TypeVar('Expression', ca.SX, ca.MX)
+
+
+def runge_kutta(
+    f: ca.Function, x: ca.MX, u: ca.MX, t: ca.MX, h: ca.MX, p: ca.MX
+) -> tuple[list[ca.MX], ca.MX]:
+    """Return the states at which a step evaluates the rates after its start, and its end."""
+    return step_of_order_4(lambda at, k: f(at, u, (t, t + h / 2, t + h)[k], p), x, h)
+
+
+def step_of_order_4(
+    rate: Callable[[Expression, int], Expression], x: Expression, h: Expression | float
+) -> tuple[list[Expression], Expression]:
+    """
+    Return the stages of a step after its start, and its end.
+
+    Parameters
+    ----------
+    rate
+        Rate of a state at the start, the middle or the end of the step: 0, 1 or 2.
+    x, h
+        State at the start, and length of the step.
+
+    """
+    k1 = rate(x, 0)
+    stages = [x + h / 2 * k1]
+    k2 = rate(stages[0], 1)
+    stages.append(x + h / 2 * k2)
+    k3 = rate(stages[1], 1)
+    stages.append(x + h * k3)
+    k4 = rate(stages[2], 2)
+    return stages, x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
 
 STAGES = 4  # of a step at which slip is looked at, its end among them
 STRAIGHT = 0.9  # least cosine between the slips within a step

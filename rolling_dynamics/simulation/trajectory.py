@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.event import Event as Event  # noqa: PLC0414  of the package
+from rolling_dynamics.contract.mode import Event as Event  # noqa: PLC0414  of the package
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 

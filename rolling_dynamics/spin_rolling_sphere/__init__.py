@@ -5,14 +5,12 @@ from rolling_dynamics.spin_rolling_sphere.coordinates import (
     coordinates_from_attitude,
     sphere_surface,
 )
-from rolling_dynamics.spin_rolling_sphere.direction_law import (
+from rolling_dynamics.spin_rolling_sphere.inputs import (
     frame_angle,
-    path_direction,
-    published_angles,
-)
-from rolling_dynamics.spin_rolling_sphere.induced_curvature import (
     induced_curvature,
     InducedCurvature,
+    path_direction,
+    published_angles,
     relative_angular_velocity,
 )
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere

@@ -1,20 +1,18 @@
-"""
-Contact coordinates of a sphere on a plane, and the attitude that they stand for.
-
-S is the frame of the plane, O that of the sphere. The contact point on the sphere is
-radius (-sin u_o cos v_o, sin v_o, -cos u_o cos v_o) in O, Tafrishi et al., Eq. (1): at the origin
-of the chart, with psi = 0, the two frames are parallel. The chart has poles at v_o = +-pi/2, where
-u_o and psi are not defined; the attitude has none.
-"""
+"""Contact coordinates of a spin-rolling sphere, and their kinematics."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 import math
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract.layout import Entry, quaternion_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rotations import rate_space, rotation_matrix
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.surface import Chart
 
@@ -133,3 +131,89 @@ def coordinates_from_attitude(
         for k in (0, 2):
             out[k] += TURN * round((float(np.asarray(near)[k]) - out[k]) / TURN)
     return out
+
+
+def contact_velocity(radius: ca.SX, w_SO_S: ca.SX) -> ca.SX:
+    """Return (u_s, v_s)-dot [m/s] of the contact point on the plane, Eq. (13), rows 1 and 2."""
+    return radius * ca.vertcat(w_SO_S[1], -w_SO_S[0])
+
+
+def coordinate_rates(v_o: ca.SX, psi: ca.SX, w_SO_S: ca.SX) -> ca.SX:
+    """
+    Return (u_o, v_o, psi)-dot [rad/s].
+
+    Parameters
+    ----------
+    v_o, psi
+        Latitude of the contact on the sphere and angle of spin [rad].
+    w_SO_S
+        Angular velocity of the sphere in S [rad/s].
+
+    Returns
+    -------
+    casadi.SX
+        Tafrishi et al., Eq. (13), rows 3 to 5; singular at v_o = +-pi/2.
+
+    """
+    s, c, sec, tan = ca.sin(psi), ca.cos(psi), 1 / ca.cos(v_o), ca.tan(v_o)
+    matrix = ca.vertcat(
+        ca.horzcat(-s * sec, -c * sec, 0), ca.horzcat(-c, s, 0), ca.horzcat(-s * tan, -c * tan, -1)
+    )
+    return matrix @ w_SO_S
+
+
+class Representation(Protocol):
+    """How the state holds the attitude of the sphere."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of the state."""
+        ...
+
+    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
+        """Return the derivative of the entries."""
+        ...
+
+    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
+        """Return the tangent of the latitude of the contact on the sphere."""
+        ...
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates (u_o, v_o), psi of the paper; singular at v_o = +-pi/2."""
+
+    entries: tuple[Entry, ...] = (
+        Entry('contact_o', ('u_o', 'v_o'), 'rad', 'O', 'vector', 'contact on the sphere'),
+        Entry('psi', ('psi',), 'rad', '', 'angle', 'angle of spin'),
+    )
+
+    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
+        """Return (u_o, v_o, psi)-dot, Eq. (13)."""
+        return coordinate_rates(named['contact_o'][1], named['psi'], w_SO_S)
+
+    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
+        """Return tan v_o."""
+        return ca.tan(named['contact_o'][1])
+
+
+@dataclass(frozen=True)
+class Attitude:
+    """The unit quaternion q_SO; Montana's equations have no singularity on it."""
+
+    entries: tuple[Entry, ...] = (quaternion_entry('q_SO', 'attitude of the sphere'),)
+
+    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
+        """Return the derivative of the quaternion."""
+        return rate_space(named['q_SO'], w_SO_S)
+
+    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
+        """Return tan v_o; the geodesic curvature of the chart is infinite at its poles."""
+        n = contact_normal(rotation_matrix(named['q_SO']))
+        return n[1] / ca.sqrt(n[0] ** 2 + n[2] ** 2)
+
+
+REPRESENTATIONS: dict[str, Representation] = {
+    'attitude': Attitude(),
+    'coordinates': Coordinates(),
+}

@@ -1,16 +1,146 @@
 # ruff: noqa: ARG002 (a law need not use everything that it may)
-"""What drives the sphere: its angular velocity, or a virtual surface, steered or not."""
+"""Inputs of a spin-rolling sphere: rates, Darboux frame, law of direction, curvature."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+import math
+from typing import NamedTuple, Protocol
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
-from rolling_dynamics.spin_rolling_sphere.darboux import angular_velocity, DarbouxInputs
-from rolling_dynamics.spin_rolling_sphere.direction_law import frame_angle, published_angles
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.surfaces import Surface
+from rolling_dynamics.surfaces.surface import LocalGeometry
+
+VARIANTS = ('corrected', 'as_published')
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DarbouxInputs:
+    """
+    Inputs of the Darboux-frame form.
+
+    Attributes
+    ----------
+    alpha, beta, gamma
+        Geodesic curvature, geodesic torsion, normal curvature of the virtual surface [1/m].
+    theta, phi
+        Angles of the Darboux frame [rad].
+
+    """
+
+    alpha: ca.SX
+    beta: ca.SX
+    gamma: ca.SX
+    theta: ca.SX
+    phi: ca.SX
+
+
+def checked_variant(variant: str) -> str:
+    """Return a variant of the model; raise ParameterError if there is none of this name."""
+    if variant not in VARIANTS:
+        raise ParameterError(f'variant must be one of {VARIANTS}, got {variant!r}')
+    return variant
+
+
+def angular_velocity(
+    inputs: DarbouxInputs, radius: ca.SX, tan_v_o: ca.SX, variant: str = 'corrected'
+) -> ca.SX:
+    """
+    Return the angular velocity of the sphere per arc length, in S.
+
+    Parameters
+    ----------
+    inputs
+        Virtual surface and angles.
+    radius
+        Radius [m].
+    tan_v_o
+        Tangent of the latitude of the contact on the sphere.
+    variant
+        ``corrected``, or ``as_published`` with the sine that Eq. (12) prints twice.
+
+    Returns
+    -------
+    casadi.SX
+        (w_x, w_y, w_z) / delta [1/m].
+
+    """
+    kn = 1 / radius - inputs.gamma  # Eq. (5) with (8), (9)
+    tau = -inputs.beta
+    kg = tan_v_o * ca.cos(inputs.phi) / radius - inputs.alpha
+    s, c = ca.sin(inputs.theta + inputs.phi), ca.cos(inputs.theta + inputs.phi)
+    cosine = c if checked_variant(variant) == 'corrected' else s
+    return ca.vertcat(-c * tau - s * kn, -s * tau + cosine * kn, -kg)  # Eq. (12)
+
+
+def frame_angle(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> ca.SX:
+    """Return theta + phi [rad] of the corrected model for the direction G_f [rad]."""
+    return G_f + ca.atan2(radius * beta, 1 - radius * gamma)
+
+
+def path_direction(
+    theta_phi: float, beta: float, gamma: float, radius: float
+) -> tuple[float, float]:
+    """
+    Return direction [rad] and speed per arc length of the contact point on the plane.
+
+    Parameters
+    ----------
+    theta_phi
+        Angle theta + phi [rad].
+    beta, gamma
+        Torsion and normal curvature of the virtual surface [1/m].
+    radius
+        Radius [m].
+
+    Raises
+    ------
+    ParameterError
+        The sphere spins in place: beta = 0, gamma = 1/R, and no direction is defined.
+
+    """
+    along, across = 1 - radius * gamma, radius * beta
+    speed = math.hypot(along, across)
+    if speed < 1e-12:
+        raise ParameterError(
+            f'direction: none for beta_s = {beta:g}, gamma_s = {gamma:g} = 1/R, where the sphere '
+            'spins in place; change gamma_s or beta_s, or give theta and phi themselves'
+        )
+    return math.remainder(theta_phi - math.atan2(across, along), 2 * math.pi), speed
+
+
+def published_angles(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """
+    Return theta and phi [rad] as Eq. (15) prints them.
+
+    The inverse cotangent is that with values in (-pi/2, pi/2). With it the path keeps its line,
+    and for beta < 0, gamma < 1/R its direction but for G_f between pi/4 and atan(k/(k + beta)),
+    k = 1/R - gamma, where the inverse cotangent jumps; for beta > 0 the sphere runs backwards. The
+    second branch is read as pi/4 <= G_f <= pi.
+
+    Parameters
+    ----------
+    G_f
+        Wanted direction [rad], in (-pi, pi].
+    beta, gamma
+        Torsion and normal curvature of the virtual surface [1/m].
+    radius
+        Radius [m].
+
+    """
+    tangent = ca.tan(G_f)
+    cotangent = ((1 - tangent) / radius + gamma * (tangent - 1) - beta * tangent) / beta
+    theta = ca.atan(1 / cotangent)
+    quarter = math.pi / 4
+    shifted = ca.logic_and(G_f > -3 * quarter, G_f < quarter)
+    return theta, ca.if_else(shifted, math.pi, 0.0)
+
 
 _SURFACE = (
     Entry('alpha_s', ('alpha_s',), '1/m', text='geodesic curvature of the virtual surface'),
@@ -109,3 +239,121 @@ INPUTS: dict[str, InputLaw] = {
 def input_law(name: str) -> InputLaw:
     """Return the law of a name of ``INPUTS``."""
     return INPUTS[name]
+
+
+NORMALS = ('outward', 'inward')
+
+
+class InducedCurvature(NamedTuple):
+    """Normal curvature, geodesic torsion and geodesic curvature of a curve on a surface [1/m]."""
+
+    k_n: float
+    tau_g: float
+    k_g: float
+
+
+NONE = InducedCurvature(0.0, 0.0, 0.0)
+
+
+def induced_curvature_expressions(
+    geometry: LocalGeometry, phi: ca.SX, phi_rate: ca.SX, normal: str = 'outward'
+) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """
+    Return k_n, tau_g, k_g of the curve through a point in a direction.
+
+    Parameters
+    ----------
+    geometry
+        Chart at the point; it need not be orthogonal.
+    phi
+        Angle from the contact frame's x, along increasing u, to the curve, counted about the
+        normal out of the material [rad].
+    phi_rate
+        d phi/ds [rad/m], which Eqs. (47), (77) leave out.
+    normal
+        Side to which e_3 points, ``outward`` or ``inward``.
+
+    """
+    if normal not in NORMALS:
+        raise ParameterError(f'normal must be one of {NORMALS}, got {normal!r}')
+    e1 = ca.vertcat(ca.cos(phi), ca.sin(phi))
+    e2 = ca.vertcat(-ca.sin(phi), ca.cos(phi))
+    bend = geometry.curvature @ e1
+    k_n, tau_g = ca.dot(e1, bend), ca.dot(e2, bend)  # Eq. (77), lines 1 and 2
+    along = inverse_2x2(geometry.scale) @ e1  # (u', v') at unit speed
+    k_g = (geometry.connection @ along)[0] + phi_rate  # line 3, with Liouville's term
+    sign = 1 if normal == 'outward' else -1
+    return sign * k_n, tau_g, sign * k_g
+
+
+def induced_curvature(
+    surface: Surface,
+    uv: ArrayLike,
+    phi: float,
+    phi_rate: float = 0.0,
+    *,
+    normal: str = 'outward',
+    chart: int = 0,
+) -> InducedCurvature:
+    """
+    Return the induced curvatures of a surface in a direction, as numbers.
+
+    Parameters
+    ----------
+    surface
+        Any surface of the suite.
+    uv
+        Chart coordinates of the point.
+    phi, phi_rate
+        Direction [rad] and its rate [rad/m]; see :func:`induced_curvature_expressions`.
+    normal
+        Side to which e_3 points.
+    chart
+        Index of the chart.
+
+    Raises
+    ------
+    SurfaceError
+        The chart is degenerate there.
+
+    """
+    surface.check_regular(uv, chart)
+    known, key = surface._cache, ('induced', chart, normal)  # noqa: SLF001
+    if key not in known:
+        at, p = ca.SX.sym('uv', 2), ca.SX.sym('p', surface.parameters.numel())
+        angle, rate = ca.SX.sym('phi'), ca.SX.sym('phi_rate')
+        values = induced_curvature_expressions(surface.geometry(at, p, chart), angle, rate, normal)
+        known[key] = ca.Function('induced', [at, p, angle, rate], list(values))
+    values = known[key](np.asarray(uv, dtype=float), surface.parameter_values, phi, phi_rate)
+    return InducedCurvature(*(float(v) for v in values))
+
+
+def relative_angular_velocity(
+    moving: InducedCurvature,
+    fixed: InducedCurvature,
+    virtual: InducedCurvature = NONE,
+    delta: float = 1.0,
+) -> NDArray[np.float64]:
+    """
+    Return the angular velocity of the moving body in the Darboux frame, Eqs. (4), (5).
+
+    Parameters
+    ----------
+    moving, fixed
+        Induced curvatures of both contact paths about the common normal: ``inward`` for the
+        moving body, ``outward`` for the fixed one.
+    virtual
+        (gamma_s, beta_s, alpha_s) of the virtual surface.
+    delta
+        Rolling rate ds/dt [m/s].
+
+    Returns
+    -------
+    NDArray
+        Components along e_1, e_2, e_3 [rad/s].
+
+    """
+    k_n = moving.k_n - fixed.k_n - virtual.k_n
+    tau_g = moving.tau_g - fixed.tau_g - virtual.tau_g
+    k_g = moving.k_g - fixed.k_g - virtual.k_g
+    return delta * np.array([-tau_g, k_n, -k_g])

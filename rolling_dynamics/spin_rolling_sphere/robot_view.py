@@ -5,11 +5,16 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.robots.shapes import Ball, Floor
-from rolling_dynamics.robots.view import Link, RobotView, tangent_columns, view_symbols
+from rolling_dynamics.robots.view import (
+    Ball,
+    Floor,
+    Link,
+    RobotView,
+    tangent_columns,
+    view_symbols,
+)
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal
-from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
+from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal, contact_velocity
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole

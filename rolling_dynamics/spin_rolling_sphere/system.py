@@ -1,4 +1,4 @@
-"""The sphere that rolls and spins on a plane, as a rolling system."""
+"""A sphere that rolls and spins on a plane."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
 from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.regulator_weights import RegulatorWeights
-from rolling_dynamics.contract.written_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rotation_matrix
-from rolling_dynamics.spin_rolling_sphere.coordinates import attitude_expression, checked_radius
-from rolling_dynamics.spin_rolling_sphere.darboux import checked_variant
-from rolling_dynamics.spin_rolling_sphere.inputs import input_law, INPUTS
-from rolling_dynamics.spin_rolling_sphere.montana import contact_velocity
-from rolling_dynamics.spin_rolling_sphere.regulator_weights import SPIN_ROLLING_WEIGHTS
-from rolling_dynamics.spin_rolling_sphere.representation import REPRESENTATIONS
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
+    attitude_expression,
+    checked_radius,
+    contact_velocity,
+    REPRESENTATIONS,
+)
+from rolling_dynamics.spin_rolling_sphere.inputs import checked_variant, input_law, INPUTS
+
+ATTITUDE = {'contact_s': 100.0, 'd_SO': 10.0}
+_TRACKING = {**ATTITUDE, 'contact_o': 10.0, 'psi': 10.0}
+SPIN_ROLLING_WEIGHTS = RegulatorWeights(
+    tracking=_TRACKING, terminal={k: 1e3 * v for k, v in _TRACKING.items()}, control=1.0
+)
+
 
 POLE_MARGIN = 1e-3  # least cos v_o of the coordinates
 CONTACT_S = Entry('contact_s', ('u_s', 'v_s'), 'm', 'S', 'vector', 'contact on the plane')

@@ -1,10 +1,10 @@
-from .ellipsoid import Ellipsoid as Ellipsoid
-from .ellipsoid import Sphere as Sphere
-from .expression_surface import ExpressionSurface as ExpressionSurface
-from .harmonic import HarmonicBody as HarmonicBody
-from .plane import Plane as Plane
-from .revolution import Cylinder as Cylinder
-from .revolution import Torus as Torus
+from .quadrics import Cylinder as Cylinder
+from .quadrics import Ellipsoid as Ellipsoid
+from .quadrics import Plane as Plane
+from .quadrics import Sphere as Sphere
+from .quadrics import Torus as Torus
+from .support import ExpressionSurface as ExpressionSurface
+from .support import HarmonicBody as HarmonicBody
 from .surface import Chart as Chart
 from .surface import LocalGeometry as LocalGeometry
 from .surface import Surface as Surface

@@ -10,11 +10,10 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
-from rolling_dynamics.simulation.mode_view import in_mode
-from rolling_dynamics.testing import differences, form, motion
+from rolling_dynamics.simulation.guards import in_mode
+from rolling_dynamics.testing import form, motion
 from rolling_dynamics.testing.checked_system import Check, Failed, NotApplicable, Outcome, Subject
-from rolling_dynamics.testing.newton_euler import newton_euler
-from rolling_dynamics.testing.units import units
+from rolling_dynamics.testing.form import newton_euler, units
 
 FIRST = ('contract', 'shapes')  # without these the others mean nothing
 CHECKS: Mapping[str, Check] = {
@@ -22,10 +21,10 @@ CHECKS: Mapping[str, Check] = {
     'shapes': form.shapes,
     'finite': form.finite,
     'capabilities': form.offered,
-    'derivatives': differences.derivatives,
-    'tangent space': differences.tangent_space,
-    'unit norms': differences.unit_norms,
-    'linearisation': differences.linearisation,
+    'derivatives': motion.derivatives,
+    'tangent space': motion.tangent_space,
+    'unit norms': motion.unit_norms,
+    'linearisation': motion.linearisation,
     'units': units,
     'newton-euler': newton_euler,
     'guards': motion.guards,

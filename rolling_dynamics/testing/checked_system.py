@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.simulation.projection import projection
+from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 
 SPREAD = 0.02  # of the states that are tried, as a share of the scales of the layout

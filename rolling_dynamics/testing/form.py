@@ -1,30 +1,33 @@
-"""Whether a system offers what the contract asks for, in the right shapes."""
+"""Checks of the form of a system: names, sizes, units, balances of momentum."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import attrgetter
+import re
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import (
     default_weights,
     envelope,
+    GivenFormulas,
     has,
     members,
     offers,
     Projection,
     RestGoal,
+    RigidBodies,
     StateBounds,
     StateCheck,
 )
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.layout import Layout, tangent_layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.contract.tangent_space import tangent_layout
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.testing.checked_system import Failed, Subject, values
+from rolling_dynamics.testing.checked_system import close, Failed, NotApplicable, Subject, values
 
 ON_CONSTRAINTS = 1e-6  # how far a given state may be off
 VARIABLES = ('time', 'arc length')
@@ -171,3 +174,153 @@ def _state_check(s: Subject) -> None:
 def _known(what: str, name: str, known: list[str]) -> None:
     if name not in known:
         raise Failed(f'{what}: no entry {name!r}{suggestion(name, known)}')
+
+
+EXPONENTS: dict[str, tuple[float, float, float]] = {  # of kg, m, s
+    '': (0, 0, 0),
+    '1': (0, 0, 0),
+    'rad': (0, 0, 0),
+    'chart': (0, np.nan, 0),
+    'kg': (1, 0, 0),
+    'm': (0, 1, 0),
+    's': (0, 0, 1),
+    'N': (1, 1, -2),
+    'J': (1, 2, -2),
+    'W': (1, 2, -3),
+    'Hz': (0, 0, -1),
+}
+WRENCH = ('N m',) * 3 + ('N',) * 3
+FACTORS = {'kg': 2.0, 'm': 3.0, 's': 0.7}
+UNIT_TOLERANCE = 1e-9
+
+
+def units(s: Subject) -> None:
+    """Check that motion and contact force do not depend on the units of computation."""
+    system = s.system
+    if system.independent_variable != 'time':
+        raise NotApplicable('units are checked for motions in time')
+    given = offers(system, GivenFormulas)
+    if given is not None and given.given_formulas:
+        raise NotApplicable(f'{", ".join(given.given_formulas)}: numbers of formulas are in SI')
+    x_powers, u_powers, p_powers = (
+        exponents(layout) for layout in (system.state, system.control, system.parameters)
+    )
+    wrench_powers = np.array([unit_exponents(w) for w in WRENCH])
+    for k, (unit, factor) in enumerate(FACTORS.items()):
+        if np.isnan(np.concatenate([x_powers, u_powers, p_powers])[:, k]).any():
+            continue  # coordinates on a chart may be lengths, angles or neither
+        by_x, by_u, by_p = (factor ** powers[:, k] for powers in (x_powers, u_powers, p_powers))
+        slower = factor if unit == 's' else 1.0
+        for x, u in s.samples:
+            here, there = (x, u, 0.0, s.p), (x * by_x, u * by_u, 0.0, s.p * by_p)
+            _compare(s.mode.dynamics, here, there, by_x / slower, unit, system.state.names)
+            if s.mode.wrench is not None:
+                by_wrench = factor ** wrench_powers[:, k]
+                _compare(s.mode.wrench, here, there, by_wrench, unit, [*'xyz', *'xyz'])
+
+
+def _compare(
+    f: ca.Function,
+    here: tuple[object, ...],
+    there: tuple[object, ...],
+    by: Array,
+    unit: str,
+    names: list[str],
+) -> None:
+    expected, found = values(f, *here) * by, values(f, *there)
+    if not close(found, expected, UNIT_TOLERANCE):
+        k = int(np.nanargmax(np.abs(found - expected)))
+        raise Failed(
+            f'{f.name()} of {names[k]}, in a {unit} {FACTORS[unit]:g} times smaller: '
+            f'{expected[k]:.6g} is expected, found {found[k]:.6g}; a unit of a layout is wrong, '
+            'or a number in the equations should be a parameter'
+        )
+
+
+def exponents(layout: Layout) -> Array:
+    """
+    Return the powers of the units kg, m and s of each number of a layout, shape (size, 3).
+
+    A power that the layout does not tell is not a number.
+    """
+    rows: list[tuple[float, ...]] = []
+    for entry in layout.entries:
+        try:
+            power = unit_exponents(entry.unit)
+        except KeyError:
+            raise NotApplicable(f'the unit of {entry.name} is not known: {entry.unit}') from None
+        rows += [power] * entry.size
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+def unit_exponents(unit: str) -> tuple[float, ...]:
+    """Return the powers of kg, m and s of a unit such as ``kg m^2/s``; KeyError if unknown."""
+    total, sign = np.zeros(3), 1.0
+    for part in re.split(r'([ /])', unit):
+        if part == '/':
+            sign = -1.0
+        elif part.strip():
+            base, _, power = part.partition('^')
+            total += sign * float(power or 1) * np.array(EXPONENTS[base])
+    return tuple(total)
+
+
+FORCE_TOLERANCE = 1e-8  # of the force, in weights
+
+
+def newton_euler(s: Subject) -> None:
+    """Check that contact, gravity and given forces make the rates of momentum of ``pose``."""
+    wrench, moved = s.mode.wrench, offers(s.system, RigidBodies)
+    if wrench is None:
+        raise NotApplicable('a kinematic model has no wrench')
+    if moved is None:
+        raise NotApplicable('the system does not offer RigidBodies')
+    bodies, g = moved.rigid_bodies(s.p), ca.DM(moved.gravity(s.p))
+    x, u = ca.SX.sym('x', s.x.size), ca.SX.sym('u', s.u.size)
+    xdot = s.mode.dynamics(x, u, 0, s.p)
+    poses = s.system.pose(x, s.p)
+    poses = poses if isinstance(poses, tuple) else (poses,)
+    frame = moved.contact_frame(x, s.p)
+    force, torque = ca.SX.zeros(3), ca.SX.zeros(3)
+    for name, body in bodies.items():
+        X = poses[s.system.pose.name_out().index(name)]
+        R, origin = X[:3, :3], X[:3, 3]
+        centre = origin + R @ ca.DM(body.centre)
+        v = _rate(centre, x, xdot)
+        spin = _rate(R, x, xdot) @ R.T
+        w = (
+            ca.vertcat(spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1])
+            / 2
+        )
+        push = body.mass * (_rate(v, x, xdot) - g)
+        force += push
+        torque += _rate(R @ ca.DM(body.inertia) @ R.T @ w, x, xdot)
+        torque += ca.cross(centre - frame[:3, 3], push)
+    given, formulas = wrench(x, u, 0, s.p), offers(s.system, GivenFormulas)
+    if formulas is not None:
+        applied = formulas.applied_wrench
+        if applied is None:
+            raise NotApplicable('a body moves by formulas of time, which pose does not tell')
+        given += applied(x, u, 0, s.p)
+    here = frame[:3, :3]
+    both = ca.Function(
+        'both', [x, u], [ca.vertcat(torque, force), ca.vertcat(here @ given[:3], here @ given[3:])]
+    )
+    total = sum(b.mass for b in bodies.values())
+    weight = total * max(float(np.linalg.norm(np.array(g))), 1.0)
+    for x_now, u_now in s.samples:
+        needed, found = (np.array(v).ravel() for v in both(x_now, u_now))
+        size = max(weight, float(np.abs(needed).max()))
+        off = np.abs(needed - found)
+        if not off.max() <= FORCE_TOLERANCE * size:
+            k = int(np.argmax(off))
+            what = 'torque' if k < 3 else 'force'
+            raise Failed(
+                f'{what} along {"xyz"[k % 3]} of W: the motion needs {needed[k]:.6g}, the wrench '
+                f'gives {found[k]:.6g}'
+            )
+
+
+def _rate(value: ca.SX, x: ca.SX, xdot: ca.SX) -> ca.SX:
+    """Return the rate of an expression along the motion, the control being held."""
+    return ca.reshape(ca.jtimes(ca.vec(value), x, xdot), *value.shape)

@@ -10,7 +10,7 @@ import sys
 
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.plant_node import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, Image
 from rolling_hw_interface.faults import CAMERA_FAULTS

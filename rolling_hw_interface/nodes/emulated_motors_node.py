@@ -18,8 +18,7 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
-from rolling_dynamics.nodes.plant_parameters import ROLLING_RESISTANCE, SLIP_SHARE
+from rolling_dynamics.nodes.plant_node import CompilingNode, ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.scenario_model import load_model, Model
 from rolling_hw_interface.emulated_motors import JointStates
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_planner.gait_planner.gait_sequence import GaitSequence
 from rolling_planner.gait_planner.keep_out import KeepOutSphere
 from rolling_planner.gait_planner.plan_gaits import plan_gaits

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import STATE
-from rolling_dynamics.pendulum_sphere.posture import attitude_of
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
+from rolling_dynamics.pendulum_sphere.system import attitude_of, STATE
 from rolling_planner.plan import Plan
 
 

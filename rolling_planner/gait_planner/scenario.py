@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import tells_lines
 from rolling_dynamics.scenario.faults import check

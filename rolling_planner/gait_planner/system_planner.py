@@ -12,8 +12,7 @@ from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
-from rolling_dynamics.pendulum_sphere.machine import STATE
-from rolling_dynamics.pendulum_sphere.posture import pendulum_direction, resting_direction
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, resting_direction, STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere

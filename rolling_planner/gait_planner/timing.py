@@ -14,8 +14,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
-from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
-from rolling_dynamics.pendulum_sphere.units import scales_of
+from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 
 STARTS = (1.0, 0.7, 0.5)  # shares of the greatest common speed
 FACTORS = (1.5, 1.2, 1.06, 1.02, 0.98, 0.9)

@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.simulation.runge_kutta import step_of_order_4
+from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_planner.problem import PlanProblem
 
 LIMIT_OF = 'limit of '  # before the name of a state, in violations

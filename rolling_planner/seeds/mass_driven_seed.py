@@ -16,7 +16,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
-from rolling_dynamics.internal_masses.path import PlanePath
+from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Watch

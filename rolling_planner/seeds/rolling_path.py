@@ -9,8 +9,8 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.first_order_kinematics import E1
-from rolling_dynamics.simulation.runge_kutta import step_of_order_4
+from rolling_dynamics.contact.rolling_dynamics import E1
+from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_dynamics.small_matrices import inverse_2x2
 
 KEPT = 12

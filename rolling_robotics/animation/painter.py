@@ -14,7 +14,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 import numpy as np
-from rolling_dynamics.robots.palette import CONE, FORCE
+from rolling_dynamics.robots.view import CONE, FORCE
 from rolling_robotics.scene.scene import (
     Body,
     Frame,

@@ -13,8 +13,7 @@ from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.surfaces.grid import surface_points
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import Surface, surface_points
 from rolling_robotics.figures.style import COLOURS, END, GREY, START, WIDTH
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import drawn_box

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
-from rolling_dynamics.robots.palette import CURVES
+from rolling_dynamics.robots.view import CURVES
 from rolling_robotics.result_arrays import Values
 
 COLOURS = CURVES  # the dashes help in grey

@@ -24,12 +24,15 @@ from rolling_dynamics.pendulum_sphere import (
     scales_of,
     SphereParameters,
 )
-from rolling_dynamics.pendulum_sphere.axes import to_paper
-from rolling_dynamics.pendulum_sphere.constant_acceleration import fixed_points
-from rolling_dynamics.pendulum_sphere.gaits import choose_gait, GaitLimits, gaits_for_speed
-from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
+from rolling_dynamics.pendulum_sphere.gaits import (
+    choose_gait,
+    GaitLimits,
+    gaits_for_speed,
+    speed_change,
+)
+from rolling_dynamics.pendulum_sphere.prescribed_motion import fixed_points
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
-from rolling_dynamics.pendulum_sphere.swing import speed_change
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, to_paper
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.reproduce.row import beside, Row
 

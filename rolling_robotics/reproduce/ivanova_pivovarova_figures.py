@@ -12,14 +12,13 @@ from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.pendulum_sphere.constant_acceleration import (
+from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, speed_change, swing_extremes
+from rolling_dynamics.pendulum_sphere.prescribed_motion import (
     first_integral,
     fixed_points,
     phase_curve,
     torque,
 )
-from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
-from rolling_dynamics.pendulum_sphere.swing import speed_change, swing_extremes
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.reproduce.drawings import write_drawings
 from rolling_robotics.reproduce.ivanova_pivovarova import (

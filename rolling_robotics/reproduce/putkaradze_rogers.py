@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import published
-from rolling_dynamics.internal_masses.masses import rail_masses
-from rolling_dynamics.internal_masses.materials import pairs_that_hold
+from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
 from rolling_dynamics.internal_masses.published import Example
 from rolling_dynamics.internal_masses.required_friction import (
     contact_forces,

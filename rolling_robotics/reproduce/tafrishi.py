@@ -14,8 +14,13 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.control_affine import affine_fields, AffineFields
-from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket
+from rolling_dynamics.controllability import (
+    affine_fields,
+    AffineFields,
+    divergence,
+    lie_algebra,
+    lie_bracket,
+)
 from rolling_dynamics.spin_rolling_sphere import induced_curvature, SpinRollingSphere
 from rolling_dynamics.surfaces import Plane
 from rolling_robotics.reproduce.row import beside, Row

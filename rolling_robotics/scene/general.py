@@ -7,8 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, robot_view, Rod, Shape
-from rolling_dynamics.robots.palette import GLASS, OBJECT, SHELL
-from rolling_dynamics.robots.shapes import OTHER_COLOUR, PART_COLOURS, pose_along
+from rolling_dynamics.robots.view import (
+    GLASS,
+    OBJECT,
+    OTHER_COLOUR,
+    PART_COLOURS,
+    pose_along,
+    SHELL,
+)
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import box_mesh, cylinder_mesh, moved_mesh, sphere_mesh

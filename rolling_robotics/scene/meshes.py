@@ -8,9 +8,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.robots.palette import GHOST, GLASS, HAND
-from rolling_dynamics.surfaces.grid import CELLS, drawn_cells, grid_cells
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.robots.view import GHOST, GLASS, HAND
+from rolling_dynamics.surfaces.surface import CELLS, drawn_cells, grid_cells, Surface
 from rolling_robotics.scene.scene import Colour, Mesh, Values
 
 FAR = 1e5  # an edge beyond this is none

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
-from rolling_dynamics.robots.palette import GLASS, OBSTACLE
+from rolling_dynamics.robots.view import GLASS, OBSTACLE
 from rolling_robotics.result_arrays import Arrays, Values
 from rolling_robotics.scene.meshes import cylinder_mesh, floor_mesh, moved_mesh
 from rolling_robotics.scene.scene import (

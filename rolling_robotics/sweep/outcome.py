@@ -16,8 +16,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.registry import load_plain
-from rolling_dynamics.simulation.guards import joined
-from rolling_dynamics.simulation.mode_view import margin_names
+from rolling_dynamics.simulation.guards import joined, margin_names
 from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.run_scenario import simulate_scenario
 from rolling_robotics.sweep.points import document_at

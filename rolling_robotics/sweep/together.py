@@ -14,8 +14,7 @@ from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.simulation.guards import chart_guards
-from rolling_dynamics.simulation.mode_view import margin, margin_names
+from rolling_dynamics.simulation.guards import chart_guards, margin, margin_names
 
 if TYPE_CHECKING:
     from rolling_dynamics.batch.sampled import Outputs

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.batch.processor import vectors
-from rolling_dynamics.batch.vector_source import vector_source
+from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.planar_rolling import STATE

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
-from rolling_dynamics.batch.equations import equations
+from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.hybrid_contact.model_state import model_state

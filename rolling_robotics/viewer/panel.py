@@ -9,7 +9,7 @@ import threading
 import time
 
 import numpy as np
-from rolling_dynamics.robots.palette import CONE, CURVES, FORCE, GHOST
+from rolling_dynamics.robots.view import CONE, CURVES, FORCE, GHOST
 from rolling_robotics.scene.scene import Colour, resample, Scene, Strip, Values
 from rolling_robotics.viewer.controls import Follow, layer_switches
 from rolling_robotics.viewer.scene_server import Stage

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.robots.palette import CONE, FORCE
+from rolling_dynamics.robots.view import CONE, FORCE
 from rolling_robotics.scene.poses import IDENTITY, Pose
 from rolling_robotics.scene.scene import Body, Colour, Frame, Mesh, Scene, Trace, Values
 import viser

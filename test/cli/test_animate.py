@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from rolling_dynamics.robots.palette import OBJECT
+from rolling_dynamics.robots.view import OBJECT
 from rolling_robotics.animation.movie import pictures, Shot
 from rolling_robotics.animation.painter import Camera, extent
 from rolling_robotics.files import read_result

@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
-from rolling_dynamics.simulation.closed_loop import closed_loop
+from rolling_dynamics.simulation.compiled_solver import closed_loop
 from rolling_robotics.named_system import named_system
 
 SYSTEMS = sorted(name for name, plugin in plugins().items() if plugin.example)

@@ -7,9 +7,8 @@ from rolling_dynamics.batch import BatchSimulator, DifferentiableStep, jax_step
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugins
-from rolling_dynamics.simulation.mode_view import in_mode
-from rolling_dynamics.simulation.projection import projection
-from rolling_dynamics.simulation.runge_kutta import runge_kutta
+from rolling_dynamics.simulation.guards import in_mode, projection
+from rolling_dynamics.simulation.stepper import runge_kutta
 from rolling_robotics.named_system import named_system
 
 QUICK = ('point_mass_disk', 'spin_rolling_sphere')  # for the compiler

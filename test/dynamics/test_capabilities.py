@@ -23,7 +23,7 @@ from rolling_dynamics.contract.capabilities import (
 )
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.internal_masses import PointMassBall
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.guards import in_mode
 
 ALL = {
     c

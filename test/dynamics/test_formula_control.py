@@ -7,8 +7,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
+from rolling_dynamics.simulation.control import Formula
 from rolling_dynamics.simulation.dormand_prince import INSTANTS
-from rolling_dynamics.simulation.formula import Formula
 from scipy.integrate import DOP853
 
 SYSTEM, PARAMS = PendulumSphere(), paper_parameters()

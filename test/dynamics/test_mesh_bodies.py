@@ -9,9 +9,8 @@ from rolling_dynamics import ContactSystem, Plane, simulate
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, HarmonicBody
-from rolling_dynamics.surfaces.grid import drawn_cells
-from rolling_dynamics.surfaces.harmonic import harmonics
-from rolling_dynamics.surfaces.support_fit import fit_support
+from rolling_dynamics.surfaces.support import fit_support, harmonics
+from rolling_dynamics.surfaces.surface import drawn_cells
 from scipy.spatial import cKDTree
 import yaml
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError
-from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse
+from rolling_dynamics.point_contact.impact import inelastic_impulse
 
 FREE = np.eye(2)  # tangential and normal impulses move the contact each by itself
 COUPLED = np.array([[1.0, 0.8], [0.8, 1.0]])

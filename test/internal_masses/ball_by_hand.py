@@ -10,7 +10,7 @@ is the shell with its centre of mass at chi_0. Gravity is a vector: Lambda^-1 gr
 from __future__ import annotations
 
 import casadi as ca
-from rolling_dynamics.internal_masses.ball_equations import BallState
+from rolling_dynamics.internal_masses.equations import BallState
 from rolling_dynamics.mechanism.mass import MovingPoint
 from rolling_dynamics.rotations import skew
 from rolling_dynamics.small_matrices import solve_3x3

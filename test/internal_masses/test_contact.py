@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, published, RailMass
-from rolling_dynamics.internal_masses.materials import pairs_that_hold, STATIC_FRICTION
+from rolling_dynamics.internal_masses.masses import pairs_that_hold, STATIC_FRICTION
 from rolling_dynamics.internal_masses.rails import Straight
 from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.simulation import simulate

@@ -13,7 +13,7 @@ from rolling_dynamics.internal_masses import (
     RailMass,
 )
 from rolling_dynamics.internal_masses.rails import Circle, Straight
-from rolling_dynamics.point_contact.inelastic_impact import inelastic_impulse
+from rolling_dynamics.point_contact.impact import inelastic_impulse
 from rolling_dynamics.simulation import simulate
 
 G = 9.81

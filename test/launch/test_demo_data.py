@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere.machine import PARAMETERS
+from rolling_dynamics.pendulum_sphere.system import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.demo import clock, plan_lockstep, run

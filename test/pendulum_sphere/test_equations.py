@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from reaction_oracle import accelerations_and_reactions
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
-from rolling_dynamics.pendulum_sphere.axes import from_paper, to_paper
-from rolling_dynamics.pendulum_sphere.posture import resting_direction
+from rolling_dynamics.pendulum_sphere.system import from_paper, resting_direction, to_paper
 from rolling_dynamics.simulation import simulate
 from scipy.integrate import quad_vec
 from transforms3d.quaternions import quat2mat

@@ -17,8 +17,8 @@ from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
-from rolling_dynamics.pendulum_sphere.posture import pendulum_direction
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner import GaitProblem, plan_gaits, Waypoint
 

@@ -7,22 +7,20 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
-from rolling_dynamics.pendulum_sphere.chebyshev_roots import all_roots
 from rolling_dynamics.pendulum_sphere.gaits import (
+    all_roots,
     choose_gait,
     GaitLimits,
     gaits_for_speed,
     gaits_for_turn,
     greatest_change,
-)
-from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
-from rolling_dynamics.pendulum_sphere.swing import (
     planar_motion,
     speed_change,
     swing_angle,
     swing_extremes,
     turn_angle,
 )
+from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.simulation import simulate
 
 SI = paper_parameters()

@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
-from rolling_dynamics.pendulum_sphere.constant_acceleration import (
+from rolling_dynamics.pendulum_sphere.prescribed_motion import (
     angular_acceleration,
     first_integral,
     fixed_points,
     phase_curve,
-    torque,
-)
-from rolling_dynamics.pendulum_sphere.prescribed_motion import (
     prescribed_motion,
     require_always_solvable,
     solvability,
+    torque,
 )
 from rolling_dynamics.simulation import simulate
 

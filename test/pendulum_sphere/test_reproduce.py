@@ -6,7 +6,7 @@ from mpl_toolkits.mplot3d import Axes3D
 import numpy as np
 import pytest
 from rolling_dynamics.pendulum_sphere import PendulumSphere
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_robotics.cli import main
 from rolling_robotics.reproduce import ivanova_pivovarova, ivanova_pivovarova_figures
 

@@ -11,7 +11,7 @@ from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.simulation.emulation import Emulation
-from rolling_dynamics.simulation.mode_view import in_mode
+from rolling_dynamics.simulation.guards import in_mode
 
 G = 9.81
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import CancelledError, ParameterError
-from rolling_dynamics.pendulum_sphere.machine import STATE
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.plugin import plugins
 from rolling_planner.errors import InfeasibleError, PlanningTimeoutError
 from rolling_planner.planners.job import planning_model, work

@@ -5,7 +5,7 @@ import pkgutil
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots.palette import GHOST
+from rolling_dynamics.robots.view import GHOST
 from rolling_robotics import plugins as shipped_plugins
 from rolling_robotics.files import read_result
 from rolling_robotics.result_arrays import Arrays

@@ -5,10 +5,15 @@ import numpy as np
 import pytest
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.control_affine import affine_fields
-from rolling_dynamics.controllability import divergence, lie_algebra, lie_bracket, rank
+from rolling_dynamics.controllability import (
+    affine_fields,
+    divergence,
+    lie_algebra,
+    lie_bracket,
+    rank,
+    singular_sets,
+)
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.singular_sets import singular_sets
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.surfaces import Plane, Sphere
 

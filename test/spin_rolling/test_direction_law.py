@@ -6,7 +6,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import path_direction, SpinRollingSphere
-from rolling_dynamics.spin_rolling_sphere.direction_law import frame_angle
+from rolling_dynamics.spin_rolling_sphere.inputs import frame_angle
 
 R = 0.4
 X = [0, 0, 1, 0, 0, 0]

@@ -7,7 +7,7 @@ W has its origin at the bottom of the trough, whose axis is along y, and z point
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contract import difference, Entry, Layout, Mode, retraction, tangent_layout
-from rolling_dynamics.contract.rigid_body import RigidBody
+from rolling_dynamics.contract.rolling_system import RigidBody
 from rolling_dynamics.rotations import homogeneous
 
 STATE = Layout(

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
-from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
-from rolling_dynamics.contact.first_order_kinematics import first_order_kinematics
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
+from rolling_dynamics.contact.representation import CoordinatesRepresentation
+from rolling_dynamics.contact.rolling_dynamics import first_order_kinematics
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, entry_series, QUATERNION, Series, vector

@@ -5,8 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.coordinates_representation import CoordinatesRepresentation
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
+from rolling_dynamics.contact.representation import CoordinatesRepresentation
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.model_state import model_state
 from rolling_dynamics.rotations import rotation_matrix

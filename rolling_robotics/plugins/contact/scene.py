@@ -8,7 +8,7 @@ import numpy as np
 from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.robots.palette import HAND, OBJECT
+from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.result_arrays import Arrays

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.internal_masses.materials import pairs_that_hold, SOURCE, STATIC_FRICTION
+from rolling_dynamics.internal_masses.masses import pairs_that_hold, SOURCE, STATIC_FRICTION
 from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory

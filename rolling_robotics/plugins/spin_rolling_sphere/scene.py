@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from rolling_dynamics.robots.palette import OBJECT
+from rolling_dynamics.robots.view import OBJECT
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
 from rolling_robotics.result_arrays import Arrays

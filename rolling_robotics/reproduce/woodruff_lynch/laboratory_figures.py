@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
-from rolling_dynamics.robots.palette import HAND, OBJECT
+from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.animation.painter import Camera

@@ -1,0 +1,458 @@
+"""Rails on which masses inside a rolling body move."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+import math
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.expressions import parse_expression
+
+UNBOUNDED = (-math.inf, math.inf)
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+class Rail(ABC):
+    """
+    A curve zeta(theta) in the body frame, its origin in the geometric centre.
+
+    Putkaradze & Rogers (normal force), Section 3.
+
+    Attributes
+    ----------
+    kind
+        Name of the kind of rail.
+    values
+        Lengths that are parameters of the system, name -> value [m]. A length that is zero is not
+        among them: it is zero in the equations.
+    stops
+        Least and greatest theta; infinite where there is no stop.
+    period
+        Period of theta on a closed rail, None on an open one.
+    unit
+        Unit of theta: ``rad``, ``m``, or the empty string.
+
+    """
+
+    kind: str
+    unit = 'rad'
+
+    def __init__(
+        self,
+        values: Mapping[str, float],
+        stops: tuple[float, float] | None,
+        period: float | None,
+    ) -> None:
+        """Check what every rail has."""
+        for name, value in values.items():
+            if not math.isfinite(value):
+                raise ParameterError(f'{self.kind} rail: {name} must be finite, got {value!r}')
+        low, high = (float(s) for s in (UNBOUNDED if stops is None else stops))
+        if not low < high:
+            raise ParameterError(f'{self.kind} rail: stops must increase, got [{low:g}, {high:g}]')
+        self.values = {name: float(v) for name, v in values.items() if v != 0}
+        self.stops, self.period = (low, high), period
+
+    @abstractmethod
+    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+        """Return zeta(theta) [m], body frame, shape (3,); every value of the rail is given."""
+
+    def span(self) -> tuple[float, float]:
+        """Return the range of theta that the mass can visit; one turn of a closed rail."""
+        low, high = self.stops
+        if math.isfinite(low) and math.isfinite(high):
+            return low, high
+        if self.period is not None:
+            return 0.0, self.period
+        raise ParameterError(f'{self.kind} rail: an open rail needs stops at both ends')
+
+    def sample(self, count: int = 400) -> NDArray[np.float64]:
+        """Return points of the rail at evenly spaced theta, shape (count, 3) [m]."""
+        return self.points(np.linspace(*self.span(), count))
+
+    def points(self, theta: ArrayLike) -> NDArray[np.float64]:
+        """Return the points at values of theta, shape (N, 3) [m]."""
+        thetas = np.atleast_1d(np.asarray(theta, dtype=float))
+        return np.array(self._function(thetas[None, :])).T
+
+    def derivatives(self, theta: float) -> NDArray[np.float64]:
+        """Return zeta, zeta' and zeta'' at theta, shape (3, 3), one a row [m]."""
+        return np.array(self._derivatives(theta)).T
+
+    @cached_property
+    def _function(self) -> ca.Function:
+        theta = ca.SX.sym('theta')
+        return ca.Function('rail', [theta], [ca.densify(self.position(theta, self.values))])
+
+    @cached_property
+    def _derivatives(self) -> ca.Function:
+        theta = ca.SX.sym('theta')
+        zeta = self.position(theta, self.values)
+        first = ca.jacobian(zeta, theta)
+        return ca.Function(
+            'rail_derivatives',
+            [theta],
+            [ca.densify(ca.horzcat(zeta, first, ca.jacobian(first, theta)))],
+        )
+
+
+def vector_values(name: str, vector: ArrayLike) -> dict[str, float]:
+    """Return name_x, name_y, name_z of a vector of 3 numbers [m]."""
+    array = np.asarray(vector, dtype=float).reshape(-1)
+    if array.size != 3:
+        raise ParameterError(f'{name} takes 3 numbers [m], got {array.size}')
+    return {f'{name}_{s}': float(v) for s, v in zip('xyz', array, strict=True)}
+
+
+def vector_of(name: str, values: Mapping[str, ca.SX | float]) -> ca.SX:
+    """Return the vector of name_x, name_y, name_z; what is not there is zero."""
+    return ca.vertcat(*(ca.SX(values.get(f'{name}_{s}', 0)) for s in 'xyz'))
+
+
+def checked_frame(kind: str, frame: ArrayLike) -> NDArray[np.float64]:
+    """Return a rotation matrix [1], checked; entries that are zero to rounding become zero."""
+    R = np.array(frame, dtype=float)
+    if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-9):
+        raise ParameterError(
+            f'{kind} rail: frame must be a 3x3 matrix with orthonormal columns, got {R.tolist()}'
+        )
+    R[np.abs(R) < 1e-15] = 0.0
+    return R
+
+
+def published_frame(normal: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return the frame of a circle in the plane of n and b1, as the published angles imply.
+
+    Parameters
+    ----------
+    normal
+        Unit vector n.
+
+    Returns
+    -------
+    NDArray
+        Rotation with first column n and third column -b1, b1 as in Frisvad's construction
+        (Putkaradze & Rogers, Eq. (6.8)): with it, the printed initial angles put the centre of
+        mass on the vertical, and zeta = r (n cos theta - b1 sin theta).
+
+    """
+    n = np.asarray(normal, dtype=float)
+    n = n / np.linalg.norm(n)
+    if n[2] < -0.9999999:
+        b1 = np.array([0.0, -1.0, 0.0])
+    else:
+        b1 = np.array([1 - n[0] ** 2 / (1 + n[2]), -n[0] * n[1] / (1 + n[2]), -n[0]])
+    third = -b1
+    return np.column_stack([n, np.cross(third, n), third])
+
+
+class Straight(Rail):
+    """Straight tube between two stops."""
+
+    kind = 'straight'
+    unit = 'm'
+
+    def __init__(
+        self,
+        direction: ArrayLike,
+        stops: tuple[float, float],
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """
+        Place the tube.
+
+        Parameters
+        ----------
+        direction
+            Direction in the body; need not have norm 1.
+        stops
+            Least and greatest theta [m], from the centre along the direction.
+        centre
+            Where theta is zero [m].
+
+        """
+        d = np.asarray(direction, dtype=float).reshape(3)
+        norm = float(np.linalg.norm(d))
+        if not (np.isfinite(norm) and norm > 0):
+            raise ParameterError(f'straight rail: direction must not vanish, got {d.tolist()}')
+        self.direction = d / norm
+        super().__init__(vector_values('centre', centre), stops, None)
+        self.span()
+
+    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+        """Return centre + theta direction."""
+        d = ca.sparsify(ca.SX(ca.DM(self.direction)))
+        return vector_of('centre', values) + theta * d
+
+
+class FigureEight(Rail):
+    """Closed figure eight in the X-Z plane of a frame; it crosses itself in its centre."""
+
+    kind = 'figure_eight'
+
+    def __init__(
+        self,
+        length: float,
+        width: float,
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        frame: ArrayLike = IDENTITY,
+        stops: tuple[float, float] | None = None,
+    ) -> None:
+        """
+        Place the figure.
+
+        Parameters
+        ----------
+        length, width
+            Half of its length along X, half of its width along Z [m], positive.
+        centre
+            Crossing, from the geometric centre [m].
+        frame
+            Rotation with columns X, Y, Z in the body.
+        stops
+            Least and greatest theta [rad]; none if None.
+
+        """
+        if not (length > 0 and width > 0):
+            raise ParameterError(
+                f'figure_eight rail: length and width must be positive, got {length}, {width}'
+            )
+        self.frame = checked_frame(self.kind, frame)
+        values = {'length': length, 'width': width} | vector_values('centre', centre)
+        super().__init__(values, stops, 2 * math.pi)
+
+    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+        """Return the point at theta."""
+        X, Z = (ca.sparsify(ca.SX(ca.DM(self.frame[:, k]))) for k in (0, 2))
+        out = vector_of('centre', values) + values['length'] * X * ca.sin(theta)
+        return out + values['width'] * Z * ca.sin(2 * theta)
+
+
+Values = Mapping[str, ca.SX | float]
+
+
+class Ellipse(Rail):
+    """Ellipse in the X-Z plane of a frame of its own; closed, or an arc between stops."""
+
+    kind = 'ellipse'
+
+    def __init__(
+        self,
+        semi_axes: ArrayLike,
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        frame: ArrayLike = IDENTITY,
+        stops: tuple[float, float] | None = None,
+    ) -> None:
+        """
+        Place the ellipse.
+
+        Parameters
+        ----------
+        semi_axes
+            Semi-axes a along X and b along Z of the frame [m], not zero.
+        centre
+            Centre in the body, from the geometric centre [m].
+        frame
+            Rotation whose columns X, Y, Z are expressed in the body; Y is the normal.
+        stops
+            Least and greatest theta [rad]; none if None.
+
+        """
+        a, b = (float(v) for v in np.asarray(semi_axes, dtype=float).reshape(2))
+        if a == 0 or b == 0:
+            raise ParameterError(f'{self.kind} rail: semi-axes must not be zero, got {a}, {b}')
+        self.frame = checked_frame(self.kind, frame)
+        super().__init__(self._lengths(a, b) | vector_values('centre', centre), stops, 2 * math.pi)
+
+    def _lengths(self, a: float, b: float) -> dict[str, float]:
+        return {'a': a, 'b': b}
+
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:
+        """Return centre + a X cos theta + b Z sin theta."""
+        X, Z = (ca.sparsify(ca.SX(ca.DM(self.frame[:, k]))) for k in (0, 2))
+        a, b = self._semi_axes(values)
+        out: ca.SX = vector_of('centre', values) + a * X * ca.cos(theta) + b * Z * ca.sin(theta)
+        return out
+
+    def _semi_axes(self, values: Values) -> tuple[ca.SX | float, ca.SX | float]:
+        return values['a'], values['b']
+
+
+class Circle(Ellipse):
+    """Circle of one radius; Putkaradze & Rogers, Eqs. (5.4), (6.8)."""
+
+    kind = 'circle'
+
+    def __init__(
+        self,
+        radius: float,
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        frame: ArrayLike = IDENTITY,
+        stops: tuple[float, float] | None = None,
+    ) -> None:
+        """Place the circle; centre [m] and frame, shape (3, 3), are as of :class:`Ellipse`."""
+        super().__init__((radius, radius), centre, frame, stops)
+
+    def _lengths(self, a: float, b: float) -> dict[str, float]:
+        if not a == b > 0:
+            raise ParameterError(f'circle rail: radius must be positive [m], got {a!r}')
+        return {'radius': a}
+
+    def _semi_axes(self, values: Values) -> tuple[ca.SX | float, ca.SX | float]:
+        return values['radius'], values['radius']
+
+
+class ExpressionRail(Rail):
+    """Curve (x(theta), y(theta), z(theta)); its lengths may be named parameters."""
+
+    kind = 'expression'
+
+    def __init__(
+        self,
+        formulas: Sequence[str | float],
+        values: Mapping[str, float] | None = None,
+        *,
+        stops: tuple[float, float] | None = None,
+        period: float | None = None,
+        unit: str = 'rad',
+    ) -> None:
+        """
+        Read the formulas.
+
+        Parameters
+        ----------
+        formulas
+            Three formulas in ``theta`` and the names of ``values`` [m].
+        values
+            Parameters by name.
+        stops
+            Least and greatest theta; needed where there is no period.
+        period
+            Period of theta on a closed rail.
+        unit
+            Unit of theta.
+
+        """
+        if isinstance(formulas, str) or len(formulas) != 3:
+            raise ParameterError('expression rail: three formulas x, y, z are needed')
+        self._formulas, self.unit = tuple(formulas), unit
+        self._given = dict(values or {})
+        super().__init__(self._given, stops, period)
+        self.span()
+        self.position(ca.SX.sym('theta'), self.values)
+
+    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+        """Return the three formulas at theta."""
+        symbols = {name: ca.SX(values.get(name, 0)) for name in self._given}
+        symbols['theta'] = theta
+        return ca.vertcat(*(parse_expression(f, symbols) for f in self._formulas))
+
+
+DEGREE = 5
+
+
+class Spline(Rail):
+    """Curve through points of the body, closed or open; its points are no parameters."""
+
+    kind = 'spline'
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        *,
+        closed: bool = False,
+        theta: ArrayLike | None = None,
+        unit: str = 'rad',
+    ) -> None:
+        """
+        Lay the curve through points.
+
+        Parameters
+        ----------
+        points
+            Points in the body, from the geometric centre [m], shape (N, 3), N >= 6. A closed
+            curve returns from the last to the first, which is not repeated.
+        closed
+            Whether the rail is closed; an open one has its stops at the first and the last point.
+        theta
+            Values of theta at the points, increasing, N of them (N + 1 for a closed curve: the
+            last is where it comes back); 0, 1, 2, ... if None.
+        unit
+            Unit of theta.
+
+        """
+        P = np.asarray(points, dtype=float)
+        if P.ndim != 2 or P.shape[1] != 3 or len(P) <= DEGREE or not np.all(np.isfinite(P)):
+            raise ParameterError(
+                f'spline rail: at least {DEGREE + 1} points of 3 finite numbers are needed, got '
+                f'shape {P.shape}'
+            )
+        if closed:
+            P = np.vstack([P, P[:1]])
+        knots = np.arange(len(P), dtype=float) if theta is None else np.asarray(theta, float)
+        if knots.shape != (len(P),) or np.any(np.diff(knots) <= 0):
+            raise ParameterError(
+                f'spline rail: theta takes {len(P)} increasing numbers, got {knots.tolist()}'
+            )
+        kind = 'periodic' if closed else None
+        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  (large)
+
+        spline = make_interp_spline(knots, P, k=DEGREE, bc_type=kind)
+        self._breaks = np.unique(spline.t[DEGREE:-DEGREE])[:-1]
+        # highest power first, shape (6, pieces, 3)
+        self._c = np.array(
+            [spline(self._breaks, nu=k) / math.factorial(k) for k in range(DEGREE, -1, -1)]
+        )
+        self.unit = unit
+        self._start, self._length = float(knots[0]), float(knots[-1] - knots[0])
+        ends = (float(knots[0]), float(knots[-1]))
+        super().__init__({}, None if closed else ends, self._length if closed else None)
+
+    def span(self) -> tuple[float, float]:
+        """Return the range of theta; one turn of a closed curve."""
+        return self._start, self._start + self._length
+
+    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:  # noqa: ARG002
+        """Return the point at theta; beyond its ends an open curve goes on as it was."""
+        if self.period is not None:
+            turns = ca.floor((theta - self._start) / self._length)
+            theta = theta - turns * self._length
+        inner = self._breaks[1:]
+        s = theta - _choose(theta, inner, self._breaks)
+        out = []
+        for axis in range(3):
+            value = ca.SX(0)
+            for power in range(DEGREE + 1):
+                value = value * s + _choose(theta, inner, self._c[power, :, axis])
+            out.append(value)
+        return ca.vertcat(*out)
+
+
+def _choose(theta: ca.SX, inner: np.ndarray, values: np.ndarray) -> ca.SX:
+    """Return the value of the piece in which theta lies, by bisection."""
+    if np.all(values == values[0]):
+        return ca.SX(float(values[0]))
+    middle = len(values) // 2
+    return ca.if_else(
+        theta < inner[middle - 1],
+        _choose(theta, inner[: middle - 1], values[:middle]),
+        _choose(theta, inner[middle:], values[middle:]),
+    )
+
+
+__all__ = [
+    'Circle',
+    'Ellipse',
+    'ExpressionRail',
+    'FigureEight',
+    'Rail',
+    'Spline',
+    'Straight',
+    'published_frame',
+]
