@@ -3,6 +3,7 @@
 import ast
 from functools import cache
 from pathlib import Path
+import re
 
 import pytest
 
@@ -543,3 +544,12 @@ def test_import_for_type_checking_alone_does_not_count():
 def test_circle_is_found():
     assert find_circle({'a': {'b'}, 'b': {'c'}, 'c': {'b'}}) == ['b', 'c', 'b']
     assert find_circle({'a': {'b', 'c'}, 'b': {'c'}, 'c': set()}) is None
+
+
+def test_one_loop_answers_states_with_commands():
+    """Goals of the nodes differ by what starts and ends that loop, not by loops of their own."""
+    nodes = sorted((ROOT / 'rolling_controller' / 'nodes').glob('*.py'))
+    loops = [p.name for p in nodes if 'equipment.loop(' in p.read_text(encoding='utf-8')]
+    assert loops == ['control_loop.py']
+    steps = [p.name for p in nodes if re.search(r'\.step\(\w*[Mm]emory', p.read_text('utf-8'))]
+    assert steps == [], 'laws are stepped by rolling_controller.answers'

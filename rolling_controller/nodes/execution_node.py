@@ -14,7 +14,9 @@ from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
 from rolling_controller.motion_watch import MotionWatch
-from rolling_controller.nodes.execution import CODES, Ending, Equipment, Execution, Standing
+from rolling_controller.nodes.control_loop import CODES
+from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.execution import Ending, Execution, Standing
 from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
@@ -190,7 +192,7 @@ class ExecutionNode(CompilingNode):
     def _take_contact(self, message: RollingContact) -> None:
         execution = self._execution
         if execution is not None:
-            execution.contact_mode = message.mode
+            execution.control.contact_mode = message.mode
 
     def _take_planned(self, message: RollingPlan) -> None:
         self._planned = message
@@ -248,7 +250,7 @@ class ExecutionNode(CompilingNode):
         try:
             return self._report(await execution.run())
         finally:
-            self._execution, self._distrusted = None, execution.fault
+            self._execution, self._distrusted = None, execution.control.fault
 
     def _look_again(self) -> None:
         self._look()
@@ -324,7 +326,7 @@ class ExecutionNode(CompilingNode):
     def loop(self) -> PeriodicLoop | None:
         """The loop of the execution."""
         execution = self._execution
-        return None if execution is None else execution.loop
+        return None if execution is None else execution.control.loop
 
     def health(self) -> Health:
         """Return progress."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rolling_dynamics.arrays import Array
 
 if TYPE_CHECKING:
-    from rolling_controller.nodes.execution import LoopEquipment
+    from rolling_controller.nodes.equipment import LoopEquipment
 
 
 class Intake:

@@ -30,7 +30,7 @@ from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.controller_parameters import EXECUTION
-from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import Hand
 from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.nodes.trial import CODES, Trial, TrialState
@@ -262,7 +262,7 @@ class LaboratoryControllerNode(CompilingNode):
     def _take_contact(self, message: RollingContact) -> None:
         trial = self._trial
         if trial is not None:
-            trial.contact_mode = message.mode
+            trial.control.contact_mode = message.mode
 
     async def _run(self, goal: Goal) -> RunExperiment.Result:
         wanted = goal.request
@@ -293,8 +293,8 @@ class LaboratoryControllerNode(CompilingNode):
             lambda x, u: goal.handle.publish_feedback(self._progress(trial, x, u)),
             RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers))),
         )
-        trial.begin()
-        goal.on_stop(lambda: trial.end(CODES.CANCELLED, 'asked to stop'))
+        trial.control.loop.start()
+        goal.on_stop(lambda: trial.control.end(CODES.CANCELLED, 'asked to stop'))
         state: TrialState = await ended
         self.alarm = state.ended if state.code == CODES.INTERNAL else ''
         self._prediction.show(None)
@@ -337,7 +337,7 @@ class LaboratoryControllerNode(CompilingNode):
         out = RunExperiment.Feedback(
             phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
             time=trial.state.time,
-            contact_mode=trial.contact_mode,
+            contact_mode=trial.control.contact_mode,
             state_names=list(self._hand.subject.system.state.names),
             state_values=x.tolist(),
         )
@@ -369,7 +369,7 @@ class LaboratoryControllerNode(CompilingNode):
 
     def _end(self, code: int, reason: str) -> None:
         if self._trial is not None:
-            self._trial.end(code, reason)
+            self._trial.control.end(code, reason)
 
     # -- health -----------------------------------------------------------------------------
 
@@ -377,7 +377,7 @@ class LaboratoryControllerNode(CompilingNode):
     def loop(self) -> PeriodicLoop | None:
         """The loop of the run that goes on."""
         trial = self._trial
-        return None if trial is None or trial.state.ended else trial.loop
+        return None if trial is None or trial.state.ended else trial.control.loop
 
     def health(self) -> Health:
         """Return what is run."""
@@ -395,8 +395,8 @@ class LaboratoryControllerNode(CompilingNode):
             values['time [s]'] = trial.state.time
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
-        if trial is not None and trial.fault:
-            return ERROR, f'states are not plausible: {trial.fault}', values
+        if trial is not None and trial.control.fault:
+            return ERROR, f'states are not plausible: {trial.control.fault}', values
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values

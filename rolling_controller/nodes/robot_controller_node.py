@@ -10,7 +10,8 @@ from typing import Any
 from geometry_msgs.msg import TwistStamped
 import numpy as np
 from rolling_controller.law import Following, Law, OpenLoop
-from rolling_controller.nodes.execution import CODES, Standing
+from rolling_controller.nodes.control_loop import CODES
+from rolling_controller.nodes.execution import Standing
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.nodes.robot_parameters import TABLE
@@ -140,7 +141,7 @@ class RobotControllerNode(ExecutionNode):
     def _take_contact(self, message: RollingContact) -> None:
         super()._take_contact(message)
         if self._driving is not None:
-            self._driving.contact_mode = message.mode
+            self._driving.control.contact_mode = message.mode
 
     def _take_velocity(self, message: TwistStamped) -> None:
         frame = f'{self.values["frame_prefix"]}base_link'
@@ -189,7 +190,7 @@ class RobotControllerNode(ExecutionNode):
         """The loop of the execution, or of driving."""
         driving = self._driving
         if driving is not None and not driving.ended:
-            return driving.loop
+            return driving.control.loop
         return super().loop
 
     def health(self) -> Health:

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from rolling_controller import motion_watch
-from rolling_controller.laboratory.answers import Answers
+from rolling_controller.answers import Answers
 from rolling_controller.motion_watch import HandBound, MotionWatch
 from rolling_controller.predictor import Predictor
 from rolling_controller.supervisor import step
@@ -51,7 +51,8 @@ def trial(experiment, seed, duration, fault=lambda x, _t: x, note=lambda *_: Non
         if k >= 0 and seen is not None:
             stamp = SECOND + k * 1_000_000
             x = fault(seen.x, k * PERIOD)
-            _, sent = answers.command(stamp, x, stamp, touching=seen.touching)
+            at, x = answers.acting_state(stamp, x, stamp, touching=seen.touching)
+            sent = answers.sent(at, answers.command(at, x, touching=seen.touching))
             note(predictor, seen, stamp)
             if answers.fault:
                 return k * PERIOD, answers.fault

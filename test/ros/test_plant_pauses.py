@@ -13,8 +13,10 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller.design import CONTACT_OPTIONS, design_law, LQR, PREDICTIVE
 from rolling_controller.law import COMMANDED, Memoryless, state_inputs
 from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.execution import CODES, Equipment, Execution
+from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.velocity_loop import Driving
 from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
@@ -169,7 +171,7 @@ def test_a_law_without_a_finite_command_ends_driving_by_the_safe_command(model, 
     law = Memoryless(inputs, model.system.control, lambda *_: np.r_[np.zeros(5), command])
     driving = Driving(node, equipment, law)
     end = time.monotonic() + LONG
-    while driving.loop.running:
+    while driving.control.loop.running:
         assert time.monotonic() < end
         time.sleep(1e-3)
     assert driving.ended == 'the law gave no finite control'

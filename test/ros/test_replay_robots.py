@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.motion_watch import MotionWatch
-from rolling_controller.nodes import execution as execution_module
-from rolling_controller.nodes.execution import CODES, Equipment, Execution, HELD
+from rolling_controller.nodes import equipment as equipment_module
+from rolling_controller.nodes.control_loop import CODES, HELD
+from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.robot_controller_node import Options
 from rolling_controller.nodes.robot_parameters import TABLE
 from rolling_controller.nodes.robot_states import RobotStates
@@ -138,7 +140,7 @@ class Rehearsal:
         execution = Execution(node, self.equipment, goal, self.plan, following, self.started)
         for _ in range(steps):
             self.measure()
-            if not execution._tick():
+            if not execution.control.tick():
                 return following
             self.plant.step(self.machine.sent, PERIOD * 1e-9)
         execution.end(CODES.CONTACT_LOST, 'the contact was lost')
@@ -163,7 +165,7 @@ def small_plan(model):
 
 @pytest.mark.parametrize('name', ['ball', 'disk', 'pendulum', 'spin_rolling'])
 def test_every_command_is_found_bit_by_bit(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(execution_module, 'PeriodicLoop', StandingLoop)
+    monkeypatch.setattr(equipment_module, 'PeriodicLoop', StandingLoop)
     rehearsal = Rehearsal(name, tmp_path)
     duration = rehearsal.plan.duration
     rehearsal.execute(CUT, open_loop=True)

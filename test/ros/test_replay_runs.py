@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
+from rolling_controller.answers import Answers
 from rolling_controller.laboratory import laws as laboratory_laws
-from rolling_controller.laboratory.answers import Answers
 from rolling_controller.laboratory.experiment_model import PlanarSource, subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.laboratory.run_log import (
@@ -24,7 +24,8 @@ from rolling_controller.laboratory.run_log import (
 from rolling_controller.law import Memoryless, STATE, TOUCHING
 from rolling_controller.motion_watch import HandBound, MotionWatch
 from rolling_controller.nodes import trial as trial_module
-from rolling_controller.nodes.execution import LoopEquipment
+from rolling_controller.nodes.control_loop import HELD
+from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictor import Predictor
@@ -160,12 +161,12 @@ class Rehearsal:
         for k in range(STEPS):
             self.measure(dropped=not self.sim_time and k % 13 == 5, unread=k == UNREAD)
             flies = 60 <= k < 90
-            trial.contact_mode = 'separated' if flies else RollingContact.MODE_ROLLING
+            trial.control.contact_mode = 'separated' if flies else RollingContact.MODE_ROLLING
             for _ in range(1 if self.sim_time else 1 + (k % 7 == 3)):  # some states twice
-                trial._tick()
+                trial.control.tick()
                 self.now += int(self.random.integers(0, PERIOD))
             self.plant.step(self.machine.sent, PERIOD * 1e-9)
-        trial.end(trial_module.CODES.CANCELLED, 'asked to stop')
+        trial.control.end(trial_module.CODES.CANCELLED, 'asked to stop')
 
     def measure(self, *, dropped, unread):
         """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""
@@ -227,7 +228,7 @@ def test_every_command_by_the_clock_is_found_bit_by_bit(damping):
 def test_every_command_of_simulated_time_is_found_bit_by_bit(tmp_path):
     folder = rehearsed(tmp_path / 'bag', 'damping', ('closed_loop',) * 2, sim_time=True)
     steps = check(folder, ('closed_loop',) * 2)
-    assert sum(bool(s.flags & SAFE) for s in steps) == 2 * (trial_module.HELD + 1)
+    assert sum(bool(s.flags & SAFE) for s in steps) == 2 * (HELD + 1)
     assert all(s.acts in {s.stamp, 0} for s in steps)
 
 
@@ -357,10 +358,15 @@ def test_a_command_is_predicted_with_those_before_it():
         begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
     )
     answers = Answers(law, predictor, watch)
-    at, u = answers.command(1_000, np.array([10.0]), 3_000, touching=True)
+
+    def command(stamp, x, acts, *, touching):
+        at, x = answers.acting_state(stamp, np.array([x]), acts, touching=touching)
+        return at, answers.sent(at, answers.command(at, x, touching=touching))
+
+    at, u = command(1_000, 10.0, 3_000, touching=True)
     assert (at, u.tolist()) == (3_000, [pytest.approx(2e-6), 10.0, 1.0])
-    assert answers.command(2_000, np.array([20.0]), 5_000, touching=True)[1][1] == 21.0
-    assert answers.command(3_000, np.array([30.0]), 6_000, touching=False)[0] == 3_000  # as it is
+    assert command(2_000, 20.0, 5_000, touching=True)[1][1] == 21.0
+    assert command(3_000, 30.0, 6_000, touching=False)[0] == 3_000  # as it is
     assert noted[0][1] is u
     assert len(noted) == 3
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from rolling_controller.law import Memoryless, TOUCHING
 from rolling_controller.motion_watch import HandBound
-from rolling_controller.nodes.execution import HELD, LoopEquipment
+from rolling_controller.nodes.control_loop import HELD
+from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.trial import CODES, Trial
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Layout
@@ -45,7 +46,8 @@ def run(control):
     log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)
     trial = Trial(SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log)
     k = 0
-    while k < 300 and trial._answer(k * PERIOD, start):
+    while k < 300 and not trial.control.ending:
+        trial.control._answer(k * PERIOD, start)
         k += 1
     return trial, ends, sent
 
@@ -54,7 +56,7 @@ def test_the_run_ends_by_what_was_commanded():
     trial, (end,), sent = run(AWAY)
     assert end.code == CODES.STALE_STATE
     assert 'tracking_bound allows 0.1' in end.ended
-    assert trial.fault in end.ended
+    assert trial.control.fault in end.ended
     assert not sent[-1].any()
     # 10 m/s^2 take the hand 0.1 m in 0.14 s
     assert len(sent) - HELD - 1 == pytest.approx(np.sqrt(2 * BOUND / AWAY[1]) * 1000, rel=0.1)

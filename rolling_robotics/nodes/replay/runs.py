@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from rolling_controller.laboratory.answers import Answers
+from rolling_controller.answers import Answers
 from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law, PREDICTIVE
 from rolling_controller.laboratory.run_log import (
@@ -132,7 +132,8 @@ class _Laboratory:
                 at, u = step.acts, self._safe(x)
             else:
                 touching = bool(step.flags & TOUCHING)
-                at, u = answers.command(step.stamp, x, step.acts, touching=touching)
+                at, x = answers.acting_state(step.stamp, x, step.acts, touching=touching)
+                u = answers.sent(at, answers.command(at, x, touching=touching))
             yield step, at, subject.widened(u)
 
     def _begin(self, values: Mapping[str, Any]) -> Answers:

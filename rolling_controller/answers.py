@@ -1,0 +1,108 @@
+"""From states to commands, one law on one machine: loops of nodes and replays step the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rolling_controller.law import check_inputs, gathered, Law, MODE, STATE
+from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.predictor import Predictor
+from rolling_dynamics.arrays import Array
+
+
+class Answers:
+    """
+    The commands of one run of a law.
+
+    Attributes
+    ----------
+    law, memory
+        The law, and its memory after the last command.
+    started
+        Time at which that of the law is zero [ns]: the stamp of the first state where None.
+    fault
+        Why states are no longer believed; empty while they are.
+
+    """
+
+    started: int | None = None
+
+    def __init__(
+        self,
+        law: Law[Any],
+        predictor: Predictor,
+        watch: MotionWatch,
+        *,
+        limits: Array | None = None,
+        signals: Mapping[str, Array] | None = None,
+    ) -> None:
+        """
+        Begin a run of a law at its start, supervised.
+
+        Parameters
+        ----------
+        law
+            The law.
+        predictor, watch
+            Prediction to when commands act, and the supervisor of the states.
+        limits
+            Greatest magnitude of each control; None for no limit.
+        signals
+            Inputs besides state and mode, by name; they are read at each command.
+
+        Raises
+        ------
+        ParameterError
+            The law takes an input that is not there.
+
+        """
+        self._signals = signals or {}
+        check_inputs(law, (STATE, MODE, *self._signals))
+        self.law, self.memory = law, law.start()
+        self._predictor, self._watch, self._limits = predictor, watch, limits
+        predictor.forget()
+        watch.begin()
+        self.fault = ''
+
+    def acting_state(
+        self, stamp: int, x: Array, acts: int, *, touching: bool = True
+    ) -> tuple[int, Array]:
+        """
+        Judge a state; return when a command acts that answers it [ns], and the state then.
+
+        Parameters
+        ----------
+        stamp, x
+            The state and its time [ns].
+        acts
+            When a command would act that is sent now [ns].
+        touching
+            Whether the object touches, as far as is known. In flight the model of rolling says
+            nothing about what comes: the state is taken as it is.
+
+        """
+        if self.started is None:
+            self.started = stamp
+        self.fault = self._watch.judge(stamp, x, touching=touching).fault
+        return self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
+
+    def time(self, at: int) -> float:
+        """Return the time of the law [s] at a time [ns]; it begins at zero."""
+        return max((at - (self.started or 0)) * 1e-9, 0.0)
+
+    def command(self, at: int, x: Array, *, touching: bool = True) -> Array:
+        """Return the control at a time [ns] in a state, within the limits."""
+        mode = np.array([float(touching)])
+        given = gathered(self.law.inputs, {STATE: x, MODE: mode, **self._signals})
+        self.memory, u = self.law.step(self.memory, given, self.time(at))
+        if self._limits is not None:
+            u = np.minimum(np.maximum(u, -self._limits), self._limits)
+        return u
+
+    def sent(self, at: int, u: Array) -> Array:
+        """Return a control as it is sent, limited while the motion is not believed; note it."""
+        u = self._watch.limited(u)
+        self._predictor.note(at, u)
+        return u

@@ -1,0 +1,223 @@
+"""
+The loop from state to command: it runs a law on a machine until something ends it, once.
+
+Whatever ends it, the last command is the safe one, or a law that holds the machine goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+import math
+import threading
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rolling_controller.answers import Answers
+from rolling_controller.law import Law
+from rolling_controller.nodes.equipment import LoopEquipment
+from rolling_controller.nodes.intake import Intake
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import SimulationError
+from rolling_interfaces.action import ExecutePlan
+from rolling_interfaces.msg import RollingContact
+
+HELD = 2  # answers after which plant and controller surely take turns
+CODES = ExecutePlan.Result
+LOST_MODES = (
+    RollingContact.MODE_SEPARATED,
+    RollingContact.MODE_SLIPPING,
+    'sliding',
+    'flight',
+)
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class Task:
+    """
+    What a loop is to do: its law, when it starts and ends, and what is judged on the way.
+
+    Attributes
+    ----------
+    law
+        The law.
+    name
+        Name of the thread.
+    signals
+        Inputs of the law besides state and mode, by name.
+    limits
+        Greatest magnitude of each control; None for those of the law.
+    lost_modes
+        Modes of the contact that end it; where there are none, states in flight are taken as they
+        are.
+    start
+        Time of the start [ns]: the stamp of the first state where 0.
+    origin
+        Time at which that of the law is zero [ns]; the start where None.
+    waits
+        Whether, in simulated time, the machine is held for some states before the start.
+    before
+        Law that holds the machine until the start; None for the safe command.
+    duration
+        Asked how long it lasts [s].
+    on_start
+        Told the time of the start [ns].
+    judge
+        From time of the law [s], state and control to the code of an ending with its reason, and
+        to the control; the reason is empty where it goes on.
+    conclude
+        Ends it at a time [ns], once it lasted.
+    answered
+        Told the stamp of a state, when its command acts [ns], and what they were: whether the
+        object touched and the control, None of the safe command.
+    finish
+        Brings the machine to rest, or lets a law hold it; told code and reason of the ending.
+
+    """
+
+    law: Law[Any]
+    finish: Callable[[int, str], None]
+    name: str = 'control'
+    signals: Mapping[str, Array] | None = None
+    limits: Array | None = None
+    lost_modes: tuple[str, ...] = LOST_MODES
+    start: int = 0
+    origin: int | None = None
+    waits: bool = True
+    before: Law[Any] | None = None
+    duration: Callable[[], float] = lambda: math.inf
+    on_start: Callable[[int], None] = lambda _: None
+    judge: Callable[[float, Array, Array], tuple[int, str, Array]] = lambda _t, _x, u: (0, '', u)
+    conclude: Callable[[int], None] = lambda _: None
+    answered: Callable[[int, int, bool, Array | None], None] = lambda _s, _a, _t, _u: None
+
+
+class ControlLoop:
+    """
+    Runs a task in a thread of its own until something ends it.
+
+    Attributes
+    ----------
+    answers
+        The commands of its law.
+    contact_mode
+        Mode of the contact as last reported.
+    started
+        Time of the start [ns]; None before.
+    time
+        Since then, of the newest state [s].
+    measured
+        The newest state.
+    ending
+        Whether it ends or has ended.
+    fault
+        Why states are no longer believed; empty while they are.
+    intake
+        The states that it answers.
+    loop
+        Its thread.
+
+    """
+
+    def __init__(self, node: Node, equipment: LoopEquipment, task: Task) -> None:
+        """Prepare; :attr:`loop` starts it."""
+        self._node, self._equipment, self._task = node, equipment, task
+        self.answers = Answers(
+            task.law,
+            equipment.predictor,
+            equipment.watch,
+            limits=task.limits,
+            signals=task.signals,
+        )
+        self.contact_mode, self.fault = '', ''
+        self.started: int | None = None
+        self.time, self.measured = 0.0, equipment.start
+        self._turn, self._once = threading.Lock(), threading.Lock()
+        self.ending = False
+        # plant and controller take turns already where the machine was held
+        self._held = 0 if task.waits and task.before is None else HELD
+        self.intake = Intake(equipment)
+        self.loop = equipment.loop(
+            self.tick, lambda text: self.end(CODES.INTERNAL, text), task.name
+        )
+
+    def end(self, code: int, reason: str) -> None:
+        """End once: stop the loop, and finish the task."""
+        with self._once:
+            if self.ending:
+                return
+            self.ending = True
+        self.loop.stop()
+        self._task.finish(code, reason)
+
+    def distrust(self, reason: str) -> None:
+        """End for a state or a motion that is not plausible."""
+        self.fault = reason
+        self.end(CODES.STALE_STATE, f'states are not plausible: {reason}')
+
+    def tick(self) -> bool:
+        """Answer the newest state; return whether to go on."""
+        with self._turn:
+            if self.ending:
+                return False
+            now = self.intake.take()
+            if self.intake.stale:
+                self.end(CODES.STALE_STATE, self.intake.stale)
+            elif now is not None:
+                self._answer(*now)
+            return not self.ending
+
+    def _answer(self, stamp: int, x: Array) -> None:
+        task, equipment, self.measured = self._task, self._equipment, x
+        if self.started is None:
+            if equipment.sim_time and self._held < HELD:
+                self._wait(stamp, stamp, x)
+                return
+            self._begin(task.start or stamp)
+        self.time = (stamp - (self.started or 0)) * 1e-9
+        if self.time >= (duration := task.duration()):
+            task.conclude((self.started or 0) + round(duration * 1e9))
+            return
+        if self.contact_mode in task.lost_modes:
+            text = f'the contact was lost at {self.time:.3f} s: it is {self.contact_mode}'
+            self.end(CODES.CONTACT_LOST, text)
+            return
+        touching = bool(task.lost_modes) or self.contact_mode != RollingContact.MODE_SEPARATED
+        acts = equipment.acts(self._node, stamp)
+        at, x = self.answers.acting_state(stamp, x, acts, touching=touching)
+        if self.answers.fault:
+            self.distrust(self.answers.fault)
+        elif at < (self.started or 0):
+            if equipment.sim_time or task.before:
+                self._wait(stamp, at, x)
+        else:
+            self._command(stamp, at, acts, x, touching=touching)
+
+    def _begin(self, start: int) -> None:
+        task = self._task
+        self.started = start
+        self.answers.started = self._equipment.predictor.origin = (
+            start if task.origin is None else task.origin
+        )
+        task.on_start(start)
+
+    def _command(self, stamp: int, at: int, acts: int, x: Array, *, touching: bool) -> None:
+        u = self.answers.command(at, x, touching=touching)
+        if not np.isfinite(u).all():
+            raise SimulationError('the law gave no finite control')
+        code, problem, u = self._task.judge(self.answers.time(at), x, u)
+        if problem:
+            self.end(code, problem)
+        if self.ending:  # while this step was computed: the safe command is the last one
+            return
+        self._equipment.machine.send(self.answers.sent(at, u), at)
+        self._task.answered(stamp, acts, touching, u)
+
+    def _wait(self, stamp: int, at: int, x: Array) -> None:
+        """Command the machine before the start; in simulated time it waits from now on."""
+        self._held += 1
+        before, machine = self._task.before, self._equipment.machine
+        u = before.step(None, x, at * 1e-9)[1] if before else machine.safe(x)
+        machine.send(u, at)
+        self._task.answered(stamp, at, True, None)

@@ -1,0 +1,159 @@
+"""What loops from state to command use, one after another: machine, watch, age of states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import time
+from typing import NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.nodes.machine import Machine
+from rolling_controller.predictor import Predictor
+from rolling_controller.tracker import Tracker
+from rolling_dynamics.arrays import Array
+from rolling_node_kit.overruns import Overruns
+from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.periodic_loop import PeriodicLoop
+
+ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
+LOOK_PERIOD = 0.02  # longest time between two turns in simulated time [s]
+GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
+LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too old [s]
+
+
+class Braked(NamedTuple):
+    """The safe command: stamp of the state that it answers, None of none; the state; its stamp."""
+
+    seen: int | None
+    x: Array
+    stamp: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class LoopEquipment:
+    """
+    What loops from state to command use, one after another.
+
+    Attributes
+    ----------
+    machine
+        Where states come from and commands go.
+    predictor
+        The state when a command will act.
+    watch
+        What judges whether states are plausible.
+    start
+        State that stands for one that never came.
+    values
+        Parameters of the node by name.
+    sim_time
+        Whether each state is answered once, in simulated time.
+    warn
+        Logs a warning.
+
+    """
+
+    machine: Machine
+    predictor: Predictor
+    watch: MotionWatch
+    start: Array
+    values: ParameterTable
+    sim_time: bool
+    warn: Callable[[str], object] = lambda _: None
+
+    @property
+    def timeout(self) -> float:
+        """Age of states from which on they are too old [s]."""
+        # in simulated time the plant waits for commands: a late state tells of a busy machine
+        return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.sim_time else 0.0)
+
+    @property
+    def period(self) -> float:
+        """Time between two turns of the loop [s], the longest in simulated time."""
+        return LOOK_PERIOD if self.sim_time else 1.0 / self.values['rate']
+
+    def loop(
+        self, tick: Callable[[], bool], fail: Callable[[str], None], name: str = 'control'
+    ) -> PeriodicLoop:
+        """
+        Return a loop, not yet started; in simulated time it knows no deadlines.
+
+        Parameters
+        ----------
+        tick
+            One turn; tells whether to go on.
+        fail
+            Told what ends the loop: a fault, or too many missed deadlines.
+        name
+            Name of its thread.
+
+        """
+        return PeriodicLoop(
+            tick,
+            self.period,
+            name=name,
+            give_up=0.0 if self.sim_time else GIVE_UP,  # looks for a state are not made up for
+            on_fault=lambda error: fail(str(error)),
+            overruns=None if self.sim_time else Overruns(self.values),
+            on_overrun=fail,
+            wait=self.machine.wait if self.sim_time else time.sleep,
+        )
+
+    def stale_text(self, looked: float = 0.0) -> str:
+        """Return why there is no state to work with, looks for one being so far apart [s]."""
+        measured = self.machine.measured
+        trouble = f' ({measured.trouble})' if measured.trouble else ''
+        if not np.isfinite(measured.age):
+            return f'{self.machine.missing}{trouble}'
+        latest = min(self.machine.polled, key=lambda topic: topic.received)
+        why = trouble or f' ({latest.lateness(measured.age, looked)})'
+        return f'the newest state is {measured.age:.3f} s old; {self._timeout_text()}{why}'
+
+    def _timeout_text(self) -> str:
+        given = self.values['state_timeout']
+        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.sim_time else ''
+        return f'state_timeout is {given:g} s{rule}'
+
+    @property
+    def present(self) -> Array:
+        """Newest usable state, that of the start where none ever came."""
+        now = self.machine.measured.state()
+        return self.start if now is None else now[1]
+
+    def acts(self, node: Node, stamp: int) -> int:
+        """Return when a command acts that is sent now [ns]; in simulated time with its state."""
+        return (
+            stamp if self.sim_time else node.get_clock().now().nanoseconds + self.predictor.delay
+        )
+
+    def send_safe_command(self, node: Node) -> Array:
+        """Command the machine to rest; return the present state."""
+        return self.brought_to_rest(node).x
+
+    def brought_to_rest(self, node: Node) -> Braked:
+        """Command the machine to rest."""
+        now = self.machine.measured.state()
+        seen, x = now if now is not None else (None, self.start)
+        # in simulated time the plant waits for answers; one without a stamp is the last
+        stamp = 0 if self.sim_time else node.get_clock().now().nanoseconds
+        self.machine.send(self.machine.safe(x), stamp)
+        self.machine.await_acknowledgement(ACK_TIMEOUT)
+        return Braked(seen, x, stamp)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Equipment(LoopEquipment):
+    """
+    What executions use, one after another.
+
+    Attributes
+    ----------
+    tracker
+        Errors and margins.
+
+    """
+
+    tracker: Tracker
