@@ -105,6 +105,7 @@ setup(
             'latex2mathml>=3.77',
             'myst-parser>=4',
             'sphinx>=8',
+            'sphinx-copybutton>=0.5',
             'sphinxcontrib-bibtex>=2.6',
         ],
         'jax': ['jax>=0.5'],

@@ -2,22 +2,31 @@
 
 from pathlib import Path
 import sys
+from xml.etree import ElementTree as ET
+
+import numpy.typing
 
 sys.path.insert(0, str(Path(__file__).parent / '_ext'))
 
+# Pages name the alias of NumPy, not the union that it stands for.
+numpy.typing.ArrayLike = type('ArrayLike', (), {'__module__': 'numpy.typing'})
+
 project = 'Rolling robotics'
+project_copyright = 'Rolling Robotics maintainers, Apache-2.0'
+release = ET.parse(Path(__file__).parents[1] / 'package.xml').findtext('version')  # noqa: S314
 extensions = [
     'mathematics',
     'myst_parser',
     'sphinx.ext.autodoc',
     'sphinx.ext.napoleon',
     'sphinx.ext.viewcode',
+    'sphinx_copybutton',
     'sphinxcontrib.bibtex',
 ]
 source_suffix = {'.md': 'markdown'}
 root_doc = 'index'
 html_theme = 'furo'
-html_title = project
+html_title = f'{project} {release}'
 html_math_renderer = 'mathml'
 html_static_path = ['_static']
 html_css_files = ['mathematics.css']

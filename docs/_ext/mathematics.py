@@ -56,8 +56,7 @@ def source(role, raw, text, line, inliner, options=None, content=None):
     except (OSError, ValueError) as fault:
         message = inliner.reporter.error(f'source: {fault}', line=line)
         return [inliner.problematic(raw, raw, message)], [message]
-    pages = vars(env).setdefault('source_pages', set())
-    pages.add(path)
+    vars(env).setdefault('linked_sources', {}).setdefault(env.docname, set()).add(path)
     up = '../' * env.docname.count('/')
     link = nodes.reference('', '', refuri=f'{up}source/{path}.html{anchor}', internal=True)
     link += nodes.literal(text=f'{Path(path).name}: {name}' if name else Path(path).name)
@@ -66,15 +65,21 @@ def source(role, raw, text, line, inliner, options=None, content=None):
 
 def pages(app):
     """Yield the pages of the files that are linked, with an anchor at each line."""
-    for path in sorted(getattr(app.env, 'source_pages', ())):
+    for path in sorted(set().union(*getattr(app.env, 'linked_sources', {}).values())):
         code = (ROOT / path).read_text(encoding='utf-8')
         text = app.builder.highlighter.highlight_block(code, 'python', lineanchors='L')
         yield f'source/{path}', {'title': path, 'body': f'<h1>{path}</h1>{text}'}, 'page.html'
+
+
+def forget(_, env, docname):
+    """Forget what a page linked that is read again."""
+    getattr(env, 'linked_sources', {}).pop(docname, None)
 
 
 def setup(app):
     """Set up the extension."""
     app.add_html_math_renderer('mathml', (inline, None), (display, None))
     app.add_role('source', source)
+    app.connect('env-purge-doc', forget)
     app.connect('html-collect-pages', pages)
     return {'parallel_read_safe': False, 'parallel_write_safe': True}
