@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_controller.ball_balancer.estimator import held
 from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.predictive.program import solver
@@ -39,17 +40,9 @@ class AxisProgram:
         solver()
         self._rig = rig
         n, T, g = FRAMES, rig.period, rig.gain
-        A = np.array(
-            [
-                [1, T, g * T**2 / 2, g * T**3 / 6],
-                [0, 1, g * T, g * T**2 / 2],
-                [0, 0, 1, T],
-                [0, 0, 0, 1],
-            ]
-        )
-        B = rig.acceleration * np.array([g * T**4 / 24, g * T**3 / 6, T**2 / 2, T])
+        A, B = held(np.diag([1.0, g, 1.0], 1), rig.acceleration * np.eye(4)[:, 3:], T)
         push = g * np.array([T**2 / 2, T, 0, 0])  # of a count of force
-        axis = Horizon(A, B, n)
+        axis = Horizon(A, B[:, 0], n)
         self._free, self._forced = axis.free, axis.forced
         pushed = np.array([push, *(P @ push for P in self._free[:-1])])
         self._way = np.minimum((np.arange(n) + 0.5) / THERE, 1.0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.servo import limited, servo_acceleration
 from rolling_dynamics.contract.layout import Entry, Layout
-from scipy.linalg import solve_discrete_are
+from scipy.linalg import expm, solve_discrete_are
 
 LONGEST = 3e-3  # s, of a small step
 ACCELERATION = 0.15  # m/s^2 sqrt(s): white acceleration that the model does not know
@@ -79,16 +79,31 @@ def axis_model(
     return A, np.outer(kick, kick) * acceleration**2 / T + np.diag([0, 0, walk**2 * T])
 
 
+def held(
+    A: NDArray[np.float64], B: NDArray[np.float64], period: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return A (n, n) and B (n, m) of ``dx/dt = A x + B u`` over a period [s] of constant u."""
+    n, m = B.shape
+    step = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
+    return step[:n, :n], step[:n, n:]
+
+
+def steady_gain(
+    A: NDArray[np.float64], Q: NDArray[np.float64], variance: float
+) -> NDArray[np.float64]:
+    """Return the gains (n) of a Kalman filter whose first state is measured with a variance."""
+    H, R = np.eye(1, len(A)), np.array([[variance]])
+    P = solve_discrete_are(A.T, H.T, Q, R)
+    return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
+
+
 def kalman_gain(rig: RigModel, walk: float = OFFSET) -> NDArray[np.float64]:
     """
     Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,).
 
     The offset walks by ``walk`` [counts/sqrt(s)].
     """
-    A, Q = axis_model(rig.gain, rig.period, ACCELERATION, walk)
-    H, R = np.array([[1.0, 0, 0]]), np.array([[rig.noise**2]])
-    P = solve_discrete_are(A.T, H.T, Q, R)
-    return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
+    return steady_gain(*axis_model(rig.gain, rig.period, ACCELERATION, walk), rig.noise**2)
 
 
 def advanced(

@@ -13,7 +13,7 @@ from rolling_controller.ball_balancer.ball_filter import (
     LEVEL,
     TILTED,
 )
-from rolling_controller.ball_balancer.estimator import pair
+from rolling_controller.ball_balancer.estimator import pair, steady_gain
 from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
@@ -21,7 +21,6 @@ from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.contract.layout import Layout
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
-from scipy.linalg import solve_discrete_are
 
 Array = NDArray[np.float64]
 FRAMES = 24  # that are looked ahead
@@ -188,10 +187,7 @@ class LabyrinthLaw:
         T = self.period
         kick = np.array([T**2 / 2, T, 0])
         Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([1e-10, 1e-10, WANDER**2 * T])
-        A, H = self._A[np.ix_(UNSURE, UNSURE)], np.eye(3)[:1]
-        R = np.array([[self.file.camera.noise**2 + 1e-12]])
-        P = solve_discrete_are(A.T, H.T, Q, R)
-        return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
+        return steady_gain(self._A[np.ix_(UNSURE, UNSURE)], Q, self.file.camera.noise**2 + 1e-12)
 
 
 def labyrinth_law(file: LabyrinthFile) -> LabyrinthLaw:

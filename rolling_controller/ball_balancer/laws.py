@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
-from rolling_controller.ball_balancer.estimator import AXES, estimate, pair
+from rolling_controller.ball_balancer.estimator import AXES, estimate, held, pair
 from rolling_controller.ball_balancer.labyrinth import labyrinth_law
 from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
@@ -188,14 +188,7 @@ def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:
 
 def _riccati(rig: RigModel, A: Array, B: Array, scales: tuple[float, ...]) -> Array:
     """Return the gains of a regulator in steps of a frame, weights by what counts as one."""
-    n, T = A.shape[0], rig.period
-    whole = np.zeros((n + 1, n + 1))
-    whole[:n, :n], whole[:n, n:] = A * T, B * T
-    step, term = np.eye(n + 1), np.eye(n + 1)
-    for k in range(1, 12):
-        term = term @ whole / k
-        step = step + term
-    A_d, B_d = step[:n, :n], step[:n, n:]
+    A_d, B_d = held(A, B, rig.period)
     Q, R = np.diag(1 / np.square(scales)), np.array([[1 / TILT**2]])
     P = solve_discrete_are(A_d, B_d, Q, R)
     K = np.linalg.solve(R + B_d.T @ P @ B_d, B_d.T @ P @ A_d)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import tilted
-from rolling_dynamics.ball_balancer.equations import ball_equations, BallEquations, plate_motion
-from rolling_dynamics.ball_balancer.layouts import AXES
+from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
 from rolling_dynamics.ball_balancer.servo import limited
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.mechanism import Machine
 
 Array = NDArray[np.float64]
 ROLLING = 5 / 7  # share of gravity along the board that moves a solid ball
@@ -28,7 +25,7 @@ DEEP = 1e-6  # m into a wall: there a ball that another wall holds meets it
 TINY = 1e-24  # m^2: keeps the derivative of a distance a number
 
 
-class Labyrinth(WrittenSystem):
+class Labyrinth(BallOnPlate):
     """
     A solid ball on a board with walls and holes, which servos tilt at commanded speeds.
 
@@ -46,30 +43,19 @@ class Labyrinth(WrittenSystem):
     """
 
     name = 'labyrinth'
-    invariants: Mapping[str, ca.Function] = MappingProxyType({})
 
     def __init__(self, walls: int, holes: int) -> None:
         """Build the system for a number of walls and holes; all else are parameters."""
         if min(walls, holes) < 1:
             raise ParameterError(f'a labyrinth has walls and holes, got {walls} and {holes}')
         self.walls, self.holes = walls, holes
-        self.state = Layout(
-            (
-                _pair('ball', 'm', 'contact on the board', 0.01),
-                _pair('ball_rate', 'm/s', 'its rate', 0.1),
-                _pair('servo', 'rad', 'tilt that pulls the ball along an axis', 0.1),
-                _pair('servo_rate', 'rad/s', 'its rate', 1.0),
-            )
-        )
-        self.control = Layout((_pair('command', 'rad/s', 'speed of each servo', 1.0),))
-        self.parameters = _parameters(walls, holes)
-        self._at, self._params = self.symbols.values, self.symbols.params
+        super().__init__(_machine(walls, holes))
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling free, and along a wall."""
         away, gaps, at, p = self._away, self._gaps, self._at, self._params
-        least, free = ca.mmin(gaps), self._equations.drive
+        least, free = ca.mmin(gaps), self.free
         held = free
         for k in range(self.walls):
             normal = away[:, k] / (gaps[k] + p['radius'])
@@ -80,13 +66,13 @@ class Labyrinth(WrittenSystem):
         falls: dict[str, Transition] = {'hole': self._falls, 'wall': self._meets}
         return {
             'rolling': Mode(
-                dynamics=self._dynamics(free),
-                wrench=self.function('wrench', self._equations.wrench(free)),
+                dynamics=self.function('dynamics', self.parts.rate_of_state(free)),
+                wrench=self.function('wrench', self.wrench(free)),
                 guards=self.functions({'hole': hole, 'wall': least}),
                 resets=falls,
             ),
             'at_wall': Mode(
-                dynamics=self._dynamics(held),
+                dynamics=self.function('dynamics', self.parts.rate_of_state(held)),
                 wrench=self.function('wrench', self._of_board(held)),
                 guards=self.functions(
                     {'hole': hole, 'wall': least + DEEP, 'leave': TOUCH - least}
@@ -94,15 +80,6 @@ class Labyrinth(WrittenSystem):
                 resets={**falls, 'leave': _leaves},
             ),
         }
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> ball, plate, contact``."""
-        R, at = tilted(self._at['servo'] + self._params['offset']), self._at
-        centre, contact = (R @ ca.vertcat(at['ball'], z) for z in (self._params['radius'], 0))
-        poses = [homogeneous(R, where) for where in (centre, ca.SX.zeros(3), contact)]
-        inputs = [self.symbols.x, self.symbols.p]
-        return ca.Function('pose', inputs, poses, ['x', 'p'], ['ball', 'plate', 'contact'])
 
     def at_rest(self, u: ArrayLike) -> Array:  # noqa: ARG002  its tilt does not depend on them
         """Return the servos' part of x on a level board: zeros."""
@@ -159,35 +136,11 @@ class Labyrinth(WrittenSystem):
     def _gaps(self) -> ca.SX:
         return ca.sqrt(ca.sum1(self._away**2).T + TINY) - self._params['radius']
 
-    @cached_property
-    def _servo_acceleration(self) -> ca.SX:
-        """The speed follows its command through a lag, and slows before the end of the reach."""
-        p, at = self._params, self._at
-        left = [(p['reach'] - sign * at['servo']) / p['servo_lag'] for sign in (1, -1)]
-        asked = limited(self.symbols.u, p['servo_speed'])
-        asked = ca.fmax(ca.fmin(asked, left[0]), -left[1])
-        return (asked - at['servo_rate']) / p['servo_lag']
-
-    @cached_property
-    def _equations(self) -> BallEquations:
-        at, p = self._at, self._params
-        # the offset turns the board as the servos do, but stands still
-        pose = tilted(at['servo'] + p['offset']), ca.SX.zeros(3)
-        angles = at['servo'], at['servo_rate'], self._servo_acceleration
-        plate = plate_motion(pose, angles, at['ball'], at['ball_rate'], p['radius'])
-        solid = {**p, 'inertia': 2 / 5 * p['mass'] * p['radius'] ** 2}
-        return ball_equations(plate, at['ball_rate'], ca.SX.zeros(2), solid)
-
     def _of_board(self, acceleration: ca.SX) -> ca.SX:
         """Return the wrench (6) of the board alone: a wall pushes without torque on the ball."""
-        torque, force = ca.vertsplit(self._equations.wrench(acceleration), 3)
+        torque, force = ca.vertsplit(self.wrench(acceleration), 3)
         wall = ca.vertcat(torque[1], -torque[0], 0) / self._params['radius']
         return ca.vertcat(0, 0, torque[2], force - wall)
-
-    def _dynamics(self, acceleration: ca.SX) -> ca.Function:
-        at = self._at
-        rates = (at['ball_rate'], acceleration, at['servo_rate'], self._servo_acceleration)
-        return self.function('dynamics', ca.vertcat(*rates))
 
 
 def from_walls(walls: Array, place: Array) -> Array:
@@ -217,11 +170,9 @@ def _leaves(s: MotionState, u: Array) -> MotionState:  # noqa: ARG001
     return replace(s, mode='rolling')
 
 
-def _pair(name: str, unit: str, text: str, scale: float) -> Entry:
-    return Entry(name, tuple(f'{name}_{a}' for a in AXES), unit, text=text, scale=scale)
-
-
-def _parameters(walls: int, holes: int) -> Layout:
+def _machine(walls: int, holes: int) -> Machine:
+    """Return the description: a ball, and a board that turns with its servos from an offset."""
+    machine = Machine('labyrinth')
     numbers = (
         ('radius', 'm', 'of the ball'),
         ('mass', 'kg', 'of the ball'),
@@ -232,23 +183,28 @@ def _parameters(walls: int, holes: int) -> Layout:
         ('servo_speed', 'rad/s', 'maximum'),
         ('servo_lag', 's', 'time constant with which the speed follows its command'),
     )
+    p = {name: machine.parameter(name, unit, text) for name, unit, text in numbers}
+    p['inertia'] = 2 / 5 * p['mass'] * p['radius'] ** 2
+    offset = machine.parameter(several('offset', 'rad', 'by which the board is not level', 0.01))
     ends, middles = ('x1', 'y1', 'x2', 'y2'), ('x', 'y')
     lists = (
         ('walls', walls, ends, 'both ends of each'),
         ('holes', holes, middles, 'middles'),
     )
-    return Layout(
-        (
-            *(Entry(name, (name,), unit, text=text) for name, unit, text in numbers),
-            _pair('offset', 'rad', 'by which the board is not level', 0.01),
-            *(
-                Entry(
-                    name,
-                    tuple(f'{name}_{k + 1}_{c}' for k in range(count) for c in parts),
-                    'm',
-                    text=text,
-                )
-                for name, count, parts, text in lists
-            ),
-        )
+    for name, count, parts, text in lists:
+        names = tuple(f'{name}_{k + 1}_{c}' for k in range(count) for c in parts)
+        machine.parameter(Entry(name, names, 'm', text=text))
+    state = (
+        several('ball', 'm', 'contact on the board', 0.01),
+        several('ball_rate', 'm/s', 'its rate', 0.1),
+        several('servo', 'rad', 'tilt that pulls the ball along an axis', 0.1),
+        several('servo_rate', 'rad/s', 'its rate', 1.0),
     )
+    _, _, angle, rate = (machine.variable(entry) for entry in state)
+    command = machine.control(several('command', 'rad/s', 'speed of each servo', 1.0))
+    # the speed follows its command through a lag, and slows before the end of the reach
+    left = [(p['reach'] - sign * angle) / p['servo_lag'] for sign in (1, -1)]
+    asked = ca.fmax(ca.fmin(limited(command, p['servo_speed']), left[0]), -left[1])
+    pose = tilted(angle + offset), ca.SX(3, 1)
+    carry_ball(machine, state, pose, (asked - rate) / p['servo_lag'], p)
+    return machine

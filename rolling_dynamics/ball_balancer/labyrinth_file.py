@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
-from rolling_dynamics.ball_balancer.scenario import CameraSection, commanded_once_a_frame
-from rolling_dynamics.contract.instruments import Actuator
+from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
@@ -78,8 +77,11 @@ class WaySection(Section):
     share: float = quantity("of the servos' reach and speed", positive=True, most=1)
 
 
-class LabyrinthFile(ScenarioFile):
+class LabyrinthFile(RigFile, ScenarioFile):
     """A ball on a board with walls and holes, tilted by servos, seen by a camera."""
+
+    commanded: ClassVar[str] = 'speeds'
+    message: ClassVar[str] = 'velocities'
 
     ball: SolidBallSection
     board: BoardSection
@@ -132,6 +134,16 @@ class LabyrinthFile(ScenarioFile):
         """Return where the ball starts (2) [m], for a seed; that of the file if None."""
         return np.asarray(self.board.path[0] + self.unknown.start * self._drawn(seed)[2:])
 
+    @property
+    def greatest(self) -> float:
+        """Greatest speed that is commanded to a servo [rad/s]."""
+        return self.servo.speed
+
+    @property
+    def ball_at_start(self) -> Array:
+        """Place [m] and rate [m/s] of the ball at the start, shape (4,)."""
+        return np.concatenate([self.start(), np.zeros(2)])
+
     def system_and_parameters(self, seed: int | None = None) -> tuple[Labyrinth, Array]:
         """Return the system and its parameters p, for a seed; that of the file if None."""
         board, servo = self.board, self.servo
@@ -154,36 +166,6 @@ class LabyrinthFile(ScenarioFile):
     def _drawn(self, seed: int | None) -> Array:
         return np.random.default_rng(self.seed if seed is None else seed).normal(size=4)
 
-    def actuator(self, system: Labyrinth) -> Actuator:
-        """Return the servos, which take speeds."""
-        return Actuator(
-            name='servos',
-            control='command',
-            joints=system.state.entry('servo').components,
-            limits=np.full(2, self.servo.speed),
-            dead_time=self.servo.dead_time,
-            message='velocities',
-            topic='servo_command',
-        )
-
     def command(self, system: Labyrinth, p: Array, speeds: Array) -> Array:  # noqa: ARG002
         """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
         return np.clip(speeds, -self.servo.speed, self.servo.speed)
-
-    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
-        """Return the scenario, the ball at rest at the start."""
-        system, p = self.system_and_parameters()
-        x0 = np.zeros(system.state.size)
-        x0[:2] = self.start()
-        return Scenario(
-            p=p,
-            x0=x0,
-            control=commanded_once_a_frame(
-                self, (system, p), None if self.speeds is None else {'speeds': self.speeds}
-            ),
-            control_limits=np.full(2, self.servo.speed),
-            sensors=(self.camera.sensor(),),
-            actuators=(self.actuator(system),),
-            seed=self.seed,
-            **self.common(name, raw, system, {}),
-        )

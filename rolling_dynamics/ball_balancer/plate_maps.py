@@ -8,11 +8,21 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.ball_balancer.layouts import WAVES
+from rolling_dynamics.contract.layout import Entry
 
 Array = NDArray[np.float64]
+WAVES = 24  # of each map
 GRID = 81  # places along each side at which the steepest slope is looked for
 SPREAD = 1.5  # how far the breakaway angle goes to the ends of its range
+
+
+def wave_entries(name: str, unit: str) -> list[Entry]:
+    """Return the parameters of a map."""
+    parts = (('amplitude', unit), ('wave_x', 'rad/m'), ('wave_y', 'rad/m'), ('phase', 'rad'))
+    return [
+        Entry(f'{name}_{part}', tuple(f'{name}_{part}_{k}' for k in range(WAVES)), part_unit)
+        for part, part_unit in parts
+    ]
 
 
 def wave_sum(name: str, place: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:

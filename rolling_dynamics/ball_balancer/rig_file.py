@@ -1,55 +1,149 @@
-"""What an emulated rig and its nodes ask of the scenario file of a ball that servos move."""
+"""What scenario files of a ball that servos move have in common, and the emulation of its rig."""
 
 from __future__ import annotations
 
-from typing import Any, cast, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+import math
+from typing import Any, cast, ClassVar, TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.scenario import CameraSection
-from rolling_dynamics.contract.instruments import Actuator
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.faults import check
+from rolling_dynamics.scenario.fields import quantity, Section, TIME
+from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.registry import model_of
 from rolling_dynamics.simulation.emulation import Emulation
 
 
-class RigFile(Protocol):
+class CameraSection(Section):
+    """The camera that sees the ball."""
+
+    rate: float = quantity('frames per second', 'Hz', positive=True, default=29.7)
+    exposure: float = quantity('over which a frame averages', 's', least=0, default=0.0)
+    delay: float = quantity('from mid-exposure to the position', 's', least=0, default=0.022)
+    noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)
+    lost: float = quantity('share of frames without a ball', least=0, most=0.9, default=0.0)
+
+    def sensor(self) -> Sensor:
+        """Return the camera as a sensor of the ball's centre in the frame of the plate."""
+        return Sensor(
+            name='camera',
+            output=Layout((vector_entry('position', 'm', 'H', 'centre of the ball'),)),
+            measure=lambda at: at.in_frame('ball', 'plate'),
+            covariance=np.diag([self.noise**2, self.noise**2, 0.0]),  # it knows the radius
+            rate=self.rate,
+            exposure=self.exposure,
+            delay=self.delay,
+            loss=self.lost,
+            message='pose',
+            topic='vision/object_pose',
+            frame='plate_link',
+        )
+
+
+class RigFile(ABC):
     """
     A ball on what servos tilt, seen by a camera; the state begins with its place and its rate.
 
+    The entries ``ball``, ``servo``, ``camera`` and ``seed`` are those of the scenario file.
+
     Attributes
     ----------
-    ball, servo, camera
-        Sections with the ball's radius, the servos' dead time, and the camera.
-    seed
-        Random seed of what is not known.
+    commanded
+        Name of the entry with what is commanded over time.
+    message
+        What the servos are commanded in a message: ``positions`` or ``velocities``.
 
     """
 
-    ball: Any
-    servo: Any
-    camera: CameraSection
-    seed: int
+    if TYPE_CHECKING:
+        ball: Any
+        servo: Any
+        camera: CameraSection
+        seed: int
+        duration: float
+
+        def common(self, *given: Any) -> dict[str, Any]: ...  # noqa: D102, ANN401
+
+    commanded: ClassVar[str]
+    message: ClassVar[str]
 
     @property
+    @abstractmethod
     def edges(self) -> tuple[Array, Array]:
         """Least and greatest x and y that the centre of the ball can have [m], shape (2,) each."""
-        ...
 
+    @property
+    @abstractmethod
+    def greatest(self) -> float:
+        """Greatest command of a servo [rad, rad/s]."""
+
+    @property
+    @abstractmethod
+    def ball_at_start(self) -> Array:
+        """Place [m] and rate [m/s] of the ball at the start, shape (4,)."""
+
+    @abstractmethod
     def system_and_parameters(self, seed: int | None = None) -> tuple[Any, Array]:
         """Return the system and its parameters p."""
-        ...
 
+    @abstractmethod
     def command(self, system: Any, p: Array, given: Array) -> Array:  # noqa: ANN401
         """Return what is commanded to the servos (n) [rad, rad/s] for what a law gives (2)."""
-        ...
 
     def actuator(self, system: Any) -> Actuator:  # noqa: ANN401
         """Return the servos."""
-        ...
+        return Actuator(
+            name='servos',
+            control='command',
+            joints=system.state.entry('servo').components,
+            limits=np.full(system.control.size, self.greatest),
+            dead_time=self.servo.dead_time,
+            message=self.message,
+            topic='servo_command',
+        )
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """Return the scenario: commands once a frame, after the dead time."""
+        system, p = self.system_and_parameters()
+        x0 = np.zeros(system.state.size)
+        x0[:4] = self.ball_at_start
+        return Scenario(
+            p=p,
+            x0=x0,
+            control=self._control(system, p),
+            control_limits=np.full(system.control.size, self.greatest),
+            sensors=(self.camera.sensor(),),
+            actuators=(self.actuator(system),),
+            seed=self.seed,
+            **self.common(name, raw, system, {}),
+        )
+
+    def _control(self, system: Any, p: Array) -> Control:  # noqa: ANN401
+        """Return what is commanded to the servos, which changes with the camera's frames."""
+        name, parts, period = self.commanded, getattr(self, self.commanded), 1 / self.camera.rate
+        times = period * np.arange(math.ceil(self.duration / period) + 1)
+        level = self.command(system, p, np.zeros(2))
+        values = np.tile(level, (times.size, 1))
+        if parts is not None:
+            check_finite({f'{name}[{k}]': f for k, f in enumerate(parts)}, TIME, self.duration)
+            f = ca.Function(name, [TIME], [ca.densify(ca.vertcat(*parts))])
+            values = np.array([self.command(system, p, np.array(f(t)).ravel()) for t in times])
+        times = times + self.servo.dead_time
+        # two of each where a command changes
+        samples = (
+            np.concatenate([[0.0], np.repeat(times, 2)]),
+            np.vstack([level, level, np.repeat(values, 2, axis=0)[:-1]]),
+        )
+        return Control(None, system.control, samples=samples, states=system.state.size)
 
 
 def rig_file(scenario: Scenario) -> RigFile:

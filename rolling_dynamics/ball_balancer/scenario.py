@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-import math
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -12,12 +11,9 @@ from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate_maps import random_maps
+from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.contract.instruments import Actuator, Sensor
-from rolling_dynamics.contract.layout import Layout, vector_entry
-from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario.common import ScenarioFile
-from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -27,10 +23,8 @@ from rolling_dynamics.scenario.fields import (
     refused,
     Section,
     section,
-    TIME,
     whole,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.scenario import Scenario
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
@@ -110,32 +104,6 @@ class ResistanceSection(Section):
         return self
 
 
-class CameraSection(Section):
-    """The camera that sees the ball."""
-
-    rate: float = quantity('frames per second', 'Hz', positive=True, default=29.7)
-    exposure: float = quantity('over which a frame averages', 's', least=0, default=0.0)
-    delay: float = quantity('from mid-exposure to the position', 's', least=0, default=0.022)
-    noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)
-    lost: float = quantity('share of frames without a ball', least=0, most=0.9, default=0.0)
-
-    def sensor(self) -> Sensor:
-        """Return the camera as a sensor of the ball's centre in the frame of the plate."""
-        return Sensor(
-            name='camera',
-            output=Layout((vector_entry('position', 'm', 'H', 'centre of the ball'),)),
-            measure=lambda at: at.in_frame('ball', 'plate'),
-            covariance=np.diag([self.noise**2, self.noise**2, 0.0]),  # it knows the radius
-            rate=self.rate,
-            exposure=self.exposure,
-            delay=self.delay,
-            loss=self.lost,
-            message='pose',
-            topic='vision/object_pose',
-            frame='plate_link',
-        )
-
-
 class StartSection(Section):
     """At the start; the plate is level and at rest."""
 
@@ -143,8 +111,11 @@ class StartSection(Section):
     ball_rate: Array = pair('over the plate', 'm/s', default=np.zeros(2))
 
 
-class BallBalancerFile(ScenarioFile):
+class BallBalancerFile(RigFile, ScenarioFile):
     """A ball on a plate that servos tilt, seen by a camera."""
+
+    commanded: ClassVar[str] = 'tilt'
+    message: ClassVar[str] = 'positions'
 
     ball: BallSection
     plate: PlateSection
@@ -166,6 +137,16 @@ class BallBalancerFile(ScenarioFile):
         """Least and greatest x and y at which the ball keeps to the plate [m], shape (2,) each."""
         most = np.full(2, self.plate.half_width - self.ball.radius)
         return -most, most
+
+    @property
+    def greatest(self) -> float:
+        """Greatest angle that is commanded to a servo [rad]."""
+        return self.servo.reach * self.servo.count
+
+    @property
+    def ball_at_start(self) -> Array:
+        """Place [m] and rate [m/s] of the ball at the start, shape (4,)."""
+        return np.concatenate([self.initial.ball, self.initial.ball_rate])
 
     def bodies(self) -> Iterable[tuple[str, float, float]]:
         """Return path, mass and volume of the ball, if it is solid."""
@@ -218,37 +199,6 @@ class BallBalancerFile(ScenarioFile):
         )
         return system, p
 
-    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
-        """Return the scenario: commands once a frame, in whole counts, after the dead time."""
-        system, p = self.system_and_parameters()
-        x0 = np.zeros(system.state.size)
-        x0[:4] = [*self.initial.ball, *self.initial.ball_rate]
-        reach = self.servo.reach * self.servo.count
-        return Scenario(
-            p=p,
-            x0=x0,
-            control=commanded_once_a_frame(
-                self, (system, p), None if self.tilt is None else {'tilt': self.tilt}
-            ),
-            control_limits=np.full(system.control.size, reach),
-            sensors=(self.camera.sensor(),),
-            actuators=(self.actuator(system),),
-            seed=self.seed,
-            **self.common(name, raw, system, {}),
-        )
-
-    def actuator(self, system: BallBalancer) -> Actuator:
-        """Return the servos, which take angles."""
-        return Actuator(
-            name='servos',
-            control='command',
-            joints=system.state.entry('servo').components,
-            limits=np.full(system.control.size, self.servo.reach * self.servo.count),
-            dead_time=self.servo.dead_time,
-            message='positions',
-            topic='servo_command',
-        )
-
     def command(self, system: BallBalancer, p: Array, tilt: Array) -> Array:
         """
         Return what is commanded to the servos, in whole counts within their reach.
@@ -289,42 +239,6 @@ class BallBalancerFile(ScenarioFile):
         """
         tilt = np.array(system.tilt(angles.T, p)).T
         return np.asarray(tilt / self.servo.count)
-
-
-def commanded_once_a_frame(
-    file: Any,  # noqa: ANN401  a rig_file.RigFile
-    plant: tuple[RollingSystem, Array],
-    given: Mapping[str, Sequence[ca.SX]] | None,
-) -> Control:
-    """
-    Return the control of a scenario: what the servos are told changes with the camera's frames.
-
-    Parameters
-    ----------
-    file
-        The scenario's entries.
-    plant
-        System and parameters.
-    given
-        Name and formulas of what is commanded over time; None for zeros.
-
-    """
-    system, p = plant
-    period = 1 / file.camera.rate
-    times = period * np.arange(math.ceil(file.duration / period) + 1)
-    level = file.command(system, p, np.zeros(2))
-    values = np.tile(level, (times.size, 1))
-    for name, parts in (given or {}).items():
-        check_finite({f'{name}[{k}]': f for k, f in enumerate(parts)}, TIME, file.duration)
-        f = ca.Function(name, [TIME], [ca.densify(ca.vertcat(*parts))])
-        values = np.array([file.command(system, p, np.array(f(t)).ravel()) for t in times])
-    times = times + file.servo.dead_time
-    # two of each where a command changes
-    samples = (
-        np.concatenate([[0.0], np.repeat(times, 2)]),
-        np.vstack([level, level, np.repeat(values, 2, axis=0)[:-1]]),
-    )
-    return Control(None, system.control, samples=samples, states=system.state.size)
 
 
 def rig_of(scenario: Scenario) -> BallBalancerFile:

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-import hashlib
-from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
-from rolling_dynamics.ball_balancer.equations import (
-    ball_equations,
-    BallEquations,
-    plate_motion,
-    PlateMotion,
-)
-from rolling_dynamics.ball_balancer.layouts import (
-    control_layout,
-    parameter_layout,
-    state_layout,
-)
-from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
-from rolling_dynamics.ball_balancer.servo import servo_acceleration
+from rolling_dynamics.ball_balancer.machine import ball_balancer
+from rolling_dynamics.ball_balancer.plate import BallOnPlate
+from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle
 from rolling_dynamics.contract.mode import Mode, MotionState, Transition
-from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import homogeneous
 
 Array = NDArray[np.float64]
 CREEP = 1e-5  # m/s, below which the ball counts as at rest
@@ -37,7 +23,7 @@ SLIGHT = 1e-9  # m/s^2 that hold a ball where the plate has no resistance at all
 RESISTANCES = ('breakaway', 'smooth')
 
 
-class BallBalancer(WrittenSystem):
+class BallBalancer(BallOnPlate):
     """
     A homogeneous ball on a square plate that servos tilt.
 
@@ -55,7 +41,6 @@ class BallBalancer(WrittenSystem):
     """
 
     name = 'ball_balancer'
-    invariants: Mapping[str, ca.Function] = MappingProxyType({})
 
     def __init__(
         self,
@@ -82,10 +67,7 @@ class BallBalancer(WrittenSystem):
             raise ParameterError(f'resistance must be one of {RESISTANCES}, got {resistance!r}')
         self.drive: Drive = Gimbal() if drive is None else drive
         self.resistance, self.lagged = resistance, lagged
-        self.state = state_layout(self.drive.servos, lagged=lagged)
-        self.control = control_layout(self.drive.servos)
-        self.parameters = parameter_layout(self.drive.parameters)
-        self._at, self._params = self.symbols.values, self.symbols.params
+        super().__init__(ball_balancer(self.drive, lagged=lagged))
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
@@ -94,17 +76,6 @@ class BallBalancer(WrittenSystem):
         if self.resistance == 'smooth':
             return {'rolling': rolling}
         return {'rolling': rolling, 'stuck': self._stuck}
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> ball, plate, contact``."""
-        plate, R = self._plate, self._plate.R_WH
-        centre, contact = (
-            plate.origin + R @ ca.vertcat(self._at['ball'], z) for z in (self._params['radius'], 0)
-        )
-        poses = [homogeneous(R, where) for where in (centre, plate.origin, contact)]
-        inputs = [self.symbols.x, self.symbols.p]
-        return ca.Function('pose', inputs, poses, ['x', 'p'], ['ball', 'plate', 'contact'])
 
     @cached_property
     def servo_angles(self) -> ca.Function:
@@ -116,16 +87,9 @@ class BallBalancer(WrittenSystem):
     @cached_property
     def tilt(self) -> ca.Function:
         """``(angles of the servos, p) -> tilt`` that pulls the ball along x and y [rad]."""
-        angles = self._at['servo']
-        normal = self.drive.pose(angles, self._params)[0][:, 2]
+        angles, normal = self._at['servo'], self.parts.machine.links['plate'].R_WB[:, 2]
         tilt = ca.vertcat(ca.atan2(normal[0], normal[2]), ca.asin(normal[1]))
         return ca.Function('tilt', [angles, self.symbols.p], [tilt])
-
-    @cached_property
-    def model_hash(self) -> str:
-        """Content hash of the motion."""
-        texts = [mode.dynamics.serialize() for mode in self.modes.values()]
-        return hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
         """Return a state with its mode: at rest if it is and the plate holds the ball."""
@@ -179,61 +143,40 @@ class BallBalancer(WrittenSystem):
     # expressions
 
     @cached_property
-    def _servo_acceleration(self) -> ca.SX:
-        target = self._at['servo_lagged'] if self.lagged else self.symbols.u
-        return servo_acceleration(target, self._at['servo'], self._at['servo_rate'], self._params)
-
-    @cached_property
-    def _plate(self) -> PlateMotion:
-        at, p = self._at, self._params
-        pose = self.drive.pose(at['servo'], p)
-        angles = (at['servo'], at['servo_rate'], self._servo_acceleration)
-        return plate_motion(pose, angles, at['ball'], at['ball_rate'], p['radius'])
-
-    @cached_property
-    def _equations(self) -> BallEquations:
-        height = wave_sum('height', self._at['ball'], self._params)
-        slope = ca.gradient(height, self._at['ball'])
-        return ball_equations(self._plate, self._at['ball_rate'], slope, self._params)
-
-    @cached_property
     def _breakaway(self) -> ca.SX:
         return breakaway_angle(self._at['ball'], self._params)
 
     @cached_property
+    def _resistance(self) -> ca.SX:
+        """What an angle of 1 rad of resistance takes from the acceleration [m/s^2]."""
+        matrix, _ = self.parts.machine.dynamics.equations
+        return self.wrench(self.free)[5] / matrix[0, 0]
+
+    @cached_property
     def _rolling(self) -> Mode:
-        e, v, p = self._equations, self._at['ball_rate'], self._params
+        v, p = self._at['ball_rate'], self._params
         speed = ca.sqrt(ca.sumsqr(v) + STILL**2)
         share = p['kinetic_share']
         if self.resistance == 'smooth':
             slow = speed / p['stribeck_speed']
             share = (share + (1 - share) * ca.exp(-(slow**2))) * ca.tanh(2 * slow)
-        acceleration = e.drive - share * e.per_angle * self._breakaway * v / speed
-        guards = self._envelope
+        acceleration = self.free - share * self._resistance * self._breakaway * v / speed
+        xdot = self.parts.rate_of_state(acceleration)
         if self.resistance == 'smooth':
-            return self._mode('rolling', v, acceleration, guards, {})
-        guards = {**guards, 'stop': speed - CREEP}
-        return self._mode('rolling', v, acceleration, guards, {'stop': self._stopped})
+            return self._mode(xdot, acceleration, {}, {})
+        return self._mode(xdot, acceleration, {'stop': speed - CREEP}, {'stop': self._stopped})
 
     @cached_property
     def _stuck(self) -> Mode:
-        nothing = ca.SX.zeros(2)
-        guards = {**self._envelope, 'breakaway': self._held}
-        return self._mode('stuck', nothing, nothing, guards, {'breakaway': self._released})
-
-    @property
-    def _envelope(self) -> dict[str, ca.SX]:
-        ball, half = self._at['ball'], self._params['half_width']
-        return {
-            'normal_force': self._equations.normal_force,
-            'edge': half - ca.mmax(ca.fabs(ball)),
-        }
+        still = ca.SX.zeros(2)
+        xdot = ca.vertcat(still, self.parts.rate_of_state(still)[2:])
+        return self._mode(xdot, still, {'breakaway': self._held}, {'breakaway': self._released})
 
     @cached_property
     def _held(self) -> ca.SX:
         """How far the drive is from what breaks the ball away, 1 without any drive."""
-        most = self._equations.per_angle * self._breakaway
-        return 1 - ca.sumsqr(self._equations.drive) / (most**2 + SLIGHT**2)
+        most = self._resistance * self._breakaway
+        return 1 - ca.sumsqr(self.free) / (most**2 + SLIGHT**2)
 
     @cached_property
     def _margin(self) -> ca.Function:
@@ -241,27 +184,23 @@ class BallBalancer(WrittenSystem):
 
     @cached_property
     def _drive(self) -> ca.Function:
-        return self.function('drive', self._equations.drive)
+        return self.function('drive', self.free)
 
     def _mode(
         self,
-        name: str,
-        rate: ca.SX,
+        xdot: ca.SX,
         acceleration: ca.SX,
         guards: Mapping[str, ca.SX],
         resets: Mapping[str, Transition],
     ) -> Mode:
-        at = self._at
-        rates = [rate, acceleration, at['servo_rate'], self._servo_acceleration]
-        if self.lagged:
-            rates.append((self.symbols.u - at['servo_lagged']) / self._params['servo_lag'])
-        slides = name == 'rolling' and self.resistance == 'breakaway'
+        wrench = self.wrench(acceleration)
+        edge = self._params['half_width'] - ca.mmax(ca.fabs(self._at['ball']))
+        guards = {'normal_force': wrench[5], 'edge': edge, **guards}
+        slip = ca.Function('slip', [self.symbols.x, self.symbols.p], [self._at['ball_rate']])
         return Mode(
-            dynamics=self.function('dynamics', ca.vertcat(*rates)),
-            wrench=self.function('wrench', self._equations.wrench(acceleration)),
+            dynamics=self.function('dynamics', xdot),
+            wrench=self.function('wrench', wrench),
             guards=self.functions(guards),
             resets=resets,
-            slip=ca.Function('slip', [self.symbols.x, self.symbols.p], [at['ball_rate']])
-            if slides
-            else None,
+            slip=slip if 'stop' in guards else None,
         )

@@ -1,19 +1,29 @@
 """Machines from parts: bodies and joints, of which rolling is one, become a rolling system."""
 
-from rolling_dynamics.mechanism.joints import Driven, Free, Prismatic, Revolute, Rolling, Spherical
+from rolling_dynamics.mechanism.joints import (
+    Custom,
+    Driven,
+    Free,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import Sphere, Wheel
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
     'Contact',
+    'Custom',
     'Driven',
     'Free',
     'Machine',
     'MachineSystem',
     'Prismatic',
+    'PureRolling',
     'Revolute',
     'Revolution',
     'Rolling',

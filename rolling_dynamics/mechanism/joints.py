@@ -1,50 +1,49 @@
-"""Joints: how a body moves on its parent. Rolling is one of them."""
+"""Joints: how a body moves on its parent."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.link import Link
-from rolling_dynamics.mechanism.shapes import Shape, Sphere
-from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
-
-AXES = ('world', 'body')
-REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
+from rolling_dynamics.mechanism.link import attitude_in, in_axes, Link
 
 
-class Joint(Protocol):
+class Joint(ABC):
     """
     How a body moves on its parent.
 
     Attributes
     ----------
-    configuration, speeds
-        Entries of the state; the rates of the speeds are what the equations are solved for.
+    configured, moving
+        Names of the fields with the entries of configuration and speeds; None is left out.
 
     """
+
+    configured: ClassVar[tuple[str, ...]]
+    moving: ClassVar[tuple[str, ...]]
 
     @property
     def configuration(self) -> tuple[Entry, ...]:
         """Entries of the state that say where the body is."""
-        ...
+        entries = (getattr(self, name) for name in self.configured)
+        return tuple(entry for entry in entries if entry is not None)
 
     @property
     def speeds(self) -> tuple[Entry, ...]:
-        """Entries of the state that say how it moves."""
-        ...
+        """Entries that say how it moves, for whose rates the equations are solved."""
+        return tuple(getattr(self, name) for name in self.moving)
 
+    @abstractmethod
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, without its mass; ``at`` has the entries by name."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Spherical:
+class Spherical(Joint):
     """
     A ball joint; attitude and angular velocity of the body are those in W.
 
@@ -65,20 +64,13 @@ class Spherical:
     axes: str = 'world'
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
-    @property
-    def configuration(self) -> tuple[Entry, ...]:
-        """Attitude."""
-        return (self.attitude,)
-
-    @property
-    def speeds(self) -> tuple[Entry, ...]:
-        """Angular velocity."""
-        return (self.speed,)
+    configured: ClassVar[tuple[str, ...]] = ('attitude',)
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
-        R_WB, R_WF, rate = _attitude(self.axes, at[self.attitude.name], at[self.speed.name])
-        C, point = R_WF.T @ parent.R_WF, _in_axes(parent, self.place)
+        R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
+        C, point = R_WF.T @ parent.R_WF, in_axes(parent, self.place)
         return Link(
             R_WB=R_WB,
             R_WF=R_WF,
@@ -95,96 +87,7 @@ class Spherical:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rolling:
-    """
-    A body that rolls without slipping on the plane z = 0 of its parent.
-
-    There is no constraint that could drift: the state holds the contact point on the plane, the
-    attitude and the angular velocity of the body, both in W.
-
-    Attributes
-    ----------
-    shape
-        Surface of the body.
-    contact, attitude, speed
-        Entries: contact point in the parent (2), unit quaternion q_WB, and angular velocity in
-        the axes of the body.
-    axes
-        ``world`` or ``body``.
-    mu
-        Coefficient of static friction.
-    resistance
-        Lever arm of the rolling resistance [m]: its torque is this times the normal force.
-    damping
-        Torque against the rate of turning over the parent, per rad/s [N m s].
-
-    """
-
-    shape: Shape
-    contact: Entry
-    attitude: Entry
-    speed: Entry
-    axes: str = 'world'
-    mu: ca.SX | float = 1.0
-    resistance: ca.SX | float = 0.0
-    damping: ca.SX | float = 0.0
-
-    @property
-    def configuration(self) -> tuple[Entry, ...]:
-        """Contact point and attitude."""
-        return self.contact, self.attitude
-
-    @property
-    def speeds(self) -> tuple[Entry, ...]:
-        """Angular velocity."""
-        return (self.speed,)
-
-    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
-        """Return the body on its parent."""
-        w = at[self.speed.name]
-        R_WB, R_WF, rate = _attitude(self.axes, at[self.attitude.name], w)
-        C = R_WF.T @ parent.R_WF
-        R_FP = R_WF.T @ parent.R_WB
-        normal = R_FP[:, 2]
-        reach, reach_rate = self._reach(R_WF.T @ R_WB, normal, w - C @ parent.w)
-        point = _in_axes(parent, ca.vertcat(at[self.contact.name], 0))
-        carried = C @ (parent.v + ca.cross(parent.w, point))
-        w_P = C @ parent.w
-        # the point of contact over the parent moves as over the body
-        over = reach_rate
-        if isinstance(self.shape, Sphere):
-            bias = -ca.cross(w_P, ca.cross(w, reach)) - ca.cross(w - w_P, ca.cross(w_P, reach))
-        else:
-            bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, over)
-        return Link(
-            R_WB=R_WB,
-            R_WF=R_WF,
-            p_WB=parent.p_WB + parent.R_WF @ point - R_WF @ reach,
-            w=w,
-            v=carried - ca.cross(w, reach),
-            C=C,
-            point=point,
-            follows=False,
-            turn=ca.SX.eye(3),
-            move=ca.skew(reach),
-            move_bias=bias,
-            rates={self.contact.name: (R_FP.T @ over)[:2], self.attitude.name: rate},
-            contact=(reach, normal),
-        )
-
-    def _reach(self, R_FB: ca.SX, normal: ca.SX, w_PB: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the contact from the body's origin, and its velocity over the body, in F."""
-        if isinstance(self.shape, Sphere):
-            return -self.shape.radius * normal, self.shape.radius * ca.cross(w_PB, normal)
-        given = ca.SX.sym('normal', 3)
-        place, seen = self.shape.touch(given), R_FB.T @ normal
-        motion = ca.jtimes(place, given, -ca.cross(R_FB.T @ w_PB, given))
-        place, motion = ca.substitute([place, motion], [given], [seen])
-        return R_FB @ place, R_FB @ motion
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Revolute:
+class Revolute(Joint):
     """
     A hinge; the frames of body and parent have the same axes where its angle is zero.
 
@@ -204,22 +107,15 @@ class Revolute:
     axis: Sequence[float]
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
-    @property
-    def configuration(self) -> tuple[Entry, ...]:
-        """Angle."""
-        return (self.angle,)
-
-    @property
-    def speeds(self) -> tuple[Entry, ...]:
-        """Rate of the angle."""
-        return (self.speed,)
+    configured: ClassVar[tuple[str, ...]] = ('angle',)
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in axes of its own."""
         axis, angle, rate = ca.SX(ca.DM(self.axis)), at[self.angle.name], at[self.speed.name]
         turned = ca.skew(axis)
         R_PB = ca.SX.eye(3) + ca.sin(angle) * turned + (1 - ca.cos(angle)) * (turned @ turned)
-        point = _in_axes(parent, self.place)
+        point = in_axes(parent, self.place)
         R_WB = parent.R_WB @ R_PB
         C = R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
         w_P = C @ parent.w
@@ -239,7 +135,7 @@ class Revolute:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Prismatic:
+class Prismatic(Joint):
     """
     A slide: the body moves along an axis and turns with the parent.
 
@@ -259,20 +155,13 @@ class Prismatic:
     axis: Sequence[float]
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
-    @property
-    def configuration(self) -> tuple[Entry, ...]:
-        """Travel."""
-        return (self.travel,)
-
-    @property
-    def speeds(self) -> tuple[Entry, ...]:
-        """Rate of the travel."""
-        return (self.speed,)
+    configured: ClassVar[tuple[str, ...]] = ('travel',)
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of the parent."""
-        axis, rate = _in_axes(parent, self.axis), at[self.speed.name]
-        point = _in_axes(parent, self.place) + at[self.travel.name] * axis
+        axis, rate = in_axes(parent, self.axis), at[self.speed.name]
+        point = in_axes(parent, self.place) + at[self.travel.name] * axis
         return Link(
             R_WB=parent.R_WB,
             R_WF=parent.R_WF,
@@ -288,7 +177,7 @@ class Prismatic:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Free:
+class Free(Joint):
     """
     A body that nothing carries: its position, attitude and velocities are those in W.
 
@@ -308,20 +197,13 @@ class Free:
     speed: Entry
     axes: str = 'body'
 
-    @property
-    def configuration(self) -> tuple[Entry, ...]:
-        """Position and attitude."""
-        return self.position, self.attitude
-
-    @property
-    def speeds(self) -> tuple[Entry, ...]:
-        """Velocity and angular velocity."""
-        return self.velocity, self.speed
+    configured: ClassVar[tuple[str, ...]] = ('position', 'attitude')
+    moving: ClassVar[tuple[str, ...]] = ('velocity', 'speed')
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:  # noqa: ARG002
         """Return the body; its parent is the ground."""
         w, v_W = at[self.speed.name], at[self.velocity.name]
-        R_WB, R_WF, rate = _attitude(self.axes, at[self.attitude.name], w)
+        R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], w)
         return Link(
             R_WB=R_WB,
             R_WF=R_WF,
@@ -336,7 +218,55 @@ class Free:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Driven:
+class Custom(Joint):
+    """
+    A joint whose pose is a function of its coordinates, such as a cam, a curve or a linkage.
+
+    Attributes
+    ----------
+    coordinates, speed
+        Entries: coordinates (n), declared by ``Machine.variable``, and their rates (n).
+    R_PB, p_PB
+        Attitude (3, 3) and origin (3) [m] of the body in the parent, written in the symbol of the
+        coordinates.
+
+    """
+
+    coordinates: Entry
+    speed: Entry
+    R_PB: ca.SX
+    p_PB: ca.SX
+
+    configured: ClassVar[tuple[str, ...]] = ('coordinates',)
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
+
+    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
+        """Return the body on its parent, in axes of its own."""
+        q, rate = at[self.coordinates.name], at[self.speed.name]
+        W = self.R_PB.T @ ca.reshape(ca.jtimes(ca.vec(self.R_PB), q, rate), 3, 3)
+        over, passing = ca.vertcat(W[2, 1], W[0, 2], W[1, 0]), ca.jtimes(self.p_PB, q, rate)
+        R_WB = parent.R_WB @ self.R_PB
+        C = self.R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
+        R, w_P, point = R_WB.T @ parent.R_WB, C @ parent.w, in_axes(parent, self.p_PB)
+        moving = R @ passing
+        return Link(
+            R_WB=R_WB,
+            R_WF=R_WB,
+            p_WB=parent.p_WB + parent.R_WF @ point,
+            w=w_P + over,
+            v=C @ (parent.v + ca.cross(parent.w, point)) + moving,
+            C=C,
+            point=point,
+            turn=ca.jacobian(over, rate),
+            move=R @ ca.jacobian(passing, rate),
+            turn_bias=ca.cross(w_P, over) + ca.jtimes(over, q, rate),
+            move_bias=2 * ca.cross(w_P, moving) + R @ ca.jtimes(passing, q, rate),
+            rates={self.coordinates.name: rate},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Driven(Joint):
     """
     A joint whose motion is prescribed: the rates of its speeds are given, such as by a control.
 
@@ -366,6 +296,7 @@ class Driven:
         """Return the body on its parent."""
         inner, k = self.joint.link(parent, at), 0
         rates = dict(inner.rates)
+        s = ca.vertcat(*(at[entry.name] for entry in self.joint.speeds))
         for entry in self.joint.speeds:
             rates[entry.name] = self.rates[k : k + entry.size]
             k += entry.size
@@ -373,25 +304,7 @@ class Driven:
             inner,
             turn=ca.SX(3, 0),
             move=ca.SX(3, 0),
-            turn_bias=inner.turn_bias + inner.turn @ self.rates,
-            move_bias=inner.move_bias + inner.move @ self.rates,
+            turn_bias=inner.turn_bias + ca.jtimes(inner.w, s, self.rates),
+            move_bias=inner.move_bias + ca.jtimes(inner.v, s, self.rates),
             rates=rates,
         )
-
-
-def _in_axes(parent: Link, place: ca.SX | ca.DM | Sequence[float]) -> ca.SX:
-    """Return a vector of the parent's frame in the parent's axes."""
-    vector = ca.SX(place if isinstance(place, (ca.SX, ca.DM)) else ca.DM(place))
-    if parent.R_WF is parent.R_WB:
-        return vector
-    return parent.R_WF.T @ parent.R_WB @ vector
-
-
-def _attitude(axes: str, q_WB: ca.SX, w: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return R_WB, R_WF and the rate of the quaternion."""
-    R = rotation_matrix(q_WB)
-    if axes == 'world':
-        return R, ca.SX.eye(3), rate_space(q_WB, w)
-    if axes == 'body':
-        return R, R, rate_body(q_WB, w)
-    raise ParameterError(f'axes must be one of {AXES}, got {axes!r}')

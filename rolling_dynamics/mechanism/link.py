@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.mass import Moments
+from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
+
+AXES = ('world', 'body')
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,3 +72,21 @@ def ground() -> Link:
     """Return the world as a body."""
     zero = ca.SX(3, 1)
     return Link(R_WB=ca.SX.eye(3), R_WF=ca.SX.eye(3), p_WB=zero, w=zero, v=zero)
+
+
+def in_axes(parent: Link, place: ca.SX | ca.DM | Sequence[float]) -> ca.SX:
+    """Return a vector of the parent's frame in the parent's axes."""
+    vector = ca.SX(place if isinstance(place, (ca.SX, ca.DM)) else ca.DM(place))
+    if parent.R_WF is parent.R_WB:
+        return vector
+    return parent.R_WF.T @ parent.R_WB @ vector
+
+
+def attitude_in(axes: str, q_WB: ca.SX, w: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return R_WB, R_WF and the rate of the quaternion."""
+    R = rotation_matrix(q_WB)
+    if axes == 'world':
+        return R, ca.SX.eye(3), rate_space(q_WB, w)
+    if axes == 'body':
+        return R, R, rate_body(q_WB, w)
+    raise ParameterError(f'axes must be one of {AXES}, got {axes!r}')

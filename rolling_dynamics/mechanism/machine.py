@@ -10,10 +10,11 @@ import casadi as ca
 from rolling_dynamics.contract.layout import Entry, Layout, Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
-from rolling_dynamics.mechanism.joints import Joint, REST_RATE, Rolling
+from rolling_dynamics.mechanism.joints import Joint
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.loops import Contact
-from rolling_dynamics.mechanism.mass import Distribution
+from rolling_dynamics.mechanism.mass import Distribution, Revolution
+from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
 from rolling_dynamics.suggestion import suggestion
 
 
@@ -46,8 +47,9 @@ class Machine:
     Bodies, joints and what drives them.
 
     ``parameter`` and ``control`` give symbols, from which masses, lengths and torques are written;
-    the entries of the layouts come in the order in which they are declared. The state has all
-    configurations, in the order of the bodies, and then all speeds.
+    the entries of the layouts come in the order in which they are declared. The state has what
+    ``variable`` declares, then all other configurations, in the order of the bodies, and then all
+    other speeds.
 
     Attributes
     ----------
@@ -59,6 +61,8 @@ class Machine:
         Contacts beside the joints.
     guards
         Margins by name that end the motion, beside those of the contacts.
+    rates
+        Rates by name of variables that belong to no joint, such as a command behind a lag.
 
     """
 
@@ -69,8 +73,10 @@ class Machine:
         self.contacts: list[Contact] = []
         self._parameters: dict[Entry, ca.SX] = {}
         self._controls: dict[Entry, ca.SX] = {}
-        self._torques: list[tuple[str, ca.SX, str]] = []
+        self._variables: dict[Entry, ca.SX] = {}
+        self._wrenches: list[tuple[str, Wrench, str]] = []
         self.guards: dict[str, ca.SX] = {}
+        self.rates: dict[str, ca.SX] = {}
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
 
@@ -84,6 +90,11 @@ class Machine:
         """Declare an entry of the control and return its symbol."""
         self._still_described()
         return self._declare(self._controls, entry)
+
+    def variable(self, entry: Entry) -> ca.SX:
+        """Declare an entry of the state, of a joint or in ``rates``, and return its symbol."""
+        self._still_described()
+        return self._declare(self._variables, entry)
 
     @staticmethod
     def _declare(declared: dict[Entry, ca.SX], entry: Entry) -> ca.SX:
@@ -110,7 +121,8 @@ class Machine:
         Raises
         ------
         ParameterError
-            The name is taken, or there is no such parent.
+            The name is taken, there is no such parent, or the mass depends on an attitude that
+            the joint leaves out.
 
         """
         self._still_described()
@@ -121,6 +133,16 @@ class Machine:
                 f'{self.name}: {name!r} is carried by {on!r}, which is not a body '
                 f'declared before it{suggestion(on, list(self.bodies))}'
             )
+        carrier = self.bodies[on].joint if on else None
+        if isinstance(carrier, PureRolling) and carrier.attitude is None:
+            raise ParameterError(f'{self.name}: {on!r} carries {name!r} and needs an attitude')
+        if isinstance(joint, PureRolling) and joint.attitude is None:
+            uneven = [mass.excess, mass.offset] if isinstance(mass, Revolution) else [1.0]
+            if not all(ca.SX(number).is_zero() for number in uneven):
+                raise ParameterError(
+                    f'{self.name}: the mass of {name!r} is not the same about every axis; '
+                    'give its PureRolling joint an attitude'
+                )
         self.bodies[name] = Body(name, joint, mass, on)
 
     def contact(self, contact: Contact) -> None:
@@ -136,9 +158,15 @@ class Machine:
     def torque(self, torque: ca.SX, on: str, *, reaction: str = '', frame: str = '') -> None:
         """Apply a torque (3) [N m], in W or a body's frame, and its reverse to another body."""
         self._still_described()
-        self._torques.append((on, torque, frame))
+        zero = ca.SX(3, 1)
+        self._wrenches.append((on, Wrench(torque, zero), frame))
         if reaction:
-            self._torques.append((reaction, -torque, frame))
+            self._wrenches.append((reaction, Wrench(-torque, zero), frame))
+
+    def force(self, force: ca.SX, on: str, *, frame: str = '') -> None:
+        """Apply a force (3) [N], in W or a body's frame, at the origin of a body."""
+        self._still_described()
+        self._wrenches.append((on, Wrench(ca.SX(3, 1), force), frame))
 
     def guard(self, name: str, margin: ca.SX) -> None:
         """Let the motion end where an expression in the links and parameters becomes negative."""
@@ -156,12 +184,15 @@ class Machine:
     def state(self) -> Layout:
         """Layout of x; what is not given is at rest at the origin."""
         joints = [b.joint for b in self.bodies.values()]
-        entries = (
-            *(e for j in joints for e in j.configuration),
-            *(e for j in joints for e in j.speeds),
+        entries = dict.fromkeys(
+            (
+                *self._variables,
+                *(e for j in joints for e in j.configuration),
+                *(e for j in joints for e in j.speeds),
+            )
         )
         rest = {'quaternion': (1.0, 0.0, 0.0, 0.0)}
-        return Layout(entries, {e.name: rest.get(e.kind, (0.0,) * e.size) for e in entries})
+        return Layout(tuple(entries), {e.name: rest.get(e.kind, (0.0,) * e.size) for e in entries})
 
     @cached_property
     def control_layout(self) -> Layout:
@@ -177,6 +208,8 @@ class Machine:
     def symbols(self) -> Symbols:
         """Symbols of the equations."""
         x = ca.SX.sym('x', self.state.size)
+        for entry, symbol in self._variables.items():
+            x[self.state.slice(entry.name)] = symbol
         u, p = (ca.vertcat(*declared.values()) for declared in (self._controls, self._parameters))
         params = {e.name: symbol for e, symbol in self._parameters.items()}
         return Symbols(x, u, self.t, p, self.state.split(x), params)
@@ -199,11 +232,12 @@ class Machine:
         names = list(self.bodies)
         parents = [names.index(b.parent) if b.parent else -1 for b in self.bodies.values()]
         applied: dict[int, Wrench] = {}
-        for name, given, frame in self._torques:
-            torque_W = self.links[frame].R_WB @ given if frame else given
-            b, torque = names.index(name), self.links[name].R_WF.T @ torque_W
+        for name, given, frame in self._wrenches:
+            b, R_WF = names.index(name), self.links[name].R_WF
+            R_WG = self.links[frame].R_WB if frame else ca.SX.eye(3)
             before = applied.get(b, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
-            applied[b] = Wrench(before.torque + torque, before.force)
+            added = given if R_WG is R_WF else (R_WF.T @ (R_WG @ part) for part in given)
+            applied[b] = Wrench(*(a + c for a, c in zip(before, added, strict=True)))
         return Dynamics(
             list(self.links.values()), parents, self.gravity_W, applied, list(self._laws(names))
         )

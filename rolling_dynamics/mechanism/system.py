@@ -15,7 +15,7 @@ from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.joints import Driven, Rolling
+from rolling_dynamics.mechanism.joints import Driven
 from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
@@ -24,10 +24,12 @@ from rolling_dynamics.mechanism.loops import (
     ContactRows,
 )
 from rolling_dynamics.mechanism.machine import Machine
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
+ROLLING = (Rolling, PureRolling)
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
 
@@ -79,18 +81,22 @@ class MachineSystem(WrittenSystem):
         self.machine, self.name = machine, machine.name
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
-        rolls = any(isinstance(b.joint, Rolling) for b in machine.bodies.values())
+        rolls = any(isinstance(b.joint, ROLLING) for b in machine.bodies.values())
         if not (rolls or machine.contacts):
             raise ParameterError(f'{machine.name}: no body is on a Rolling joint or in a Contact')
+        joints = [body.joint for body in machine.bodies.values()]
+        moved = {e.name for j in joints for e in (*j.configuration, *j.speeds)}
+        for name in {e.name for e in self.state.entries} - moved - set(machine.rates):
+            raise ParameterError(f'{machine.name}: {name!r} is in no joint and has no rate')
 
     @cached_property
     def symbols(self) -> Symbols:
         """Symbols of state, control, time and parameters."""
         return self.machine.symbols
 
-    def _xdot(self, found: ca.SX) -> ca.SX:
+    def rate_of_state(self, found: ca.SX) -> ca.SX:
         """Return the rate of the state for rates of the speeds."""
-        machine, rates = self.machine, dict[str, ca.SX]()
+        machine, rates = self.machine, dict(self.machine.rates)
         for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
             rates |= machine.links[body.name].rates
             first = k
@@ -120,7 +126,7 @@ class MachineSystem(WrittenSystem):
             contacts,
             self._closures,
             self._speeds,
-            (self.symbols.x, self._xdot(ca.SX.zeros(dynamics.size))),
+            (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
         )
 
@@ -129,7 +135,7 @@ class MachineSystem(WrittenSystem):
         """The contacts with what they carry, by the name of the body that rolls."""
         machine, out = self.machine, {}
         for name, body in machine.bodies.items():
-            if isinstance(body.joint, Rolling):
+            if isinstance(body.joint, ROLLING):
                 link = machine.links[name]
                 R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
                 wrench = self.wrench(self._solution.rates, name)
@@ -169,7 +175,7 @@ class MachineSystem(WrittenSystem):
             torque += ca.cross(other.place_W - first.place_W, pushed)
         return MachineExpressions(
             **vars(self.symbols),
-            xdot=self._xdot(self._solution.rates),
+            xdot=self.rate_of_state(self._solution.rates),
             wrench=ca.vertcat(first.R_WP.T @ torque, first.R_WP.T @ force),
         )
 
@@ -188,8 +194,11 @@ class MachineSystem(WrittenSystem):
         machine, b = self.machine, list(self.machine.bodies).index(body)
         link, parent = machine.links[body], machine.bodies[body].parent
         R_WP = machine.links[parent].R_WB if parent else ca.SX.eye(3)
-        R = R_WP.T @ link.R_WF
-        force, torque = R @ machine.dynamics.carried(b, rates).force, ca.SX(3, 1)
+        R = ca.SX.eye(3) if link.R_WF is R_WP else R_WP.T @ link.R_WF
+        carried = machine.dynamics.carried(b, rates)
+        force, torque = R @ carried.force, ca.SX(3, 1)
+        if isinstance(machine.bodies[body].joint, PureRolling):
+            torque = R @ (carried.torque - ca.cross(link.contact[0], carried.force))
         for law in machine.dynamics.laws:
             if law.link == b:
                 torque += R @ law.given + R @ law.of_normal_force * force[2]

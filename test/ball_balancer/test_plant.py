@@ -70,7 +70,7 @@ def test_ball_moves_as_the_contact_system_has_it(kind, seed):
     def plate(t):
         y = x.copy()
         y[4 : 4 + n] = theta + theta_rate * t + theta_acc * t**2 / 2
-        return np.array(system.pose(y, p)[1])
+        return np.array(system.pose(y, p)[0])
 
     X, X_rate, X_acc = derivatives(plate)
     R = X[:3, :3]
@@ -105,9 +105,9 @@ def test_legs_hold_the_plate_by_joints_in_their_grooves():
     p = parameters(system, surface_height=0.0)
     for tilt in ([0, 0], [0.1, 0], [-0.05, 0.12]):
         angles = np.array(system.servo_angles(tilt, p)).ravel()
-        X = np.array(system.pose([*np.zeros(4), *angles, 0, 0, 0], p)[1])
+        X = np.array(system.pose([*np.zeros(4), *angles, 0, 0, 0], p)[0])
         normal = np.array(
-            BallBalancer().pose([*np.zeros(4), *tilt, 0, 0], parameters(BallBalancer()))[1]
+            BallBalancer().pose([*np.zeros(4), *tilt, 0, 0], parameters(BallBalancer()))[0]
         )
         assert X[:3, 2] == pytest.approx(normal[:3, 2], abs=1e-12)
         assert X[:3, :3].T @ X[:3, :3] == pytest.approx(np.eye(3), abs=1e-12)

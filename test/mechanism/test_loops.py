@@ -16,24 +16,26 @@ from ball_between_plates import at_rest, ball_between_plates
 from bicycle import bicycle, upright
 
 CHECKS = {name: EVERY[name] for name in ('newton-euler', 'invariants')}
-# Meijaard et al. 2007, Eq. (6.1) ff.: the coefficients of the benchmark to 14 digits
-MASS = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
-DAMPING = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
-STIFFNESS = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
-CENTRIFUGAL = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
+# Meijaard et al. 2007, Table 2: weave, capsize and castering at 1 to 10 m/s, as printed
+EIGENVALUES = {
+    1: (3.52696170990070 + 0.80774027519930j, -3.13423125066578, -7.11008014637442),
+    2: (2.68234517512745 + 1.68066296590675j, -3.07158645641514, -8.67387984831735),
+    3: (1.70675605663975 + 2.31582447384325j, -2.63366137253667, -10.35101467245920),
+    4: (0.41325331521125 + 3.07910818603206j, -1.42944427361326, -12.15861426576450),
+    5: (-0.77534188219585 + 4.46486771378823j, -0.32286642900409, -14.07838969279820),
+    6: (-1.52644486584142 + 5.87673060598709j, -0.00406690076970, -16.08537123098030),
+    7: (-2.13875644258362 + 7.19525913329805j, 0.10268170574766, -18.15788466125262),
+    8: (-2.69348683581097 + 8.46037971396931j, 0.14327879765713, -20.27940894394569),
+    9: (-3.21675402252485 + 9.69377351531791j, 0.15790184030917, -22.43788559040858),
+    10: (-3.72016840437287 + 10.90681139476287j, 0.16105338653172, -24.62459635017404),
+}
+STANDING = 3.13164324790656, 5.53094371765393  # 0 m/s, both signs
+WEAVE_SPEED, CAPSIZE_SPEED = 4.29238253634111, 6.02426201538837  # m/s: an eigenvalue crosses
 
 
 @pytest.fixture(scope='module')
 def system():
     return bicycle()
-
-
-def published(speed):
-    """Return the four eigenvalues of the printed equations."""
-    inverse = np.linalg.inv(MASS)
-    K = 9.81 * STIFFNESS + speed**2 * CENTRIFUGAL
-    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ K, -inverse @ DAMPING * speed]])
-    return np.linalg.eigvals(A)
 
 
 def linearised(system):
@@ -60,31 +62,33 @@ def linearised(system):
 SPEEDS = ('v_WB_W', 'w_WB_B', 'rear_rate', 'steer_rate', 'front_rate')
 
 
-@pytest.mark.parametrize('speed', range(11))
-def test_eigenvalues_of_the_benchmark(system, speed):
-    """Lean and steer, beside the zeros of heading and speed."""
-    A, C = (np.array(J) for J in linearised(system)(upright(system, float(speed))))
+def lean_and_steer(system, speed):
+    """Return the eigenvalues beside the two zeros of heading and speed."""
+    A, C = (np.array(J) for J in linearised(system)(upright(system, speed)))
     free = np.linalg.svd(C)[2][np.linalg.matrix_rank(C) :].T
     assert free.shape[1] == 6
-    found = np.linalg.eigvals(free.T @ A @ free)
-    found = sorted(found, key=abs)[2:]
-    expected = published(speed)
-    for value in expected:
-        assert np.abs(found - value).min() < 1e-11 * max(1, abs(value))
+    return np.array(sorted(np.linalg.eigvals(free.T @ A @ free), key=abs)[2:])
 
 
-def test_printed_eigenvalues_at_five_metres_a_second(system):
-    """Table 2 of the benchmark; weave, capsize and castering."""
-    A, C = (np.array(J) for J in linearised(system)(upright(system, 5.0)))
-    free = np.linalg.svd(C)[2][np.linalg.matrix_rank(C) :].T
-    found = np.linalg.eigvals(free.T @ A @ free)
-    printed = (
-        -0.775341882195845 + 4.464867713788230j,
-        -0.322866429004092,
-        -14.078389692798220,
-    )
-    for value in printed:
+@pytest.mark.parametrize('speed', EIGENVALUES)
+def test_eigenvalues_are_those_printed_in_the_benchmark(system, speed):
+    found = lean_and_steer(system, float(speed))
+    weave, *real = EIGENVALUES[speed]
+    for value in (weave, weave.conjugate(), *real):
         assert np.abs(found - value).min() < 1e-12 * max(1, abs(value))
+
+
+def test_eigenvalues_of_the_standing_bicycle_and_at_the_limits_of_stability(system):
+    found = lean_and_steer(system, 0.0)
+    for value in STANDING:
+        for sign in (1, -1):
+            assert np.abs(found - sign * value).min() < 1e-12 * value
+    weave = [v for v in lean_and_steer(system, WEAVE_SPEED) if v.imag > 1]
+    assert abs(weave[0].real) < 1e-12
+    crossing = [
+        min(lean_and_steer(system, CAPSIZE_SPEED + d).real, key=abs) for d in (-1e-9, 1e-9)
+    ]
+    assert crossing[0] < 0 < crossing[1]
 
 
 def pushed(system):

@@ -3,7 +3,12 @@
 import ball_by_hand
 import casadi as ca
 import numpy as np
+import plate_by_hand
 import pytest
+from rolling_dynamics.ball_balancer.drives import DRIVES, tilted
+from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
+from rolling_dynamics.ball_balancer.plate_maps import wave_sum
+from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.pendulum_sphere import PendulumSphere
@@ -96,3 +101,52 @@ def test_the_ball_with_masses_costs_at_most_what_the_hand_does():
         assert operations(own) <= operations(hand)
     assert operations(ball(3).mode.dynamics) == 403  # as measured; lower it, never raise it
     assert operations(ball(0).mode.dynamics) == 250  # the hand needs 234
+
+
+def plates():
+    """Return ball balancers with each drive and a labyrinth, with the pose of their plates."""
+    out = {}
+    for name, drive in DRIVES.items():
+        system = BallBalancer(drive(), resistance='smooth')
+        at, p = system.symbols.values, system.symbols.params
+        slope = ca.gradient(wave_sum('height', at['ball'], p), at['ball'])
+        out[name] = system, system.drive.pose(at['servo'], p), slope, p
+    system = Labyrinth(2, 1)
+    at, p = system.symbols.values, dict(system.symbols.params)
+    p['inertia'] = 2 / 5 * p['mass'] * p['radius'] ** 2
+    out['labyrinth'] = system, (tilted(at['servo'] + p['offset']), ca.SX(3, 1)), ca.SX(2, 1), p
+    return out
+
+
+def plate_by_hand_functions(system, pose, slope, p):
+    """Return (x, u, t, p) -> free acceleration of the ball, and wrench for it, by both."""
+    s = system.symbols
+    n = s.values['servo'].numel()
+    turning = system.mode.dynamics(*s)[4 + n : 4 + 2 * n]
+    angles = s.values['servo'], s.values['servo_rate'], turning
+    plate = plate_by_hand.plate_motion(
+        pose, angles, s.values['ball'], s.values['ball_rate'], p['radius']
+    )
+    hand = plate_by_hand.ball_equations(plate, s.values['ball_rate'], slope, p)
+    return {
+        'acceleration': (s.function('hand', hand.drive), s.function('own', system.free)),
+        'wrench': (
+            s.function('hand', hand.wrench(hand.drive)),
+            s.function('own', system.wrench(system.free)),
+        ),
+    }
+
+
+@pytest.mark.parametrize('name', ['gimbal', 'legs', 'labyrinth'])
+def test_a_ball_on_a_plate_moves_as_by_hand_and_costs_no_more(name):
+    system, *given = plates()[name]
+    rng = np.random.default_rng(11)
+    for hand, own in plate_by_hand_functions(system, *given).values():
+        for _ in range(100):
+            x = rng.uniform(-0.3, 0.3, system.state.size)
+            u = rng.uniform(-0.3, 0.3, system.control.size)
+            p = rng.uniform(0.5, 1.5, system.parameters.size)
+            expected = np.array(hand(x, u, 0, p))
+            error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
+            assert error < 1e-12 * max(1.0, np.abs(expected).max())
+        assert operations(own) <= operations(hand)

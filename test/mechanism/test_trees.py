@@ -7,10 +7,12 @@ import pytest
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
+    Custom,
     Free,
     Machine,
     MachineSystem,
     Prismatic,
+    PureRolling,
     Revolute,
     Revolution,
     Rolling,
@@ -86,6 +88,41 @@ TREES = {
 }
 
 
+def seesaw():
+    """Return a plate on a universal joint that climbs as it turns; a body rolls on it."""
+    out = Machine('seesaw')
+    out.gravity_W = out.parameter(vector_entry('gravity_W', 'm/s^2'))
+    tilt = vector_entry('tilt', 'rad', suffixes='xy')
+    a, b = ca.vertsplit(out.variable(tilt))
+    turn_y = ca.vertcat(
+        ca.horzcat(ca.cos(a), 0, ca.sin(a)),
+        ca.DM([[0, 1, 0]]),
+        ca.horzcat(-ca.sin(a), 0, ca.cos(a)),
+    )
+    turn_x = ca.vertcat(
+        ca.DM([[1, 0, 0]]),
+        ca.horzcat(0, ca.cos(b), -ca.sin(b)),
+        ca.horzcat(0, ca.sin(b), ca.cos(b)),
+    )
+    plate = Custom(
+        coordinates=tilt,
+        speed=vector_entry('tilt_rate', 'rad/s', suffixes='xy'),
+        R_PB=turn_y @ turn_x,
+        p_PB=ca.vertcat(0.1 * a, 0.2 * b, 0.05 * a * b),
+    )
+    out.body('P', hinge('yaw', [0, 0, 1], [0.1, 0, 0]), solid(0.7, [0.01, 0, 0.1]))
+    out.body('A', plate, solid(0.5, [0.1, 0, 0.02]), on='P')
+    rolling = PureRolling(
+        radius=ca.SX(0.1),
+        contact=vector_entry('contact', 'm', 'A', suffixes='xy'),
+        speed=vector_entry('contact_rate', 'm/s', 'A', suffixes='xy'),
+        attitude=quaternion_entry('q_WB'),
+    )
+    out.body('B', rolling, solid(0.3, [0.01, 0.02, 0.03]), on='A')
+    out.body('C', hinge('angle', [0, 0.6, 0.8], [0.1, 0, 0]), solid(0.2, [0, 0.1, 0]), on='B')
+    return out
+
+
 def speeds(system):
     return [e.name for b in system.machine.bodies.values() for e in b.joint.speeds]
 
@@ -101,6 +138,16 @@ def random_state(system, rng):
 @pytest.fixture(params=TREES, scope='module')
 def system(request):
     return MachineSystem(machine(*TREES[request.param]))
+
+
+def test_custom_and_pure_rolling_joints_move_as_by_kane():
+    system = MachineSystem(seesaw())
+    test_kanes_equations_give_the_same_rates(system)
+    x = random_state(system, np.random.default_rng(3))
+    (outcome,) = check_system(
+        system, np.array([0.0, 0.0, -9.81]), x, checks={'invariants': EVERY['invariants']}
+    )
+    assert outcome.verdict == 'passed'
 
 
 def test_kanes_equations_give_the_same_rates(system):
@@ -200,6 +247,20 @@ def test_what_no_machine_is_is_rejected():
         out.parameter('late', 'm')
     with pytest.raises(ParameterError, match='no body is on a Rolling joint'):
         MachineSystem(Machine('empty'))
+    plain = PureRolling(
+        radius=ca.SX(0.1),
+        contact=vector_entry('place', 'm', suffixes='xy'),
+        speed=vector_entry('place_rate', 'm/s', suffixes='xy'),
+    )
+    bare = Machine('bare')
+    with pytest.raises(ParameterError, match="the mass of 'A' is not the same about every axis"):
+        bare.body('A', plain, Revolution(ca.SX(1.0), ca.SX(0.01), 0.002))
+    bare.body('A', plain, Revolution(ca.SX(1.0), ca.SX(0.01)))
+    with pytest.raises(ParameterError, match="'A' carries 'B' and needs an attitude"):
+        bare.body('B', hinge('angle', [1, 0, 0], [0, 0, 0]), on='A')
+    bare.variable(Entry('lost', ('lost',), 'm'))
+    with pytest.raises(ParameterError, match="'lost' is in no joint and has no rate"):
+        MachineSystem(bare)
     sideways = Machine('sideways')
     sideways.body('A', rolls(Sphere(ca.SX(0.1)), 'up'), Revolution(ca.SX(1.0), ca.SX(0.01)))
     with pytest.raises(ParameterError, match=r"axes must be one of .*'world'.* got 'up'"):

@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.drives import Gimbal
-from rolling_dynamics.ball_balancer.equations import ball_equations, plate_motion
+from rolling_dynamics.ball_balancer.plate import carry_ball, several
 from rolling_dynamics.ball_balancer.scenario import INERTIAS
+from rolling_dynamics.mechanism import Machine
 
 Array = NDArray[np.float64]
 GRAVITY = 9.81  # m/s^2
@@ -44,13 +45,14 @@ def beyond_proportion(ball: Array, ball_rate: Array, turns: Array) -> tuple[Arra
 
 @cache
 def _beyond() -> ca.Function:
-    given = [ca.SX.sym(name, size) for name, size in (('ball', 2), ('rate', 2), ('turns', 6))]
-    ball, ball_rate, turns = given
-    tilt, rate, acceleration = ca.vertsplit(turns, 2)
+    machine = Machine('plate_turns')
+    state = [several(name, '', '', 1.0) for name in ('ball', 'ball_rate', 'tilt', 'tilt_rate')]
+    ball, ball_rate, tilt, rate = (machine.variable(entry) for entry in state)
+    acceleration = machine.control(several('acceleration', 'rad/s^2', '', 1.0))
     p = {'mass': ca.SX(1.0), 'radius': ca.SX(RADIUS), 'surface_height': ca.SX(0.0)}
     p |= {'gravity': ca.SX(GRAVITY), 'inertia': ca.SX(INERTIAS['solid'] * RADIUS**2)}
-    pose = Gimbal().pose(tilt, p)
-    motion = plate_motion(pose, (tilt, rate, acceleration), ball, ball_rate, p['radius'])
-    drive = ball_equations(motion, ball_rate, ca.SX.zeros(2), p).drive
-    more = drive - PULL * tilt + RADIUS * acceleration
-    return ca.Function('beyond', given, [more, ca.densify(ca.jacobian(more, turns))])
+    carry_ball(machine, state, Gimbal().pose(tilt, p), acceleration, p)
+    turns = ca.vertcat(tilt, rate, acceleration)
+    more = machine.dynamics.rates - PULL * tilt + RADIUS * acceleration
+    slopes = ca.densify(ca.jacobian(more, turns))
+    return ca.Function('beyond', [ball, ball_rate, turns], [more, slopes])

@@ -2,10 +2,12 @@
 
 from rolling_robotics.experiment import Experiment, NodeEntry
 
-EXPERIMENTS = (
-    Experiment(
-        name='ball_balancer',
-        text='A ball on a plate that servos tilt is taken to set points by what a camera sees.',
+
+def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ()) -> Experiment:
+    """Return the experiment with a ball that servos move; ``more`` are topics to be recorded."""
+    return Experiment(
+        name=name,
+        text=text,
         nodes=(
             NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
             NodeEntry(
@@ -13,9 +15,9 @@ EXPERIMENTS = (
                 module='rolling_controller.ball_balancer.nodes.rig_controller_node',
             ),
         ),
-        params_file='ball_balancer.yaml',
-        scenario_file='ball_balancer.yaml',
-        rviz_file='ball_balancer.rviz',
+        params_file=f'{name}.yaml',
+        scenario_file=f'{name}.yaml',
+        rviz_file=f'{name}.rviz',
         recorded=(
             'robot/state',
             'servo_command',
@@ -24,13 +26,22 @@ EXPERIMENTS = (
             'vision/object_pose',
             'set_point',
             'goal_pose',
+            *more,
             'simulator/surfaces',
             'simulator/markers',
             'robot_description',
             '/tf',
             '/diagnostics',
         ),
+        laws=laws,
+        demo=f'rolling_robotics.plugins.{name}.demo:DEMO',
+    )
+
+
+EXPERIMENTS = (
+    rig_experiment(
+        'ball_balancer',
+        'A ball on a plate that servos tilt is taken to set points by what a camera sees.',
         laws=('predictive', 'lqr', 'pid', 'exported'),
-        demo='rolling_robotics.plugins.ball_balancer.demo:DEMO',
     ),
 )
