@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 Array = NDArray[np.float64]
 CHANCE = 1e-8  # of a false alarm in a window
@@ -132,7 +132,7 @@ class Verdict(NamedTuple):
 @cache
 def threshold(degrees: int) -> float:
     """Return the sum of squares that chance exceeds once in 1e8 windows."""
-    return float(chi2.isf(CHANCE, degrees))
+    return float(chdtri(degrees, CHANCE))  # scipy.stats has it too, but takes 1 s to import
 
 
 def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memory, Verdict]:

@@ -161,7 +161,7 @@ def assert_in_time(experiment, done, seeds, monkeypatch):
 
 @pytest.mark.parametrize('done', SPOILT)
 def test_faults_of_some_seeds_end_in_time(damping, done, monkeypatch):
-    assert_in_time(damping, done, range(2, 4), monkeypatch)
+    assert_in_time(damping, done, range(2, 3), monkeypatch)
 
 
 @pytest.mark.slow
@@ -171,25 +171,39 @@ def test_faults_of_a_thousand_seeds_end_in_time(damping, done, monkeypatch):
     assert_in_time(damping, done, range(1000), monkeypatch)
 
 
+@pytest.fixture(scope='module')
+def driven(damping):
+    """Return a function of a fault: how half a second ended, and where the hand was by stamp."""
+    hand = damping.laboratory.model()[0].state.slice('p_WH')
+
+    def run(fault):
+        seen = {}
+        note = lambda _, state, stamp: seen.update({stamp: state.x[hand]})  # noqa: E731
+        return trial(damping, 1, 0.5, fault, note), seen
+
+    return run
+
+
+@pytest.fixture(scope='module')
+def alone(driven):
+    """Return where the hand was without a fault."""
+    return driven(lambda x, _t: x)[1]
+
+
 @pytest.mark.parametrize('number', ['beta_WH', 'p_WH_x', 'beta_HO'])
 @pytest.mark.parametrize('at', [0.3, 0.305])
-def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(damping, number, at):
+def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(
+    damping, driven, alone, number, at
+):
     """Where it is judged, the run ends with the next state; where it lies between, it goes on."""
-    system, _ = damping.laboratory.model()
-    index, hand = system.state.names.index(number), system.state.slice('p_WH')
+    index = damping.laboratory.model()[0].state.names.index(number)
 
     def outlier(x, t):
         out = x.copy()
         out[index] += 0.05 * (abs(t - at) < 0.5 * PERIOD)
         return out
 
-    def driven(fault):
-        seen = {}
-        note = lambda _, state, stamp: seen.update({stamp: state.x[hand]})  # noqa: E731
-        return trial(damping, 1, 0.5, fault, note), seen
-
     (ended, reason), seen = driven(outlier)
-    _, alone = driven(lambda x, _t: x)
     assert (
         (ended, bool(reason)) == (pytest.approx(at + 0.01), True) if at == 0.3 else (None, False)
     )
@@ -209,8 +223,7 @@ def test_the_push_takes_the_stated_impulse(damping):
 
 
 def test_true_states_are_no_fault(damping):
-    for seed in range(2):
-        assert trial(damping, seed, 2.0, push=push_of(seed)) == (None, ''), seed
+    assert trial(damping, 1, 2.0, push=push_of(1)) == (None, '')
 
 
 @pytest.mark.slow

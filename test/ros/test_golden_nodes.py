@@ -4,6 +4,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = spec_from_file_location('golden', ROOT / 'tools' / 'golden.py')
@@ -20,6 +21,8 @@ QUICK = ('ball_on_plate', 'flip_up')
 def test_graph_is_as_recorded(name, monkeypatch):
     for variable in ('ROLLING_COMPILE', 'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
         monkeypatch.setenv(variable, 'never')  # the graph sets them; here they are put back
+    # the plan of its laws makes no endpoint
+    monkeypatch.setattr(LaboratoryControllerNode, '_prepare', lambda *_: None)
     recorded, new = golden.read('graph'), golden.plain(golden.graph([name]))
     old = {key: recorded[key] for key in new}
     assert list(golden.differences(old, new, 'graph')) == []

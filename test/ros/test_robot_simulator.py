@@ -46,7 +46,14 @@ ROBOTS = {  # scenario, links, joints, namespaces of its parts
 CONTACT = {'contact/wrench', 'contact/state'}
 
 
-@pytest.fixture(scope='module', params=ROBOTS)
+# the disk has the parts of the ball
+KINDS = [
+    pytest.param(name, marks=pytest.mark.slow) if name == 'point_mass_disk' else name
+    for name in ROBOTS
+]
+
+
+@pytest.fixture(scope='module', params=KINDS)
 def robot(request, run_process):
     """A running simulator of each kind of robot, what it runs, and what it ought to show."""
     scenario, links, joints, parts = ROBOTS[request.param]

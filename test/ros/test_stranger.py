@@ -41,6 +41,7 @@ def test_its_example_is_known_by_name_planned_and_drawn(rolling, tmp_path):
     assert (tmp_path / 'plan.png').read_bytes()[:4] == b'\x89PNG'
 
 
+@pytest.mark.slow  # as the other demonstrations on nodes
 def test_its_demonstration_simulates_plans_and_controls_it(rolling, tmp_path):
     """Held at its start: falling, it would end before it is planned for."""
     told = rolling('demo', 'ballbot', '--simulated-time', '--out', 'demo')

@@ -31,7 +31,7 @@ from rolling_controller.ball_balancer.identification.plate_turns import beyond_p
 from rolling_controller.ball_balancer.identification.servo_response import Response, response
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import least_squares, minimize
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Array = NDArray[np.float64]
 NAMES = (
@@ -344,7 +344,7 @@ def identify(log: Log) -> Identified:
     values = z * likelihood.scale
     covariance = likelihood.covariance(z)
     spread = np.sqrt(np.diag(covariance)) * likelihood.scale
-    many = float(norm.ppf((1 + CONFIDENCE) / 2))
+    many = float(ndtri((1 + CONFIDENCE) / 2))
     numbers = {}
     for k, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
         numbers[name] = _number(name, float(values[k]), unit, many * float(spread[k]), k)

@@ -9,7 +9,7 @@ import numpy as np
 from rolling_controller.ball_balancer.identification.identify import Identified
 from rolling_dynamics.arrays import Array
 from rolling_robotics.figures.panels import saved_panels
-from scipy.stats import norm
+from scipy.special import ndtri
 
 SHOWN = 12.0  # s, of the accelerations
 MILLI = 1e3
@@ -47,7 +47,7 @@ def _accelerations(axis: Axes, found: Identified) -> None:
 
 def _residuals(axis: Axes, residuals: Array) -> None:
     ordered = np.sort(residuals.ravel())
-    expected = norm.ppf((np.arange(ordered.size) + 0.5) / ordered.size)
+    expected = ndtri((np.arange(ordered.size) + 0.5) / ordered.size)
     axis.plot(expected, expected, color=MODEL)
     axis.plot(expected, ordered, '.', color=MEASURED)
     axis.set(xlabel='normal quantiles', ylabel='residuals, in units of their noise')
