@@ -12,8 +12,9 @@ PACKAGE = 'rolling_robotics'
 ROOT = Path(__file__).resolve().parent
 # package.xml has the address and the maintainers; `make release` refuses placeholders
 MANIFEST = ET.parse(ROOT / 'package.xml').getroot()  # noqa: S314  the project's own file
-HOME = MANIFEST.findtext('url')
-MAINTAINER = MANIFEST.find('maintainer')
+HOME = MANIFEST.findtext('url', '')
+MAINTAINER = MANIFEST.findtext('maintainer', '')
+ADDRESS = next(element.attrib['email'] for element in MANIFEST.iter('maintainer'))
 COMMANDS = ['rolling = rolling_robotics.cli:main']
 NODES = [
     'simulator_node = rolling_dynamics.nodes.simulator_node:main',
@@ -112,10 +113,10 @@ setup(
         'test': ['hypothesis>=6.100', 'jsonschema>=4.10', 'pytest>=8', 'pytest-timeout>=2.3'],
     },
     zip_safe=False,
-    author=MAINTAINER.text,
-    author_email=MAINTAINER.get('email'),
-    maintainer=MAINTAINER.text,
-    maintainer_email=MAINTAINER.get('email'),
+    author=MAINTAINER,
+    author_email=ADDRESS,
+    maintainer=MAINTAINER,
+    maintainer_email=ADDRESS,
     url=HOME,
     project_urls={
         'Source': HOME,
