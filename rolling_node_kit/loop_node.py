@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 import time
 from typing import Any
 
@@ -155,9 +156,23 @@ class LoopNode(SuiteNode):
         """The loop of this node."""
         return self._loop
 
-    def every(self, rate: str) -> int:
-        """Return how many turns of the loop pass between two of a slower rate."""
-        return max(1, round(self.values['rate'] / self.values[rate]))
+    def due(self, turn: int, rate: str, offset: int = 0) -> bool:
+        """
+        Return whether something at a lower rate is due in a turn of the loop.
+
+        Parameters
+        ----------
+        turn
+            Number of the turn.
+        rate
+            Parameter of the lower rate, which is kept on the average; at most once a turn.
+        offset
+            By how many turns it is due later, so that not everything is due in one.
+
+        """
+        own, n = self.values['rate'], turn - offset
+        lower = min(self.values[rate], own)
+        return math.floor(n * lower / own) > math.floor((n - 1) * lower / own)
 
     # -- services ---------------------------------------------------------------------------
 

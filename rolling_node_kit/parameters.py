@@ -158,11 +158,17 @@ class ParameterTable:
 
         """
         self._node = node
-        self._table = {entry.name: entry for entry in table}
+        self._table: dict[str, Parameter] = {}
         self._cross_check = cross_check
-        for entry in table:
-            self._declare(entry)
+        self.add(table)
         node.add_on_set_parameters_callback(self._judge)
+
+    def add(self, table: Sequence[Parameter]) -> None:
+        """Declare further parameters, but for those that there are; see the initializer."""
+        for entry in table:
+            if entry.name not in self._table:
+                self._declare(entry)
+                self._table[entry.name] = entry
 
     def __getitem__(self, name: str) -> Any:
         """Return the present value of a parameter."""

@@ -30,7 +30,7 @@ from rolling_node_kit.suite_node import SuiteNode
 
 CANCELLED = 'cancelled'
 SUPERSEDED = 'superseded'
-INACTIVE = 'inactive'
+INACTIVE = 'the node is not active any more'
 AT_ONCE = 3  # goals that are answered without a pause
 PAUSE = 0.05  # between the answers after that [s]
 WAITING = 100  # goals that may wait for their answer
@@ -62,7 +62,7 @@ class Goal:
     handle
         Handle of the action server.
     stop_reason
-        None, or why it must end: ``cancelled``, ``superseded`` or ``inactive``.
+        None, or why it must end: ``CANCELLED``, ``SUPERSEDED``, or else in words for the client.
 
     """
 
@@ -273,7 +273,7 @@ class SingleGoalServer:
             result.error_code, result.error_string = {
                 CANCELLED: (codes.CANCELLED, 'cancelled on request'),
                 SUPERSEDED: (codes.PREEMPTED, 'a newer goal took over'),
-            }.get(goal.stop_reason, (codes.INACTIVE, 'the node is not active any more'))
+            }.get(goal.stop_reason, (codes.INACTIVE, goal.stop_reason))
         if goal.stop_reason == CANCELLED:
             goal.handle.canceled()
         elif result.error_code == codes.NONE:

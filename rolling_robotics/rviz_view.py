@@ -6,7 +6,7 @@ from pathlib import Path
 import re
 import tempfile
 
-WORLDS = ('world', 'odom', '<Fixed Frame>')  # frames that no robot has to itself
+WORLDS = ('world', '<Fixed Frame>')  # frames that no robot has to itself
 
 
 def prefixed_view(view: str, prefix: str) -> str:

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rolling_dynamics.plugin import roles
+
 if TYPE_CHECKING:
     from rolling_node_kit.parameters import Parameter
 
@@ -41,7 +43,11 @@ def table_of(module: str) -> str:
     """Return the table of the parameters that a node declares."""
     from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
-    entries = (*COMMON, *import_module(module).TABLE)
+    found = import_module(module)
+    of_machine = getattr(found, 'robot_parameters', None)
+    laws = [kind for _, kind in roles('law')] if of_machine else []
+    own = {entry.name: entry for kind in laws for entry in of_machine(kind)}
+    entries = (*COMMON, *found.TABLE, *own.values())
     return '\n'.join([HEAD, *map(_row, entries)])
 
 

@@ -39,6 +39,7 @@ from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
+from std_srvs.srv import Trigger
 
 COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
@@ -118,6 +119,7 @@ class ExecutionNode(CompilingNode):
     def configure(self) -> None:
         """Load the scenario and create topics and the action server."""
         self._equipment = self._equipment_of(*self.equip())
+        self.service(Trigger, '~/stop', self._stop)
         self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
         self.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
         self._executed = self.writer(RollingPlan, 'execution/plan', LATCHED)
@@ -180,10 +182,22 @@ class ExecutionNode(CompilingNode):
 
     def deactivate(self) -> None:
         """End an execution, the machine safe."""
+        self._end(INACTIVE)
+
+    def _end(self, reason: str) -> None:
         if self._execution is not None:
-            self._execution.end(CODES.INACTIVE, 'the node was deactivated')
+            self._execution.end(CODES.INACTIVE, reason)
         if self._server is not None:
-            self._server.stop(INACTIVE)
+            self._server.stop(reason)
+
+    def stop(self) -> None:
+        """End what moves the machine, by its safe command."""
+        self._end('stopped by ~/stop')
+
+    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.stop()
+        response.success, response.message = True, 'the machine got its safe command'
+        return response
 
     def cleanup(self) -> None:
         """Forget the scenario."""

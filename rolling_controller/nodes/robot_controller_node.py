@@ -7,14 +7,14 @@ import sys
 import time
 from typing import Any
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
 from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.execution import Standing
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
-from rolling_controller.nodes.robot_parameters import TABLE
+from rolling_controller.nodes.robot_parameters import robot_parameters, TABLE
 from rolling_controller.nodes.velocity_loop import Driving, Wanted
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_dynamics.errors import ParameterError
@@ -28,7 +28,6 @@ from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
-from std_srvs.srv import Trigger
 
 REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
 # what an execution ended by, as a robot names the faults at which it is to be held
@@ -72,10 +71,13 @@ class RobotControllerNode(ExecutionNode):
         """Load the scenario and create the topics of the robot."""
         model = load_robot(self.values['scenario_file'])
         kind = robot_kind(model.system.name)
+        self.values.add(robot_parameters(kind))
         self._robot = kind.make(model.scenario, Options(self.values, kind))
         self._machine = RobotMachine(self, model, self.values)
-        self.reader(TwistStamped, 'cmd_vel', self._take_velocity, COMMAND)
-        self.service(Trigger, '~/stop', self._stop)
+        if self.values['enable_stamped_cmd_vel']:
+            self.reader(TwistStamped, 'cmd_vel', self._take_stamped_velocity, COMMAND)
+        else:
+            self.reader(Twist, 'cmd_vel', self._take_velocity, COMMAND)
         return Equipped(model, self._machine, self._robot.uncounted)
 
     def warm_up(self) -> None:
@@ -128,13 +130,10 @@ class RobotControllerNode(ExecutionNode):
         if driving is not None:
             driving.stop(safe=safe)
 
-    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """End whatever moves or holds the robot, by its safe control."""
-        if self._execution is not None:
-            self._execution.end(CODES.INACTIVE, 'stopped by ~/stop')
+    def stop(self) -> None:
+        """End what moves or holds the robot, by its safe control."""
+        super().stop()
         self._stop_driving()
-        response.success, response.message = True, 'the robot got its safe control'
-        return response
 
     # -- driving ----------------------------------------------------------------------------
 
@@ -143,17 +142,18 @@ class RobotControllerNode(ExecutionNode):
         if self._driving is not None:
             self._driving.control.contact_mode = message.mode
 
-    def _take_velocity(self, message: TwistStamped) -> None:
-        frame = f'{self.values["frame_prefix"]}base_link'
-        twist = message.twist
-        if message.header.frame_id not in ('', frame):
-            self._refuse(
-                f'cmd_vel in frame {quoted(message.header.frame_id)} refused, {frame!r} is needed'
-            )
-        elif not finite(twist.linear, twist.angular):
+    def _take_stamped_velocity(self, message: TwistStamped) -> None:
+        frame, given = f'{self.values["frame_prefix"]}base_link', message.header.frame_id
+        if given in ('', frame):
+            self._take_velocity(message.twist)
+        else:
+            self._refuse(f'cmd_vel in frame {quoted(given)} refused, {frame!r} is needed')
+
+    def _take_velocity(self, twist: Twist) -> None:
+        if not finite(twist.linear, twist.angular):
             self._refuse('cmd_vel refused: it is not finite')
         elif not self.active:
-            return
+            self._refuse('cmd_vel ignored: the node is not active')
         elif self.executing:
             self._refuse('cmd_vel ignored: a plan is executed')
         else:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
-from rolling_controller.robot_laws import robot_kinds
+from rolling_controller.robot_laws import RobotKind
 from rolling_node_kit.parameters import Parameter
-
-_OPTIONS = {
-    f'{kind.group}.{option.name}': option_parameter(option, kind.group)
-    for kind in robot_kinds().values()
-    for option in kind.options
-}
 
 TABLE = (
     *EXECUTION,
@@ -25,5 +19,15 @@ TABLE = (
     Parameter(
         name='frame_prefix', default='', read_only=True, text='prefix of the frame base_link'
     ),
-    *_OPTIONS.values(),
+    Parameter(
+        name='enable_stamped_cmd_vel',
+        default=True,
+        read_only=True,
+        text='whether cmd_vel is a TwistStamped; else a Twist',
+    ),
 )
+
+
+def robot_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
+    """Return the parameters of the laws of a kind of robot."""
+    return tuple(option_parameter(option, kind.group) for option in kind.options)

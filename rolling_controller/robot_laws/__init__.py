@@ -2,8 +2,7 @@
 
 from rolling_controller.robot_laws.registry import (
     robot_kind,
-    robot_kinds,
     RobotKind,
 )
 
-__all__ = ['RobotKind', 'robot_kind', 'robot_kinds']
+__all__ = ['RobotKind', 'robot_kind']

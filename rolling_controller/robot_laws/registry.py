@@ -8,7 +8,7 @@ from importlib import import_module
 
 from rolling_controller.option import Option
 from rolling_controller.robot_laws.regulator import RegulatedRobot
-from rolling_dynamics.plugin import role_of, roles
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 
 
@@ -61,8 +61,3 @@ def robot_kind(system: str) -> RobotKind:
     """Return the kind of a system; the default where its plug-in names none."""
     kind: RobotKind = role_of(system, 'law') or DEFAULT
     return kind
-
-
-def robot_kinds() -> dict[str, RobotKind]:
-    """Return the kinds of all systems that have laws."""
-    return dict(roles('law'))

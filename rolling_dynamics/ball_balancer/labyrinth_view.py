@@ -52,4 +52,4 @@ def view(system: Labyrinth, p: NDArray[np.float64]) -> RobotView:
         ),
     )
     shift = np.eye(system.tangent.size)[:, :2]  # of the ball on the board
-    return replace(general_view(system, p), shapes=shapes, shift=shift)
+    return replace(general_view(system, p), fixed=True, shapes=shapes, shift=shift)

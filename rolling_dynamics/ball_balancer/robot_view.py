@@ -29,4 +29,4 @@ def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
         Curve(name='rail', link='plate_link', points=corners, width=thick / 2),
     )
     shift = np.eye(system.tangent.size)[:, :2]  # of the ball on the plate
-    return replace(general_view(system, p), shapes=shapes, shift=shift)
+    return replace(general_view(system, p), fixed=True, shapes=shapes, shift=shift)

@@ -122,7 +122,6 @@ class PlantNode(CompilingNode, LoopNode):
     def begin(self, now: int) -> None:
         """Start to step, at zero in simulated time."""
         self._ticks, self._epoch, self._command = 0, now, None
-        self._every = {kind: self.every(f'{kind}_rate') for kind in ('contact', 'tf', 'marker')}
         self._clock_every = max(1, round(CLOCK_PERIOD / self._dt))
 
     def period(self) -> float:
@@ -184,12 +183,12 @@ class PlantNode(CompilingNode, LoopNode):
 
     def _publish_slowly(self, seen: Any, now: int, fault: str) -> None:
         """Publish what is due at a lower rate, each kind in a tick of its own."""
-        topics, every, ticks = self._topics, self._every, self._ticks
-        if ticks % every['contact'] == 0:
+        topics, ticks = self._topics, self._ticks
+        if self.due(ticks, 'contact_rate'):
             topics.contact(seen, nanoseconds_to_time(now))
-        if ticks % every['tf'] == 1 % every['tf']:
+        if self.due(ticks, 'tf_rate', 1):
             topics.frames(seen, nanoseconds_to_time(now))
-        if ticks % every['marker'] == 2 % every['marker']:
+        if self.due(ticks, 'marker_rate', 2):
             stamp = nanoseconds_to_time(now)
             topics.markers(seen, stamp)
             topics.contact_state(seen, stamp, fault)
@@ -354,7 +353,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             name='frame_prefix',
             default='',
             read_only=True,
-            text='prefix of every other frame, so that the frames of two robots differ',
+            text='prefix of the frames, so that those of two robots differ; not of `world`',
         ),
     )
 

@@ -63,10 +63,11 @@ class RobotTopics:
         world
             Name of the frame of the floor.
         prefix
-            Put before the name of every other frame.
+            Put before the name of every frame.
 
         """
-        self._plant, self._world, self._prefix = plant, world, prefix
+        self._plant, self._prefix = plant, prefix
+        self._world = f'{prefix}{world}'
 
         def stream(kind: type, name: str) -> Any:
             return node.writer(kind, name, STREAM_WRITER)
@@ -74,9 +75,9 @@ class RobotTopics:
         view = plant.view
         self._state = stream(JointState, 'robot/state')
         self._state_message = JointState(name=list(view.system.state.names))
-        self._state_message.header.frame_id = world
-        self._odometry = stream(Odometry, 'odom')
-        self._encode = OdometryEncoder(world, f'{prefix}base_link').encode
+        self._state_message.header.frame_id = self._world
+        self._odometry = None if view.fixed else stream(Odometry, 'odom')
+        self._encode = OdometryEncoder(self._world, f'{prefix}base_link').encode
         self._tf = stream(TFMessage, '/tf')
         self._joints = stream(JointState, 'joint_states') if view.joints else None
         seen = plant.observe()
@@ -102,6 +103,8 @@ class RobotTopics:
         message.header.stamp = nanoseconds_to_time(stamp)
         message.position = seen.x.tolist()
         self._state.publish(message)
+        if self._odometry is None:
+            return
         half = 0.5 * seen.yaw
         c, s = math.cos(seen.yaw), math.sin(seen.yaw)
         vx, vy, vz = seen.velocity.tolist()
@@ -160,7 +163,7 @@ class RobotTopics:
         )
 
     def _frame(self, name: str) -> str:
-        return self._world if name in ('odom', self._world) else f'{self._prefix}{name}'
+        return self._world if name == 'odom' else f'{self._prefix}{name}'
 
     def markers(self, seen: Observation, stamp: Time) -> None:
         """Publish the markers."""

@@ -12,7 +12,7 @@ from rolling_dynamics.scenario_model import RobotModel
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation
 from rolling_dynamics.simulation.guards import in_mode
 
-SLOW = 1e-3  # radii a second: slower travel counts as rest
+SLOW = 0.05  # radii a second: slower travel counts as rest
 MOTIONS = ('scenario', 'rolling', 'all_modes')
 
 

@@ -235,6 +235,8 @@ class RobotView:
         Radius of what rolls [m].
     on_floor
         Whether it rolls on the plane z = 0; of what rolls elsewhere no gap is known.
+    fixed
+        Whether its base stands still: it has no odometry.
     centre, velocity
         Geometric centre in W [m] and its velocity [m/s], 3 numbers each.
     spin
@@ -267,6 +269,7 @@ class RobotView:
     symbols: ViewSymbols
     radius: float
     on_floor: bool = True
+    fixed: bool = False
     centre: ca.SX
     velocity: ca.SX
     spin: ca.SX | None = None

@@ -190,10 +190,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         now = SIM_START if self.sim_time else now
         self._epoch, self._ticks, self._told = now - round(self._plant.time * 1e9), 0, ''
         self._placed, self._released = now, False
-        self._truth_every, self._clock_every = (
-            self.every('truth_rate'),
-            round(CLOCK_PERIOD / self._dt),
-        )
+        self._clock_every = round(CLOCK_PERIOD / self._dt)
 
     def period(self) -> float:
         """Return the time between two steps [s]; the factor may change while they go on."""
@@ -236,7 +233,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         """Publish what is seen; what others work with last, so that they have all of it."""
         if self._time_told is not None and self._ticks % self._clock_every == 0:
             self._time_told.publish(Clock(clock=nanoseconds_to_time(stamp)))
-        tell_truth = self._ticks % self._truth_every == 0
+        tell_truth = self.due(self._ticks, 'truth_rate')
         if view.mode != self._told or tell_truth:  # a recorder may listen later than it began
             self._told = view.mode
             message = RollingContact(mode=view.mode, gap=max(view.gap, 0.0))

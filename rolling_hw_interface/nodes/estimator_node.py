@@ -180,7 +180,6 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._told: list[Estimated] = []
         self._mode_told = ''
         self._noted = 0
-        self._every = {n: self.every(n) for n in ('contact_rate', 'state_rate', 'tf_rate')}
         self._settings.publish(self.values.in_force())
 
     # -- inputs -----------------------------------------------------------------------------
@@ -264,14 +263,13 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._ticks += 1
         if found is None:
             return
-        n, every = self._ticks, self._every
-        if n % every['contact_rate'] == 0:
+        if self.due(self._ticks, 'contact_rate'):
             self._publish_coordinates(stamp, hand, found)
         changed = found.mode != self._mode_told
-        if changed or n % every['state_rate'] == 1 % every['state_rate']:
+        if changed or self.due(self._ticks, 'state_rate', 1):
             self._mode_told = found.mode
             self._publish_state(stamp, found)
-        if n % every['tf_rate'] == 2 % every['tf_rate']:
+        if self.due(self._ticks, 'tf_rate', 2):
             X = body_matrix(found.object_)
             time = nanoseconds_to_time(stamp)
             world = self.values['world_frame']

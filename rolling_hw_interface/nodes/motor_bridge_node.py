@@ -167,7 +167,6 @@ class MotorBridgeNode(CompilingNode, LoopNode):
     def begin(self, now: int) -> None:
         """Start from where the arm is."""
         self._epoch, self._ticks, self._dt = now, 0, 1.0 / self.values['rate']
-        self._tf_every, self._joints_every = self.every('tf_rate'), self.every('joint_states_rate')
         self._newest = b''
         self._answer: tuple[int, NDArray[np.float64] | None] = (-1, None)
         self.enabled = True
@@ -207,9 +206,10 @@ class MotorBridgeNode(CompilingNode, LoopNode):
     def _publish_slowly(self, now: int) -> None:
         """Publish what is due for those who only watch."""
         joints, self._newest = self._newest, b''
-        if joints and self._joint_states is not None and self._ticks % self._joints_every == 0:
+        told = self._joint_states is not None and self.due(self._ticks, 'joint_states_rate')
+        if joints and told:
             self._joint_states.publish(joints)
-        due = self._ticks % self._tf_every == 1 % self._tf_every
+        due = self.due(self._ticks, 'tf_rate', 1)
         if due and self._tf is not None and self._position is not None:
             self._tf.publish(
                 arm_frames(

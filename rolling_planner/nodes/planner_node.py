@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
+from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
@@ -70,7 +71,10 @@ class PlannerNode(SuiteNode):
         self._pool = WorkerPool(self.values['work'], {**self._job('plan'), **idle})
         self.at_cleanup(self._pool.close)
         scenario = self._model.scenario
-        self._topics = PlanTopics(self, self.values['world_frame'], bodies_named(scenario.system))
+        self._frame = self.values['world_frame']
+        if offers(scenario.system, CarriedObject) is None:
+            self._frame = f'{self.values["frame_prefix"]}{self._frame}'
+        self._topics = PlanTopics(self, self._frame, bodies_named(scenario.system))
         self._server = SingleGoalServer(self, PlanRolling, 'plan_rolling', self._execute)
         self.at_cleanup(self._server.destroy)
         self.service(
@@ -107,7 +111,7 @@ class PlannerNode(SuiteNode):
     async def _planned(self, goal: Goal) -> tuple[PlanRolling.Result, dict[str, Any] | None]:
         """Return the result of a goal, and the motion of the bodies where there is a plan."""
         request, codes = goal.request, PlanRolling.Result
-        frame, duration = self.values['world_frame'], self.values['place_duration']
+        frame, duration = self._frame, self.values['place_duration']
         try:
             job = self._job('plan') | goal_job(
                 request, self._model, planning_options(self.values), frame, duration

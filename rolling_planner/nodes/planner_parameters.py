@@ -95,6 +95,12 @@ TABLE = (
         text='duration of the motion to a place that has no horizon, where the planner finds none',
     ),
     Parameter(name='world_frame', default='world', read_only=True, text='name of the world frame'),
+    Parameter(
+        name='frame_prefix',
+        default='',
+        read_only=True,
+        text='prefix of that frame, where it belongs to a robot',
+    ),
 )
 
 COLLOCATION = ('method', 'segments', 'refinements', 'normal_force_min', 'quiet_ends')

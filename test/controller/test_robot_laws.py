@@ -11,10 +11,11 @@ from rolling_controller.gait_following.plan_reading import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
 from rolling_controller.mass_driven_velocity import VelocityGains
-from rolling_controller.robot_laws import robot_kind, robot_kinds
+from rolling_controller.robot_laws import robot_kind
 from rolling_controller.robot_laws.registry import DEFAULT
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_dynamics.plugin import roles
 from rolling_dynamics.robots import robot_view
 from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.scenario import read_gait_problem
@@ -191,7 +192,7 @@ def test_a_system_whose_plugin_names_no_laws_gets_the_default():
 
 
 def test_options_have_the_defaults_of_the_laws():
-    kinds = robot_kinds().values()
+    kinds = [kind for _, kind in roles('law')]
     defaults = {f'{kind.group}.{o.name}': o.default for kind in kinds for o in kind.options}
     assert defaults['pendulum.position_gain'] == LeanGains.position
     assert defaults['pendulum.velocity_gain'] == LeanGains.velocity

@@ -121,9 +121,9 @@ class TestEveryExperiment:
             (v['Global Options']['Fixed Frame'], v['Views']['Current']['Target Frame'])
             for v in (before['Visualization Manager'], after['Visualization Manager'])
         )
-        own = ['left/base_footprint' if f == 'base_footprint' else f for f in plain]
+        own = [f'left/{f}' if f in ('base_footprint', 'odom') else f for f in plain]
         assert list(prefixed) == own
-        assert set(own) <= {'world', 'odom', 'left/base_footprint'}
+        assert set(own) <= {'world', '<Fixed Frame>', 'left/odom', 'left/base_footprint'}
 
     def test_launch_file_names_the_experiment(self, name):
         source = (ROOT / 'launch' / f'{name}.launch.py').read_text()

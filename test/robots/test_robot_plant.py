@@ -131,3 +131,15 @@ def test_motion_ends_where_the_guard_falls():
     push(plant, [30.0, 0.0])
     assert plant.emulation.state.t < plant.time
     assert plant.observe().margins['stop_1'] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_sphere_that_has_come_to_rest_does_not_seem_to_turn():
+    """Below 5 hundredths of a radius a second the direction of travel says nothing."""
+    plant = make_plant('pendulum_slope.yaml')
+    for k in range(2000):
+        pushed = np.array([0.3 * np.sin(0.01 * k), 0.1, 0.0])
+        plant.step(pushed if k < 250 else plant.brake(), 4e-3)
+        seen = plant.observe()
+        if np.hypot(*seen.velocity[:2]) < 0.05 * plant.view.radius:
+            assert seen.yaw_rate == 0.0
+    assert seen.yaw_rate == 0.0

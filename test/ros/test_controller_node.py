@@ -192,6 +192,17 @@ def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
     peer.node.destroy_subscription(subscription)
 
 
+def test_stop_ends_an_execution_by_the_safe_command(peer, client, model, simulator):
+    running = threading.Event()
+    goal = ExecutePlan.Goal(plan=rest_plan(model, LONG))
+    handle = peer.send_goal(client, goal, lambda _: running.set())
+    assert running.wait(60)
+    assert peer.call(Trigger, 'controller/stop', Trigger.Request()).success
+    result = peer.result(handle, 120.0)
+    assert result.error_code == CODES.INACTIVE
+    assert result.error_string == 'stopped by ~/stop'
+
+
 def test_plan_of_two_points_over_a_million_seconds_is_refused(
     peer, client, model, simulator, fault_row
 ):

@@ -13,7 +13,10 @@ from geometry_msgs.msg import TwistStamped
 from lifecycle_msgs.msg import Transition
 import numpy as np
 import pytest
+from rcl_interfaces.srv import ListParameters
 from rclpy.action import ActionClient
+from rolling_controller.robot_laws import robot_kind
+from rolling_dynamics.plugin import roles
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.qos import COMMAND, EVENT
@@ -267,12 +270,24 @@ def test_robot_that_cannot_be_driven_says_so(robot):
 
 
 @only
+def test_it_has_the_parameters_of_its_own_machine_alone(robot):
+    listed = robot.peer.call(
+        ListParameters, 'controller/list_parameters', ListParameters.Request()
+    ).result.names
+    kind = robot_kind(robot.plan.system)
+    assert {f'{kind.group}.{option.name}' for option in kind.options} <= set(listed)
+    others = {other.group for _, other in roles('law')} - {kind.group}
+    assert not [name for name in listed if name.partition('.')[0] in others]
+
+
+@only
 def test_deactivated_it_stops_and_refuses(robot):
     robot.reset()
     handle = robot.begin(robot.still(LONG))
     assert robot.change(Transition.TRANSITION_DEACTIVATE) == [True]
     assert robot.outcome(handle).error_code == CODES.INACTIVE
     assert not robot.send(robot.still(0.1)).accepted
+    robot.complaint('cmd_vel ignored: the node is not active', forward=0.1)
     anew = 'CLEANUP', 'CONFIGURE', 'ACTIVATE'
     assert all(robot.change(*(getattr(Transition, f'TRANSITION_{name}') for name in anew)))
     codes = (CODES.NONE, CODES.NOT_CONVERGED)

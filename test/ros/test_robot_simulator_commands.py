@@ -65,7 +65,7 @@ def next_health(peer, accept):
 def test_frames_and_joints_carry_the_prefix(peer, at_start):
     frames = peer.collect(TFMessage, '/tf', STREAM_READER)[0].transforms
     names = {(t.header.frame_id, t.child_frame_id) for t in frames}
-    assert ('odom', 'a_base_footprint') in names
+    assert ('a_odom', 'a_base_footprint') in names
     assert all(child.startswith('a_') for _, child in names)
     assert peer.collect(Odometry, 'odom', STREAM_READER)[0].child_frame_id == 'a_base_link'
 

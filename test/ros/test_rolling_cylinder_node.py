@@ -5,7 +5,7 @@ from pathlib import Path
 import shutil
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import Twist
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
@@ -96,6 +96,7 @@ def simulator(start):
 def controller(start, simulator):
     name = 'rolling_controller.nodes.robot_controller_node'
     patience = {'state_timeout': 5.0, 'command_timeout': 60.0, 'prediction_horizon': 0.0}
+    patience['enable_stamped_cmd_vel'] = False
     start(name, **patience, **{'cylinder.velocity_gain': 2.0})
 
 
@@ -135,9 +136,9 @@ def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
     assert handle.accepted
     ended = peer.result(handle)
     assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
-    wish = TwistStamped()
-    wish.header.frame_id, wish.twist.linear.x = 'base_link', 0.05
-    velocities = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+    wish = Twist()
+    wish.linear.x = 0.05
+    velocities = peer.node.create_publisher(Twist, 'cmd_vel', COMMAND)
     with peer.every(0.05, lambda: velocities.publish(wish)):
         sent = peer.collect(
             JointState, 'robot/control', STREAM_READER, accept=lambda m: m.effort[0] < -0.01

@@ -76,9 +76,7 @@ TABLE = (
         read_only=True,
         text='frame in which a goal_pose may be given too: that of the ground below a level plate',
     ),
-    Parameter(
-        name='frame_prefix', default='', read_only=True, text='prefix of the frame plate_link'
-    ),
+    Parameter(name='frame_prefix', default='', read_only=True, text='prefix of both frames'),
 )
 
 
@@ -99,7 +97,9 @@ class RigControllerNode(SuiteNode):
         self._system, self._p = self._file.system_and_parameters()
         law = law_on_nodes(self._file, self.values['law'])
         self._law = SupervisedLaw(self._file, law)
-        self._plate = f'{self.values["frame_prefix"]}plate_link'
+        prefix = self.values['frame_prefix']
+        self._plate = f'{prefix}plate_link'
+        self._ground = f'{prefix}{self.values["world_frame"]}'
         self._servos = self._file.actuator(self._system)
         self._message = JointTrajectory(joint_names=list(self._servos.joints))
         self._commands = self.writer(JointTrajectory, self._servos.topic, COMMAND)
@@ -156,7 +156,7 @@ class RigControllerNode(SuiteNode):
         frame, p = message.header.frame_id, message.pose.position
         low, high = self._file.edges
         place = np.array([p.x, p.y])
-        if frame not in ('', self._plate, self.values['world_frame']):
+        if frame not in ('', self._plate, self._ground):
             self._refused = (
                 f'goal_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
             )
