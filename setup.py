@@ -39,7 +39,7 @@ EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which
     'mesh': ['trimesh>=4'],
     'predictive': ['daqp>=0.7'],
     'record': ['rosbags>=0.10'],
-    'sweep': ['distributed>=2024.5', 'pyarrow>=15'],
+    'sweep': ['pyarrow>=15'],
     'viewer': ['viser>=1'],
 }
 # colcon calls this file with `install` or `develop`, and setup.cfg has it put programs where

@@ -8,7 +8,6 @@ from rolling_dynamics.errors import ParameterError
 
 EXTRAS = {
     'daqp': 'predictive',
-    'distributed': 'sweep',
     'gymnasium': 'learning',
     'jax': 'jax',
     'pyarrow': 'sweep',

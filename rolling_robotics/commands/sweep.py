@@ -15,7 +15,7 @@ from rolling_robotics.commands.arguments import add_scenario
 HELP = 'simulate a scenario over a grid or samples of its entries'
 DESCRIPTION = """\
 Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
-this machine or on the workers of a Dask scheduler, and write one row a point as Parquet.
+this machine, and write one row per point as Parquet.
 
 What is varied is given in the scenario's section `sweep` or in --vary. A point that fails becomes
 a row that says why. A sweep that was stopped goes on where it was when the same command is given
@@ -25,7 +25,7 @@ EXAMPLE = """\
   rolling sweep pendulum_start --out start.parquet \\
       --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
   rolling sweep spinning_plate --out plate.parquet \\
-      --vary friction.mu=0.1:1 --samples 200 --scheduler tcp://127.0.0.1:8786"""
+      --vary friction.mu=0.1:1 --samples 200 --workers 4"""
 INTERRUPTED = 130
 
 
@@ -45,15 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--seed', metavar='S', type=int, default=0, help='random seed of the samples'
     )
     parser.add_argument(
-        '--scheduler',
-        metavar='ADDRESS',
-        help='address of a Dask scheduler (default: local processes)',
-    )
-    parser.add_argument(
-        '--workers',
-        metavar='N',
-        type=int,
-        help='number of local processes (default: one per core)',
+        '--workers', metavar='N', type=int, help='number of processes (default: one per core)'
     )
 
 
@@ -64,7 +56,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 
-    need('sweep', 'pyarrow', *(['distributed'] if args.scheduler else []))
+    need('sweep', 'pyarrow')
     from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
     from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
     from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
@@ -119,7 +111,7 @@ def _varied(text: str) -> tuple[str, Any]:
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.progress import Progress  # noqa: PLC0415
-    from rolling_robotics.sweep.run import run_sweep, workers  # noqa: PLC0415
+    from rolling_robotics.sweep.run import Forks, run_sweep  # noqa: PLC0415
 
     count = len(sweep)
     with Progress(f'sweeping {sweep.document["name"]}') as progress:
@@ -128,8 +120,8 @@ def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
             progress.say(f'{done} of {count} points, {failed} failed', done / count)
 
         try:
-            with workers(args.scheduler, args.workers) as crew:
-                run_sweep(sweep, store, crew, report)
+            with Forks(args.workers) as forks:
+                run_sweep(sweep, store, forks, report)
         except KeyboardInterrupt:
             say(
                 f'stopped by Ctrl-C; {len(store.done)} parts are kept in {store.folder}, and the '

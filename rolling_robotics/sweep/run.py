@@ -1,10 +1,10 @@
 # ruff: noqa: ANN401 (arguments of any function are handed on)
-"""A sweep in local processes, or on the workers of a Dask scheduler."""
+"""A sweep in processes of this machine."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
@@ -13,22 +13,17 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
-import logging
 import multiprocessing
 import os
 from queue import SimpleQueue
 import signal
 from typing import Any, NamedTuple
 
-from rolling_dynamics.errors import ParameterError
 from rolling_robotics.child_process import die_with_parent
 from rolling_robotics.sweep.outcome import failure, Row, run_points
 from rolling_robotics.sweep.points import Sweep
 from rolling_robotics.sweep.storage import Store
 
-AHEAD = 4  # parts that wait at each worker
-PATIENCE = 20  # s to reach a scheduler
 PARTS, LONGEST = 64, 100  # a part is a 64th of the sweep, and 100 points at most
 Report = Callable[[int, int], object]  # points that are done, and failed
 
@@ -47,52 +42,6 @@ def parts_of(sweep: Sweep) -> list[Task]:
     return [Task(k, tuple(range(a, min(a + size, len(sweep))))) for k, a in enumerate(starts)]
 
 
-class Workers(NamedTuple):
-    """Who works on tasks, and how many tasks are given to them at a time."""
-
-    executor: Executor
-    room: int
-
-
-@contextmanager
-def workers(scheduler: str | None, count: int | None) -> Iterator[Workers]:
-    """
-    Give the workers of a scheduler, or local processes that end with the context.
-
-    Parameters
-    ----------
-    scheduler
-        Address, such as ``tcp://host:8786``; local processes if None.
-    count
-        Number of local processes; one a core if None.
-
-    Raises
-    ------
-    ParameterError
-        The scheduler cannot be reached.
-
-    """
-    if scheduler is None:
-        size = count or len(os.sched_getaffinity(0))
-        with Forks(size) as forks:
-            yield Workers(forks, size)
-        return
-    import distributed  # noqa: PLC0415  (optional, and takes a second)
-
-    connect: Any = distributed.Client
-    logging.getLogger('distributed').setLevel(logging.CRITICAL)  # what matters is in the rows
-    try:
-        client = connect(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as e:
-        raise ParameterError(
-            f'--scheduler: {scheduler!r} cannot be reached: {e}; an address such as '
-            'tcp://127.0.0.1:8786 is needed'
-        ) from None
-    with client:
-        size = len(client.scheduler_info()['workers'])
-        yield Workers(client.get_executor(pure=False), AHEAD * max(1, size))
-
-
 class Forks(Executor):
     """
     Forks of this process, which need not import or compile anything again.
@@ -101,11 +50,20 @@ class Forks(Executor):
     its place.
     """
 
-    def __init__(self, count: int) -> None:
-        """Make room for a number of processes; each starts with its first task."""
+    def __init__(self, count: int | None = None) -> None:
+        """
+        Make room for a number of processes; each starts with its first task.
+
+        Parameters
+        ----------
+        count
+            Number of processes; one per core if None.
+
+        """
+        self.count = count or len(os.sched_getaffinity(0))
         self._free: SimpleQueue[Executor] = SimpleQueue()
         self._others = set(multiprocessing.active_children())
-        for _ in range(count):
+        for _ in range(self.count):
             self._free.put(_fork())
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -137,7 +95,7 @@ def _begin() -> None:
     die_with_parent()
 
 
-def run_sweep(sweep: Sweep, store: Store, crew: Workers, report: Report) -> None:
+def run_sweep(sweep: Sweep, store: Store, forks: Forks, report: Report) -> None:
     """
     Work on every part that is not in the store yet, and put it there.
 
@@ -145,8 +103,8 @@ def run_sweep(sweep: Sweep, store: Store, crew: Workers, report: Report) -> None
     ----------
     sweep, store
         The points, and where their rows go.
-    crew
-        Who works on them.
+    forks
+        Processes that work on them.
     report
         Called with the number of points that are done and of those that failed.
 
@@ -157,11 +115,11 @@ def run_sweep(sweep: Sweep, store: Store, crew: Workers, report: Report) -> None
     pieces: dict[int, tuple[int, list[Row]]] = {}
     running: dict[Future[list[Row]], Task] = {}
     while waiting or running:
-        while waiting and len(running) < crew.room:
+        while waiting and len(running) < forks.count:
             task = waiting.popleft()
             values = {k: sweep.values(k) for k in task.points}
             given = sweep.document, sweep.follows, values
-            running[crew.executor.submit(run_points, *given)] = task
+            running[forks.submit(run_points, *given)] = task
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             task = running.pop(future)
             rows = _rows(future, task)

@@ -1,4 +1,4 @@
-"""`rolling sweep` against a scheduler with two workers, and on processes of its own."""
+"""`rolling sweep` in processes of this machine."""
 
 from concurrent.futures import BrokenExecutor, wait
 import json
@@ -7,7 +7,6 @@ from pathlib import Path
 import signal
 import time
 
-from distributed import LocalCluster
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -47,36 +46,17 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.fixture(
-    scope='module',
-    params=[
-        pytest.param(False, id='threads'),
-        pytest.param(True, id='processes', marks=pytest.mark.slow),
-    ],
-)
-def scheduler(request):
-    """Return the address of a scheduler with two workers, threads or processes."""
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=request.param,
-        protocol='tcp',
-        host='127.0.0.1',
-        dashboard_address=':0',
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
 def scenario_file(tmp_path, document=DISK):
     path = tmp_path / 'disk.yaml'
     path.write_text(json.dumps(document))
     return str(path)
 
 
-def test_scheduler_with_two_workers(tmp_path, scheduler, capsys):
+@forks
+def test_rows_of_two_processes(tmp_path, capsys):
     """Each row is the simulation of its point; points that fail are rows, with the reason."""
     out = tmp_path / 'disk.parquet'
-    command = ['sweep', scenario_file(tmp_path), '--out', str(out), '--scheduler', scheduler]
+    command = ['sweep', scenario_file(tmp_path), '--out', str(out), '--workers', '2']
     assert main(command) == 0
     table = pq.read_table(out)
     rows = table.to_pylist()
@@ -104,7 +84,8 @@ def test_scheduler_with_two_workers(tmp_path, scheduler, capsys):
     assert 'holds another sweep' in capsys.readouterr().err
 
 
-def test_restart_works_on_what_is_missing(tmp_path, scheduler):
+@forks
+def test_restart_works_on_what_is_missing(tmp_path):
     """Parts that are there are kept as they are: a mark in one of them comes out."""
     out, path = tmp_path / 'disk.parquet', scenario_file(tmp_path)
     sweep = read_sweep({**read_document(path), 'name': 'disk'})
@@ -112,7 +93,7 @@ def test_restart_works_on_what_is_missing(tmp_path, scheduler):
     rows = run_points(sweep.document, sweep.follows, {4: sweep.values(4)})
     rows[0]['final_phi'] = 42.0
     store.write(4, rows)
-    assert main(['sweep', path, '--out', str(out), '--scheduler', scheduler]) == 0
+    assert main(['sweep', path, '--out', str(out), '--workers', '2']) == 0
     table = pq.read_table(out)
     assert table.num_rows == 10
     assert table['final_phi'].to_pylist()[4] == 42.0
@@ -122,7 +103,7 @@ def test_restart_works_on_what_is_missing(tmp_path, scheduler):
 @forks
 @pytest.mark.slow
 def test_processes_of_its_own_and_samples(tmp_path):
-    """Without a scheduler; entries named on the command line, points drawn."""
+    """Entries are named on the command line, points drawn."""
     out = tmp_path / 'start.parquet'
     source = str(SCENARIOS / 'pendulum_start.yaml')
     varied = ['--vary', 'drive.gaits[0].period=4.5:6', '--vary', 'floor.mu=0.01,0.8']
@@ -156,26 +137,26 @@ def test_processes_end_with_their_context_at_work():
     assert isinstance(task.exception(), BrokenExecutor)
 
 
-def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
-    """A part whose worker is killed is taken apart; the point that kills is a row."""
-    from distributed import Client
-    from rolling_robotics.sweep import run as run_module
+def deadly(document, follows, points):
+    if 3 in points:
+        die()
+    return [{'point': k, 'status': 'done', 'error': None} for k in points]
 
-    def deadly(document, follows, points):
-        if 3 in points:
-            raise OSError('the worker is broken')
-        return [{'point': k, 'status': 'done', 'error': None} for k in points]
+
+@forks
+def test_worker_that_dies_costs_one_point(tmp_path, monkeypatch):
+    """A part whose process is killed is taken apart; the point that kills is a row."""
+    from rolling_robotics.sweep import run as run_module
 
     sweep = read_sweep({**DISK, 'name': 'disk'})
     store = Store(tmp_path / 'disk.parquet', sweep, 1)
     monkeypatch.setattr(run_module, 'PARTS', 1)
     monkeypatch.setattr(run_module, 'run_points', deadly)
-    with Client(scheduler) as client:
-        crew = run_module.Workers(client.get_executor(pure=False), 4)
-        run_module.run_sweep(sweep, store, crew, lambda *_: None)
+    with Forks(2) as workers:
+        run_module.run_sweep(sweep, store, workers, lambda *_: None)
     rows = store.join().to_pylist()
     assert [r['status'] for r in rows] == ['failed' if k == 3 else 'done' for k in range(10)]
-    assert 'broken' in rows[3]['error']
+    assert 'BrokenProcessPool' in rows[3]['error']
 
 
 @pytest.mark.parametrize(
@@ -185,13 +166,9 @@ def test_worker_that_dies_costs_one_point(tmp_path, scheduler, monkeypatch):
         (['--vary', 'friction.mu=1:2:3:4'], 'a range is FROM:TO:COUNT'),
         (['--vary', 'frictoin.mu=1,2'], 'frictoin: unknown entry'),
         (['--workers', '0'], '--workers: must be at least 1'),
-        (['--scheduler', 'tcp://127.0.0.1:1'], 'cannot be reached'),
     ],
 )
-def test_bad_commands(tmp_path, capsys, monkeypatch, options, message):
-    from rolling_robotics.sweep import run
-
-    monkeypatch.setattr(run, 'PATIENCE', 1)
+def test_bad_commands(tmp_path, capsys, options, message):
     out = str(tmp_path / 'x.parquet')
     assert main(['sweep', scenario_file(tmp_path), '--out', out, *options]) == 2
     assert message in capsys.readouterr().err
