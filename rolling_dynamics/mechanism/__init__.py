@@ -12,7 +12,7 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
-from rolling_dynamics.mechanism.shapes import Sphere, Wheel
+from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
@@ -20,8 +20,10 @@ __all__ = [
     'Custom',
     'Driven',
     'Free',
+    'Hollow',
     'Machine',
     'MachineSystem',
+    'Plane',
     'Prismatic',
     'PureRolling',
     'Revolute',

@@ -9,19 +9,24 @@ is the multiplier.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
-from rolling_dynamics.mechanism.shapes import Shape
+from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
+
+STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contact:
     """
-    A body that rolls on the plane z = 0 of another one, beside the joints.
+    A body that rolls on another one, beside the joints.
+
+    In the frame of the contact z is the normal of the surface, and y along the axis of a wheel;
+    of a sphere y is that of the body it rolls on, and where that is the normal, x.
 
     Attributes
     ----------
@@ -31,9 +36,12 @@ class Contact:
         Name of the body with the plane; the empty string for the ground.
     mu
         Coefficient of static friction.
-    normal_force
-        Normal force [N] where the joints already keep the body on the plane, so that the equations
-        leave it undetermined: a preload. None where they determine it.
+    surface
+        What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
+        without a tyre also in a hollow sphere.
+    normal_force, side_force
+        Force along z and y [N] where joints and other contacts keep the body there already, so
+        that the equations leave it undetermined: a preload. None where they determine it.
 
     """
 
@@ -41,7 +49,15 @@ class Contact:
     shape: Shape
     on: str = ''
     mu: ca.SX | float = 1.0
+    surface: Surface = field(default_factory=Plane)
     normal_force: ca.SX | float | None = None
+    side_force: ca.SX | float | None = None
+
+    @property
+    def given(self) -> dict[int, ca.SX]:
+        """Components of the force that are given, by their number."""
+        both = {1: self.side_force, 2: self.normal_force}
+        return {k: ca.SX(force) for k, force in both.items() if force is not None}
 
 
 class ContactRows(NamedTuple):
@@ -69,14 +85,30 @@ class ContactRows(NamedTuple):
 
 def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     """Return the kinematics of a contact between links."""
-    body, plane = links[contact.body], links[contact.on] if contact.on else ground()
-    R = plane.R_WB
-    reach = body.R_WB @ contact.shape.touch(body.R_WB.T @ R[:, 2])
+    body, carrier = links[contact.body], links[contact.on] if contact.on else ground()
+    R, at = carrier.R_WB, ca.SX.sym('at', 3)
+    distance = contact.surface.distance(at)
+    normal = ca.gradient(distance, at)
+    over = ca.substitute(normal, at, R.T @ (body.p_WB - carrier.p_WB))
+    reach = body.R_WB @ contact.shape.touch(body.R_WB.T @ (R @ over))
     place = body.p_WB + reach
-    arm = place - plane.p_WB
+    arm = place - carrier.p_WB
+    gap, normal = ca.substitute([distance, normal], [at], [R.T @ arm])
     of_body = body.R_WF @ body.v + ca.cross(body.R_WF @ body.w, reach)
-    of_plane = plane.R_WF @ plane.v + ca.cross(plane.R_WF @ plane.w, arm)
-    return ContactRows(R.T @ (of_body - of_plane), ca.dot(R[:, 2], arm), place, R)
+    of_carrier = carrier.R_WF @ carrier.v + ca.cross(carrier.R_WF @ carrier.w, arm)
+    R_WP = R @ _frame(normal, R.T @ body.R_WB @ contact.shape.side)
+    return ContactRows(R_WP.T @ (of_body - of_carrier), gap, place, R_WP)
+
+
+def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
+    """Return axes with z along a normal and y as near as can be to a side, or to y, or to x."""
+    if side.is_zero():
+        if normal[:2].is_zero():
+            return ca.SX.eye(3)
+        side = ca.if_else(ca.fabs(normal[1]) < STEEP, ca.DM([0, 1, 0]), ca.DM([1, 0, 0]))
+    y = side - ca.dot(side, normal) * normal
+    y /= ca.norm_2(y)
+    return ca.horzcat(ca.cross(y, normal), y, normal)
 
 
 class Closed(NamedTuple):
@@ -121,27 +153,22 @@ def closed_rates(
     matrix, right = equations
     kept = constraints(contacts, rows)
     for c, r in zip(contacts, rows, strict=True):
-        if c.normal_force is not None:
-            right = right + ca.jacobian(r.velocity[2], speeds).T * c.normal_force
+        for k, force in c.given.items():
+            right = right + ca.jacobian(r.velocity[k], speeds).T * force
     velocity = ca.vertcat(*kept)
     J = ca.jacobian(velocity, speeds)
     solved = eliminate(matrix, ca.horzcat(right, J.T), symmetric=symmetric)
     free, answer = solved[:, 0], solved[:, 1:]
     needed = -ca.jtimes(velocity, *drift) - J @ free
     multipliers = eliminate(J @ answer, needed, symmetric=symmetric)
-    forces, k = [], 0
-    for c, part in zip(contacts, kept, strict=True):
-        size = part.numel()
-        force = multipliers[k : k + size]
-        given = [] if c.normal_force is None else [ca.SX(c.normal_force)]
-        forces.append(ca.vertcat(force, *given))
-        k += size
-    return Closed(free + answer @ multipliers, forces)
+    found = iter(ca.vertsplit(multipliers))
+    forces = [[c.given[k] if k in c.given else next(found) for k in range(3)] for c in contacts]
+    return Closed(free + answer @ multipliers, [ca.vertcat(*force) for force in forces])
 
 
 def constraints(contacts: Sequence[Contact], rows: Sequence[ContactRows]) -> list[ca.SX]:
-    """Return the velocities that vanish: without the normal one where its force is given."""
+    """Return the velocities that vanish: those along which the force is not given."""
     return [
-        r.velocity if c.normal_force is None else r.velocity[:2]
+        ca.vertcat(*(r.velocity[k] for k in range(3) if k not in c.given))
         for c, r in zip(contacts, rows, strict=True)
     ]

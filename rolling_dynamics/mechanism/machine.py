@@ -15,6 +15,7 @@ from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
+from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.suggestion import suggestion
 
 
@@ -146,7 +147,16 @@ class Machine:
         self.bodies[name] = Body(name, joint, mass, on)
 
     def contact(self, contact: Contact) -> None:
-        """Add a contact that closes a loop, or raise ParameterError naming a body it lacks."""
+        """Add a contact that closes a loop; raise ParameterError where it cannot be one."""
+        hollow = isinstance(contact.surface, Hollow) and contact.surface.axes == 3
+        plane, shape = isinstance(contact.surface, Plane), contact.shape
+        edge = isinstance(shape, Wheel) and ca.SX(shape.tyre).is_zero()
+        if not (plane or isinstance(shape, Sphere) or (hollow and edge)):
+            raise ParameterError(
+                f'{self.name}: the contact of {contact.body!r}: a {type(shape).__name__} does not '
+                f'roll on a {type(contact.surface).__name__}; a Sphere does, a Wheel without a '
+                'tyre in a Hollow sphere, and both on a Plane'
+            )
         for name in (contact.body, contact.on):
             if name and name not in self.bodies:
                 raise ParameterError(

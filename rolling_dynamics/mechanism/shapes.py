@@ -1,7 +1,8 @@
-"""Surfaces that roll on a plane: where they touch it."""
+"""Surfaces of bodies: shapes that roll, and what they roll on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,9 +12,63 @@ import casadi as ca
 class Shape(Protocol):
     """A surface, in the frame of its body, that touches a plane at one point."""
 
+    @property
+    def side(self) -> ca.DM:
+        """Axis (3) of the body along which a contact has y; zeros for y of what it rolls on."""
+        ...
+
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3), out of the plane."""
         ...
+
+
+class Surface(Protocol):
+    """What a shape rolls on, in the frame of the body that carries it."""
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Return the distance [m] of a place (3) from the surface, positive on the free side."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """
+    A plane through the origin.
+
+    Attributes
+    ----------
+    normal
+        Unit vector to the free side (3).
+
+    """
+
+    normal: Sequence[ca.SX | float] = (0.0, 0.0, 1.0)
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Return the height [m] of a place (3)."""
+        return ca.dot(ca.vertcat(*self.normal), place)
+
+
+@dataclass(frozen=True, eq=False)
+class Hollow:
+    """
+    The inside of a sphere about the origin, or of a cylinder about the z axis.
+
+    Attributes
+    ----------
+    radius
+        Radius [m].
+    axes
+        3 for a sphere, 2 for a cylinder.
+
+    """
+
+    radius: ca.SX
+    axes: int = 3
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Return the distance [m] of a place (3) from the wall."""
+        return self.radius - ca.norm_2(place[: self.axes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +84,15 @@ class Sphere:
     """
 
     radius: ca.SX
+    side = ca.DM.zeros(3)
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""
         return -self.radius * normal_B
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Return the distance [m] of a place (3) from the outside."""
+        return ca.norm_2(place) - self.radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +111,7 @@ class Wheel:
 
     radius: ca.SX
     tyre: ca.SX | float = 0.0
+    side = ca.DM([0, 1, 0])
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""

@@ -300,7 +300,8 @@ class MachineSystem(WrittenSystem):
             if rank < J.shape[0]:
                 raise ParameterError(
                     f'{self.name}: {J.shape[0]} rows of contacts that close loops have rank '
-                    f'{rank}; give the contact whose force is undetermined a normal_force'
+                    f'{rank}; give a contact whose force is undetermined a normal_force or a '
+                    'side_force'
                 )
 
     def _numbers(self, value: ca.SX, x: ArrayLike, p: ArrayLike) -> Array:

@@ -1,0 +1,244 @@
+"""Contacts on curved surfaces and in grooves: beside hand derivations and published values."""
+
+import math
+from pathlib import Path
+import sys
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism import (
+    Contact,
+    Driven,
+    Free,
+    Hollow,
+    Machine,
+    MachineSystem,
+    Plane,
+    Revolute,
+    Revolution,
+    Rolling,
+    Sphere,
+    Wheel,
+)
+from rolling_dynamics.simulation import simulate
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'examples/machines'))
+import hamster_ball as hamster
+
+G, R, MASS = 9.81, 0.05, 0.3
+WATCHED = ('normal_force', 'friction')
+
+
+def free(name):
+    return Free(
+        position=vector_entry(f'p_{name}', 'm', 'W'),
+        attitude=quaternion_entry(f'q_{name}'),
+        velocity=vector_entry(f'v_{name}', 'm/s', 'W'),
+        speed=vector_entry(f'w_{name}', 'rad/s', name),
+        axes='world',
+    )
+
+
+def with_ball(name, gravity=(0, 0, -G)):
+    machine = Machine(name)
+    machine.gravity_W = ca.SX(ca.DM(gravity))
+    machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)))
+    return machine
+
+
+def rates(system, x, u=()):
+    return system.state.unpack(np.array(system.mode.dynamics(x, u, 0, [])).ravel())
+
+
+def by_lagrange():
+    """
+    Return (q, dq/dt, torque) -> second derivatives of a hamster ball that moves in a plane.
+
+    q has the angles about y of the shell, of the axle from its lowest place, and of the chassis.
+    """
+    h, d = hamster, hamster.BELOW
+    q, v, torque = ca.SX.sym('q', 3), ca.SX.sym('v', 3), ca.SX.sym('torque')
+    shell, axle, chassis = ca.vertsplit(q)
+    wheel = ((d + h.WHEEL) * v[0] - d * v[1]) / h.WHEEL  # rolls inside at this distance
+    centre = ca.vertcat(h.OUTSIDE * shell, 0)
+    middle = centre - d * ca.vertcat(ca.sin(axle), ca.cos(axle))
+    low = middle - h.LOW * ca.vertcat(ca.sin(chassis), ca.cos(chassis))
+    T, V = ca.SX(0), ca.SX(0)
+    for mass, place in ((h.SHELL, centre), (2 * h.ROLLER, middle), (h.CHASSIS, low)):
+        T += mass / 2 * ca.sumsqr(ca.jtimes(place, q, v))
+        V += mass * G * place[1]
+    T += h.SHELL_INERTIA / 2 * v[0] ** 2 + h.ROLLER_INERTIA * wheel**2
+    T += h.CHASSIS_INERTIA / 2 * v[2] ** 2
+    p = ca.gradient(T, v)
+    force = ca.gradient(T - V, q) - ca.jtimes(p, q, v) + torque * ca.gradient(wheel - v[2], v)
+    acceleration = ca.solve(ca.jacobian(p, v), force)
+    wheel_rate = ca.jtimes(wheel, v, acceleration)
+    return ca.Function('plane', [q, v, torque], [acceleration, wheel, wheel_rate])
+
+
+def test_a_hamster_ball_moves_in_a_plane_as_by_lagrange():
+    system, plane, rng = hamster.hamster_ball(), by_lagrange(), np.random.default_rng(4)
+    for _ in range(10):
+        q, v, torque = rng.uniform(-1, 1, 3), rng.uniform(-3, 3, 3), rng.uniform(-0.2, 0.2)
+        expected, wheel, wheel_rate = (np.array(e).ravel() for e in plane(q, v, torque))
+        d, along = hamster.BELOW, np.array([-math.cos(q[1]), 0, math.sin(q[1])])
+        x = hamster.at_rest(system, q[1])
+        turned = system.state.pack(
+            p_WC=x[system.state.slice('p_WC')],
+            q_WC=[math.cos(q[2] / 2), 0, math.sin(q[2] / 2), 0],
+            v_WC_W=[hamster.OUTSIDE * v[0], 0, 0] + d * v[1] * along,
+            w_WS_W=[0, v[0], 0],
+            w_WC_C=[0, v[2], 0],
+            left_rate=wheel - v[2],
+            right_rate=wheel - v[2],
+        )
+        p = np.array([0.8, 0.0])
+        system.check_state(p, turned)
+        u = np.array([0.3, 0.7]) * torque
+        found = system.state.unpack(np.array(system.mode.dynamics(turned, u, 0, p)).ravel())
+        assert found['w_WS_W'][1] == pytest.approx(expected[0], abs=1e-10)
+        assert found['w_WC_C'][1] == pytest.approx(expected[2], abs=1e-10)
+        mean = (found['left_rate'] + found['right_rate']) / 2
+        assert mean == pytest.approx(wheel_rate - expected[2], abs=1e-9)
+
+
+def test_a_hamster_ball_keeps_its_energy_and_its_wheels_at_the_shell():
+    system, p = hamster.hamster_ball(), np.array([0.8, 0.0])
+    x = hamster.at_rest(system, 0.6)
+    x[system.state.slice('w_WC_C')] = [0.0, 1.0, 2.0]
+    x = np.array(system.projection(x, p)).ravel()
+    events = dict.fromkeys(system.mode.guards, 'record')
+    run = simulate(system, p, x, np.zeros(2), 2.0, rtol=1e-11, atol=1e-12, events=events)
+    energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
+    assert np.ptp(energy) < 1e-8 * np.abs(energy).max()
+    assert np.ptp(run.states[:, system.state.slice('contact')], axis=0).min() > 0.01
+    poses = system.pose(run.states[-1], p)
+    shell, *wheels = (np.array(poses[k]) for k in (0, 2, 3))
+    for X in wheels:
+        away, axis = X[:3, 3] - shell[:3, 3], X[:3, 1]
+        across = away - axis * (axis @ away)
+        edge = np.hypot(np.linalg.norm(across) + hamster.WHEEL, axis @ away)
+        assert edge == pytest.approx(hamster.INSIDE, abs=1e-10)
+
+
+@pytest.mark.parametrize('half', [0.3, 0.9])
+def test_a_ball_in_a_groove_rolls_slower_the_nearer_its_contacts_are_to_its_axis(half):
+    slope = 0.2
+    machine = with_ball('groove', [G * math.sin(slope), 0, -G * math.cos(slope)])
+    for side, given in ((1, None), (-1, ca.SX(0))):
+        normal = (0.0, -side * math.sin(half), math.cos(half))
+        machine.contact(
+            Contact(body='ball', shape=Sphere(ca.SX(R)), surface=Plane(normal), side_force=given)
+        )
+    system = MachineSystem(machine)
+    x = system.state.pack(p_ball=[0, 0, R / math.cos(half)])
+    system.check_state([], x)
+    lever = R * math.cos(half)  # from the contacts to the axis of rolling
+    expected = G * math.sin(slope) / (1 + 2 / 5 * (R / lever) ** 2)
+    assert rates(system, x)['v_ball'] == pytest.approx([expected, 0, 0], abs=1e-12)
+
+
+def test_without_a_side_force_a_groove_has_dependent_rows():
+    machine = with_ball('groove')
+    for side in (1, -1):
+        normal = (0.0, -side * math.sin(0.5), math.cos(0.5))
+        machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R)), surface=Plane(normal)))
+    system = MachineSystem(machine)
+    with pytest.raises(ParameterError, match=r'6 rows .* have rank 5; .* side_force'):
+        system.check_state([], system.state.pack(p_ball=[0, 0, R / math.cos(0.5)]))
+
+
+def test_a_ball_in_an_upright_cylinder_rises_and_falls_at_sqrt_2_7_of_its_rate():
+    """It does not fall out: Gualtieri, Tokieda et al. 2006, Golfer's dilemma."""
+    machine, wide, turning = with_ball('cylinder'), 0.4, 9.0
+    wall = Hollow(ca.SX(wide), axes=2)
+    machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R)), surface=wall, mu=10.0))
+    system, way = MachineSystem(machine), wide - R
+    x = system.state.pack(
+        p_ball=[way, 0, 0], v_ball=[0, turning * way, 0], w_ball=[0, 0, -turning * way / R]
+    )
+    t = np.linspace(0, 2, 21)
+    run = simulate(
+        system,
+        np.zeros(0),
+        x,
+        None,
+        2.0,
+        rtol=1e-11,
+        atol=1e-12,
+        t_eval=t,
+        events=dict.fromkeys(WATCHED, 'record'),
+    )
+    depth = 5 * G / (2 * turning**2)
+    expected = -depth * (1 - np.cos(math.sqrt(2 / 7) * turning * t))
+    assert run.states[:, 2] == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_ball_on_a_turntable_circles_at_2_7_of_its_rate():
+    machine, rate = Machine('turntable'), 3.0
+    hinge = Revolute(
+        angle=Entry('turn', ('turn',), 'rad', kind='angle'),
+        speed=Entry('turn_rate', ('turn_rate',), 'rad/s'),
+        axis=[0, 0, 1],
+    )
+    machine.body('table', Driven(joint=hinge, rates=ca.SX(1, 1)))
+    ball = Rolling(
+        shape=Sphere(ca.SX(R)),
+        contact=vector_entry('contact', 'm', suffixes='xy'),
+        attitude=quaternion_entry('q_WB'),
+        speed=vector_entry('w_WB', 'rad/s'),
+    )
+    machine.body('ball', ball, Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)), on='table')
+    system = MachineSystem(machine)
+    x, xdot = system.symbols.x, system.mode.dynamics(*system.symbols)
+    where = system.pose(x, [])[1][:3, 3]
+    velocity = ca.jtimes(where, x, xdot)
+    both = ca.Function('both', [x], [velocity, ca.jtimes(velocity, x, xdot)])
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        state = system.state.pack(
+            contact=rng.normal(size=2), turn=rng.normal(), turn_rate=rate, w_WB=rng.normal(size=3)
+        )
+        v, a = (np.array(e).ravel() for e in both(state))
+        assert a == pytest.approx(2 / 7 * rate * np.cross([0, 0, 1], v), abs=1e-12)
+
+
+def test_a_ball_between_fingertips_turns_where_they_move_apart():
+    machine, tip = with_ball('fingertips', (0, 0, 0)), 0.08
+    pushes = [machine.control(vector_entry(f'a_{k}', 'm/s^2', 'W')) for k in (1, 2)]
+    for k, push in enumerate(pushes, 1):
+        machine.body(f'tip{k}', Driven(joint=free(f'tip{k}'), rates=ca.vertcat(push, ca.SX(3, 1))))
+        given = None if k == 1 else ca.SX(2.0)
+        machine.contact(
+            Contact(
+                body='ball',
+                shape=Sphere(ca.SX(R)),
+                on=f'tip{k}',
+                surface=Sphere(ca.SX(tip)),
+                normal_force=given,
+            )
+        )
+    system = MachineSystem(machine)
+    x = system.state.pack(p_tip1=[0, R + tip, 0], p_tip2=[0, -R - tip, 0])
+    system.check_state([], x)
+    found = rates(system, x, [0.7, 0, 0, -0.7, 0, 0])
+    assert found['v_ball'] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert found['w_ball'] == pytest.approx([0, 0, -0.7 / R], abs=1e-10)
+    margins = {n: float(f(x, np.zeros(6), 0, [])) for n, f in system.mode.guards.items()}
+    assert margins['normal_force_ball'] == pytest.approx(2.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('shape', 'surface', 'text'),
+    [
+        (Wheel(ca.SX(R)), Hollow(ca.SX(1.0), axes=2), 'a Wheel does not roll on a Hollow'),
+        (Wheel(ca.SX(R), 0.01), Hollow(ca.SX(1.0)), 'a Wheel does not roll on a Hollow'),
+        (Wheel(ca.SX(R)), Sphere(ca.SX(1.0)), 'a Wheel does not roll on a Sphere'),
+    ],
+)
+def test_what_does_not_touch_at_a_known_point_is_rejected(shape, surface, text):
+    with pytest.raises(ParameterError, match=text):
+        with_ball('wrong').contact(Contact(body='ball', shape=shape, surface=surface))
