@@ -26,7 +26,6 @@ from typing import Any
 
 from benchmarks.predictive_trial import recorded, seeds
 import numpy as np
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
@@ -39,7 +38,6 @@ EXACT = 'predictive with the true state and inertia'
 WANTED = 0.5  # failures of the second law over those of the first
 BEFORE = 0.3  # s before the end in which the estimate is looked at
 LOST = 0.1  # rad by which an estimate is off that has little to do with the object
-OBJECT = STATE.slice('beta_HO').start
 Ended = dict[str, Any]
 
 
@@ -93,9 +91,13 @@ def run(seed: int, law: str, scale: float) -> Ended:
     judge, errors, exact = Judge(experiment), [0.0], law == EXACT
     name = 'predictive' if exact else law
     made = moments(experiment, name, seed, imperfections, exact=exact)
+    model = experiment.laboratory.model()[0]
+    turn = model.tangent.slice('d_HO').start
     for now in until_failed(judge, made):
-        seen = errors[-1] if now.seen is None else abs(now.seen[OBJECT] - now.truth[OBJECT])
-        errors.append(float(seen))
+        off = errors[-1]
+        if now.seen is not None:
+            off = abs(float(model.difference(now.seen, now.truth)[turn]))
+        errors.append(off)
     off = max(errors[-round(BEFORE / PERIOD) :])
     return {'failure': judge.failure, 'off': off, 'cpu': time.process_time() - began}
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.hybrid_contact.laboratory import FLAT
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_robotics.trials.chain import LaboratoryChain
 from rolling_robotics.trials.imperfections import Imperfections
@@ -216,7 +215,7 @@ def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
 def _controller(meeting: _Meeting) -> None:
     experiment = build('flip_up')
     law, laboratory = experiment.laws['closed_loop'](), experiment.laboratory
-    observed = ObservedState(*laboratory.plant(), laboratory.model()[0], FLAT)
+    observed = ObservedState(*laboratory.plant(), laboratory.model()[0])
     (out, into), seen = meeting.views(), np.zeros(STATE - 1)
 
     memory = law.start()
@@ -224,7 +223,7 @@ def _controller(meeting: _Meeting) -> None:
     def turn(t: float) -> None:
         nonlocal memory
         if _get(out, seen):
-            x = observed.read(seen[:13], seen[13:])
+            x = observed.state(seen[:13], seen[13:])[0]
             memory, u = law.step(memory, x, t)
             _put(into, u)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -29,7 +29,10 @@ ROUNDING = 1e-9  # by which a reset that is a Python function may move a state t
 REST = 'rest'  # entry of the parameters: values other than zero of the states that rest
 
 
-class Restriction(WrittenSystem):
+Whole = TypeVar('Whole', bound=RollingSystem)
+
+
+class Restriction(WrittenSystem, Generic[Whole]):
     """
     A system restricted to some controls, to the states that they move, and in its parameters.
 
@@ -53,7 +56,7 @@ class Restriction(WrittenSystem):
 
     def __init__(
         self,
-        system: RollingSystem,
+        system: Whole,
         p: ArrayLike | None,
         x: ArrayLike,
         controls: Sequence[str],
@@ -374,7 +377,7 @@ class Restriction(WrittenSystem):
         return begun
 
 
-Carrier = Callable[[Restriction, Any], Any]
+Carrier = Callable[[Restriction[Any], Any], Any]
 CARRIED: Mapping[str, Carrier] = {
     'envelope': lambda r, given: {name: r.of(f) for name, f in given.items()},
     'state_bounds': lambda r, given: lambda p: {
@@ -394,16 +397,17 @@ CARRIED: Mapping[str, Carrier] = {
     'given_formulas': lambda _, given: given,
     'applied_wrench': lambda r, given: None if given is None else r.of(given),
     'conserved': lambda r, given: r.on_whole(given),
+    'get_ready': lambda _, given: given,
 }  # fmt: skip
 
 
 def restricted(
-    system: RollingSystem,
+    system: Whole,
     p: ArrayLike | None,
     x: ArrayLike,
     controls: Sequence[str],
     modes: Collection[str] | None = None,
-) -> Restriction:
+) -> Restriction[Whole]:
     """
     Return a system restricted to some of its controls.
 

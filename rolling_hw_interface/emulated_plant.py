@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.hybrid_contact.emulated_object import hybrid_views, Observation
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, placed_state
+from rolling_dynamics.hybrid_contact.from_contact_system import (
+    hybrid_of,
+    placed_state,
+    planar_hybrid_of,
+)
+from rolling_dynamics.hybrid_contact.model_state import Plant
+from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import IN_PLANE
@@ -24,7 +30,6 @@ from rolling_hw_interface.motor_model import MotorModel
 from transforms3d.quaternions import qmult, quat2mat
 
 HAND = {'q_WH': slice(0, 4), 'p_WH': slice(4, 7), 'w_WH_H': slice(7, 10), 'v_WH_H': slice(10, 13)}
-MOVED = {'p_WH': [4, 6], 'w_WH_H': [8], 'v_WH_H': [10, 12]}  # of a hand in the plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,9 @@ class EmulatedPlant:
 
         """
         self._model = model
-        planar = arm.chain.moves == IN_PLANE
-        system, p = hybrid_of(
-            model, params, planar=planar, slip_share=slip_share, resistance=resistance
-        )
+        bodies = planar_hybrid_of if arm.chain.moves == IN_PLANE else hybrid_of
+        system: Plant
+        system, p = bodies(model, params, slip_share=slip_share, resistance=resistance)
         self._system, self._params, self._start = system, p, np.array(start, dtype=float)
         self._views = hybrid_views(system)
         hand = np.concatenate([self._start[model.state.slice(n)] for n in ('q_WH', 'p_WH')])
@@ -181,14 +185,13 @@ class EmulatedPlant:
     def _with_hand(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the state with the hand where the arm has it."""
         hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        out, at = x.copy(), self._system.state.slice
-        for name, part in (MOVED if self._system.planar else HAND).items():
+        system = self._system
+        plane = system if isinstance(system, Restriction) else None
+        out = x.copy() if plane is None else plane.expand_states(x)
+        at = (system if plane is None else plane.whole).state.slice
+        for name, part in HAND.items():
             out[at(name)] = hand[part]
-        if self._system.planar:
-            beta = at('beta_WH')
-            turned = 2.0 * math.atan2(hand[2], hand[0]) - x[beta]
-            out[beta] += (turned + math.pi) % (2 * math.pi) - math.pi
-        return out
+        return out if plane is None else out[plane.state_index]
 
     def view(self) -> PlantView:
         """Return what is true now."""

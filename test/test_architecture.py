@@ -260,7 +260,6 @@ SYSTEMS = {
     'BallBalancer',
     'MassDrivenSystem',
     'PendulumSphere',
-    'PlanarRolling',
     'PointMassBall',
     'PointMassDisk',
     'SpinRollingSphere',

@@ -31,20 +31,20 @@ CONTROL_LIMITS = {
 }
 CONTROL_WEIGHTS = (0.1, 1.0, 1.0)
 BALANCE = {
-    'beta_WH': 10.0,
+    'd_WH': 10.0,
     'p_WH': 100.0,
-    'beta_HO': 100.0,
+    'd_HO': 100.0,
     'w_WH_H': 0.1,
     'v_WH_H': 1.0,
     'w_HO_H': 1.0,
 }
-TRACKING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 3.0}
+TRACKING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 3.0}
 TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
 HORIZON = Horizon(period=4e-3)
 # with what an estimator makes of images that are noisy, late and hidden, the angle of a balanced
 # object wanders least where it and that of the hand, which add up, outweigh all else
-RESTING = TRACKING | {'beta_HO': 1e4, 'beta_WH': 1e4}
-DAMPING = BALANCE | {'beta_HO': 300.0, 'w_HO_H': 5.0, 'beta_WH': 100.0}
+RESTING = TRACKING | {'d_HO': 1e4, 'd_WH': 1e4}
+DAMPING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 5.0, 'd_WH': 100.0}
 
 
 class FlipUpArms(NamedTuple):

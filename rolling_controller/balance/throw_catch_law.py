@@ -41,7 +41,7 @@ class ThrowCatchLaw:
         """
         self.plan, self.carry, self.regulator = plan, carry, regulator
         self.inputs, self.output = state_inputs(regulator.system, TOUCHING), regulator.output
-        self._beta = regulator.system.state.slice('beta_HO').start
+        self._turn = regulator.system.state.slice('q_HO')
 
     def start(self, before: Phase | None = None) -> Phase:  # noqa: ARG002
         """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
@@ -59,6 +59,7 @@ class ThrowCatchLaw:
         if memory.balancing_since is None:
             return memory, np.array(self.plan.control_at(t))
         # upright is every half turn of the ellipse: the nearest one is meant
-        away = x[self._beta] - self.regulator.x[self._beta]
-        x[self._beta] -= math.pi * round(away / math.pi)
+        (w, s), upright = x[self._turn], self.regulator.x[self._turn]
+        if abs(x[self._turn] @ upright) < math.sqrt(0.5):
+            x[self._turn] = -s, w
         return memory, self.regulator.step(None, x, t)[1]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
 from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.laboratory.laws import (
@@ -23,9 +22,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_dynamics.scenario_model import Model
 from rolling_dynamics.text import quoted
-from rolling_planner.laboratory.planar_plan import planar_plan
+from rolling_planner.restricted_plan import restricted_plan
 
-IN_PLANE = (1, 3, 5)  # alpha_y, a_x, a_z of the six accelerations of a hand
 ALL = (0, 1, 2, 3, 4, 5)
 MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that any hand gets
 
@@ -68,22 +66,6 @@ class Subject:
         return out
 
 
-class PlanarSource:
-    """States of planar rolling."""
-
-    def __init__(self, observed: ObservedState) -> None:
-        """Read with this."""
-        self._observed, self._start = observed, observed.beta
-
-    def restart(self) -> None:
-        """Count the object's turn from the start again."""
-        self._observed.beta = self._start
-
-    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[Array, float]:
-        """Return the state; the gap is not told."""
-        return self._observed.read(hand, object_), 0.0
-
-
 def subject_of(
     experiment: str,
     model: Model,
@@ -117,16 +99,15 @@ def subject_of(
     d = model.system.state.unpack(model.start)
     beta = 2.0 * float(np.arctan2(d['q_HO'][2], d['q_HO'][0]))
     start = laboratory.rest(beta, float(d['contact_h'][0]), tuple(d['p_WH'][[0, 2]]))
-    observed = ObservedState(*laboratory.plant(), system, beta)
     return Subject(
         system=system,
         params=p,
         start=start,
-        source=PlanarSource(observed),
-        used=IN_PLANE,
+        source=ObservedState(*laboratory.plant(), system),
+        used=tuple(system.control_index.tolist()),
         prepare=lambda: PLANAR[experiment](
             laboratory,
-            lambda: planar_plan(experiment_plan(model.scenario, plan_file), system),
+            lambda: restricted_plan(experiment_plan(model.scenario, plan_file), system),
             predicting,
         ),
     )

@@ -281,7 +281,7 @@ def turned(q: ca.SX, angle: ca.SX) -> ca.SX:
     return ca.vertcat(q[0] * c - q[1] * s, q[1] * c + q[0] * s)
 
 
-def turn_between(q: ca.SX, start: ca.SX) -> ca.SX:
+def turn_between(q: ca.SX, start: ca.SX | ca.DM) -> ca.SX:
     """Return the angle from one turn to another, within half a turn [rad]."""
     sine, cosine = start[0] * q[1] - start[1] * q[0], start[0] * q[0] + start[1] * q[1]
     return 2 * ca.atan(sine / cosine)

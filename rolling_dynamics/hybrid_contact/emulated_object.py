@@ -12,11 +12,10 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import placed_state
-from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.hybrid_contact.model_state import Plant
+from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product, rotation_matrix
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED
-
-IN_PLANE = [1, 3, 5]  # alpha_y, a_x, a_z of the six accelerations of a hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         params: ArrayLike,
         start: ArrayLike,
         *,
-        hybrid: tuple[HybridContactSystem, Array] | None = None,
+        hybrid: tuple[Plant, Array] | None = None,
         brake_time: float = 0.1,
         limits: ArrayLike | None = None,
     ) -> None:
@@ -104,33 +103,34 @@ class EmulatedObject(EmulatedMachine[Observation]):
         """
         system, p = hybrid or (model, np.asarray(params, dtype=float))
         self._model, self._nominal, self._brake_time = model, p, brake_time
-        planar = isinstance(system, HybridContactSystem) and system.planar
-        self._columns = IN_PLANE if planar else list(range(6))
+        plane = system if isinstance(system, Restriction) else None
+        self._columns = list(range(6)) if plane is None else plane.control_index.tolist()
         self._limits = np.full(6, np.inf) if limits is None else np.asarray(limits, dtype=float)
         shift, turn = np.zeros((model.tangent.size, 2)), np.zeros((model.tangent.size, 3))
-        shift[model.tangent.slice('contact_h')] = np.diag([1, not planar])
-        turn[model.tangent.slice('d_HO')] = np.diag([not planar, 1, not planar])
+        shift[model.tangent.slice('contact_h')] = np.diag([1, plane is None])
+        turn[model.tangent.slice('d_HO')] = np.diag([plane is None, 1, plane is None])
         emulation = Emulation(system, p, limits=self._limits[self._columns])
         super().__init__(emulation, model, start, shift, turn)
         # by which parameters differ from the model's, from the next reset on
         self.factors: dict[str, float] = {}
         self._margins: tuple[str, ...] = ('normal_force',)
-        if isinstance(system, HybridContactSystem):
-            system.get_ready()  # a plant in real time must not stand still when it lands
-            self._views = hybrid_views(system)
+        self._hybrid = None if hybrid is None else hybrid[0]
+        if self._hybrid is not None:
+            self._hybrid.get_ready()  # a plant in real time must not stand still when it lands
+            self._views = hybrid_views(self._hybrid)
         else:
-            self._views, self._margins = rolling_view(system), tuple(system.mode.guards)
+            self._views, self._margins = rolling_view(model), tuple(model.mode.guards)
         self.reset()
 
     def _restart(self, x: Array) -> None:
         machine, p = self.emulation, self._nominal.copy()
         for name, factor in self.factors.items():
-            p[machine.system.parameters.slice(name)] *= factor
-        hybrid = machine.system if isinstance(machine.system, HybridContactSystem) else None
-        if hybrid is not None:
-            x = placed_state(hybrid, p, self._model, x)
+            if name in machine.system.parameters:  # else it is zero
+                p[machine.system.parameters.slice(name)] *= factor
+        if self._hybrid is not None:
+            x = placed_state(self._hybrid, p, self._model, x)
         machine.restart(x, np.zeros(len(self._columns)), p)
-        machine.held = hybrid is not None
+        machine.held = self._hybrid is not None
 
     def release(self) -> None:
         """Let the object go."""
@@ -177,7 +177,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
     def contact_mode(self) -> str:
         """Mode as published; after the end of rolling ``slipping``, else ``separated``."""
         machine = self.emulation
-        if machine.system is not self._model:
+        if self._hybrid is not None:
             return machine.state.published_mode
         mode = super().contact_mode
         return SEPARATED if mode == STOPPED else mode
@@ -208,9 +208,10 @@ def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
     return {next(iter(system.modes)): FastFunction(function)}
 
 
-def hybrid_views(system: HybridContactSystem) -> dict[str, FastFunction]:
+def hybrid_views(system: Plant) -> dict[str, FastFunction]:
     """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
-    e, s, t = system.expressions, system.scene, ca.SX.sym('t')
+    whole = system.whole if isinstance(system, Restriction) else system
+    e, s = whole.expressions, whole.scene
     b, R_HO = s.body, s.contact.R_HO
     R_WH = rotation_matrix(b.q_WH)
     v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
@@ -223,10 +224,12 @@ def hybrid_views(system: HybridContactSystem) -> dict[str, FastFunction]:
     functions = [
         ca.Function(
             f'plant_view_{name}',
-            [e.x, e.u, t, e.p],
+            [e.x, e.u, e.t, e.p],
             [ca.densify(ca.vertcat(both, mode.wrench, s.gap, mode.wrench[5]))],
         )
-        for name, mode in system.equations.items()
+        for name, mode in whole.equations.items()
     ]
-    pairs = zip(system.equations, compiled(*functions), strict=True)
+    if isinstance(system, Restriction):
+        functions = [system.of(function) for function in functions]
+    pairs = zip(whole.equations, compiled(*functions), strict=True)
     return {name: FastFunction(function) for name, function in pairs}

@@ -3,24 +3,70 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.model_state import plant_state
-from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
+from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.hybrid_contact.model_state import PlanarPlant, Plant, plant_state
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
+from rolling_dynamics.restriction import restricted, Restriction
 from rolling_dynamics.surfaces.surface import Surface
+
+PLANE = ('alpha_WH_H_y', 'a_WH_H_x', 'a_WH_H_z')  # controls that keep a hand in the plane x-z
+OUT_OF_PLANE = ('inertia_xy', 'inertia_yz', 'gravity_W_y')  # parameters that lead out of it
+
+
+S = TypeVar('S', ContactSystem, HybridContactSystem)
+
+
+def in_plane(system: S, params: ArrayLike) -> Restriction[S]:
+    """
+    Return an object on a hand restricted to the plane x-z of the world.
+
+    Parameters
+    ----------
+    system, params
+        Object and hand in space, and their parameters in the units of the layout.
+
+    Raises
+    ------
+    ParameterError
+        A parameter leads out of the plane; it is named.
+    SurfaceError
+        The surfaces do.
+
+    """
+    p = np.array(params, dtype=float)
+    p[[system.parameters.names.index(name) for name in OUT_OF_PLANE]] = 0.0
+    plane: Restriction[S] = _restricted(system, tuple((p != 0).tolist()))
+    plane.take_parameters(params)
+    if plane.state.entry('q_HO').kind != 'turn':
+        raise SurfaceError(
+            f'in the plane x-z the hand must be a plane and the object symmetric to it, got '
+            f'{system.object_surface.name!r} on {system.hand_surface.name!r}; leave planar out'
+        )
+    return plane
+
+
+@lru_cache(maxsize=16)
+def _restricted(
+    system: ContactSystem | HybridContactSystem, given: tuple[bool, ...]
+) -> Restriction[Any]:
+    level = {
+        e.name: [1.0, 0.0, 0.0, 0.0] if e.kind == 'quaternion' else np.zeros(e.size)
+        for e in system.state.entries
+    }
+    return restricted(system, given, system.state.pack(**level), PLANE)
 
 
 def hybrid_of(
     model: ContactSystem,
     params: ArrayLike,
     *,
-    planar: bool,
     slip_share: float = 0.8,
     resistance: float = 0.0,
     restitution: float = 0.0,
@@ -32,8 +78,6 @@ def hybrid_of(
     ----------
     model, params
         Object on a hand, and its parameters.
-    planar
-        Whether all motion is in the plane x-z.
     slip_share
         Kinetic over static friction.
     resistance
@@ -46,14 +90,14 @@ def hybrid_of(
     ParameterError
         A share is none.
     SurfaceError
-        The object has no support function, or the hand of a planar plant is no plane.
+        The object has no support function.
 
     """
     if not 0.0 <= slip_share <= 1.0:
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
-    system = _system(model.object_surface, model.hand_surface, planar)
-    return system, system.pack_parameters(
+    system = _system(model.object_surface, model.hand_surface)
+    p = system.pack_parameters(
         mass=float(d['mass'][0]),
         inertia=inertia_of(d['inertia']),
         gravity_W=d['gravity_W'],
@@ -64,17 +108,36 @@ def hybrid_of(
         restitution=restitution,
         edges=d['hand_edges'],
     )
+    return system, p
+
+
+def planar_hybrid_of(
+    model: ContactSystem, params: ArrayLike, *, slip_share: float = 0.8, resistance: float = 0.0
+) -> tuple[PlanarPlant, Array]:
+    """
+    Return :func:`hybrid_of` restricted to the plane x-z, where there is no spin.
+
+    Raises
+    ------
+    ParameterError
+        A share is none, or a parameter leads out of the plane.
+    SurfaceError
+        The surfaces do, or the object has no support function.
+
+    """
+    system, p = hybrid_of(model, params, slip_share=slip_share, resistance=resistance)
+    p[system.parameters.slice('mu_spin')] = 0.0
+    plane = in_plane(system, p)
+    return plane, plane.take_parameters(p)
 
 
 @lru_cache(maxsize=8)
-def _system(object_surface: Surface, hand: Surface, planar: bool) -> HybridContactSystem:
+def _system(object_surface: Surface, hand: Surface) -> HybridContactSystem:
     """Return the system of two bodies, the same each time: its equations are written once."""
-    return HybridContactSystem(object_surface, hand, planar=planar)
+    return HybridContactSystem(object_surface, hand)
 
 
-def placed_state(
-    plant: HybridContactSystem, params: ArrayLike, model: ContactSystem, x: ArrayLike
-) -> Array:
+def placed_state(plant: Plant, params: ArrayLike, model: ContactSystem, x: ArrayLike) -> Array:
     """
     Return the state of the plant, rolling, at a state of the contact system.
 
@@ -86,15 +149,7 @@ def placed_state(
         Contact system and its state; what leads out of the plane of a planar plant is left out.
 
     """
-    if not plant.planar:
+    if not isinstance(plant, Restriction):
         return plant_state(plant, params, model, x)
-    planar = PlanarRolling(model.object_surface)
-    d = model.state.unpack(np.asarray(x, dtype=float))
-    turns = {k: 2.0 * np.arctan2(d[f'q_{k}'][2], d[f'q_{k}'][0]) for k in ('WH', 'HO')}
-    y = planar.state.pack(
-        **{f'beta_{k}': [turn] for k, turn in turns.items()},
-        **{name: d[name][[0, 2]] for name in ('p_WH', 'v_WH_H')},
-        **{name: d[name][[1]] for name in ('w_WH_H', 'w_HO_H')},
-        contact_h=d['contact_h'][:1],
-    )
-    return plant_state(plant, params, planar, y)
+    y = plant_state(plant.whole, plant.expand_parameters(params), model, x)
+    return np.array(plant.projection(y[plant.state_index], params)).ravel()

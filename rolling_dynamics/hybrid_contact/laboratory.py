@@ -12,14 +12,16 @@ and stands upright at ``beta`` = 0; from the one to the other it rolls towards +
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 import math
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling, STATE
-from rolling_dynamics.hybrid_contact.system import HybridContactSystem
-from rolling_dynamics.surfaces import Ellipsoid
+from rolling_dynamics.hybrid_contact.from_contact_system import in_plane, planar_hybrid_of
+from rolling_dynamics.hybrid_contact.model_state import PlanarModel, PlanarPlant
+from rolling_dynamics.surfaces import Ellipsoid, Plane
 
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
 
@@ -102,31 +104,30 @@ class Laboratory:
         a, b = self.semi_axes
         return b, b, a
 
-    def plant(self) -> tuple[HybridContactSystem, Array]:
-        """Return the planar plant and its parameters."""
-        system = HybridContactSystem(Ellipsoid(*self.surface_axes), planar=True)
+    def spatial(self) -> tuple[ContactSystem, Array]:
+        """Return the object on the plate in space, and its parameters in SI units."""
         half = self.plate / 2
+        system = _on_plate(self.surface_axes, half)
         return system, system.pack_parameters(
             mass=self.mass,
             inertia=self.inertia,
             gravity_W=(0.0, 0.0, -self.gravity),
             mu=self.mu,
-            mu_kinetic=self.mu_kinetic,
-            rolling_resistance=self.rolling_resistance,
-            edges=(-half, half, -half, half),
         )
 
-    def model(self) -> tuple[PlanarRolling, Array]:
-        """Return the model of rolling that planner and controllers use, and its parameters."""
-        half = self.plate / 2
-        system = PlanarRolling(Ellipsoid(*self.surface_axes))
-        return system, system.pack_parameters(
-            mass=self.mass,
-            inertia=float(self.inertia[1]),
-            gravity_W=(0.0, -self.gravity),
-            mu=self.mu,
-            edges=(-half, half),
+    def plant(self) -> tuple[PlanarPlant, Array]:
+        """Return the planar plant and its parameters in SI units."""
+        return planar_hybrid_of(
+            *self.spatial(),
+            slip_share=self.mu_kinetic / self.mu,
+            resistance=self.rolling_resistance,
         )
+
+    def model(self) -> tuple[PlanarModel, Array]:
+        """Return the model of rolling of planner and controllers, and its parameters in SI."""
+        system, p = self.spatial()
+        plane = in_plane(system, p)
+        return plane, plane.take_parameters(p)
 
     def rest(
         self, beta: float, contact: float = 0.0, hand: tuple[float, float] = (0.0, 0.0)
@@ -144,7 +145,21 @@ class Laboratory:
             Place of the hand in x and z of the world [m].
 
         """
-        values = {e.name: np.zeros(e.size) for e in STATE.entries}
-        return STATE.pack(
-            **(values | {'beta_HO': [beta], 'contact_h': [contact], 'p_WH': list(hand)})
-        )
+        state = self.model()[0].state
+        turn = [math.cos(beta / 2), math.sin(beta / 2)]
+        given = {'q_WH': [1.0, 0.0], 'q_HO': turn, 'contact_h': [contact], 'p_WH': list(hand)}
+        return state.pack(**({e.name: np.zeros(e.size) for e in state.entries} | given))
+
+
+@lru_cache(maxsize=8)
+def _on_plate(semi_axes: tuple[float, float, float], half: float) -> ContactSystem:
+    plate = Plane(u_bounds=(-half, half), v_bounds=(-half, half))
+    return ContactSystem(Ellipsoid(*semi_axes), plate)
+
+
+def turn_about_y(model: PlanarModel, states: Array) -> Array:
+    """Return turns of the object in W, shape (...) [-pi, pi), of states, shape (..., n)."""
+    hand, object_ = (states[..., model.state.slice(name)] for name in ('q_WH', 'q_HO'))
+    cosine = hand[..., 0] * object_[..., 0] - hand[..., 1] * object_[..., 1]
+    sine = hand[..., 0] * object_[..., 1] + hand[..., 1] * object_[..., 0]
+    return np.asarray(np.remainder(2 * np.arctan2(sine, cosine) + np.pi, 2 * np.pi) - np.pi)

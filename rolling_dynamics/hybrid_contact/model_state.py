@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.restriction import Restriction
 
-Model = ContactSystem | PlanarRolling
+PlanarModel = Restriction[ContactSystem]
+PlanarPlant = Restriction[HybridContactSystem]
+Model = ContactSystem | PlanarModel
+Plant = HybridContactSystem | PlanarPlant
 
 
 @lru_cache(maxsize=16)
-def model_state(plant: HybridContactSystem, model: Model) -> ca.Function:
+def model_state(plant: Plant, model: Model) -> ca.Function:
     """
     Return ``(x, p of the plant) -> x of a model of rolling``.
 
@@ -27,22 +30,29 @@ def model_state(plant: HybridContactSystem, model: Model) -> ca.Function:
     Raises
     ------
     ParameterError
-        The model is one of the plane and the plant is not, or the other way round; or the contact
-        system has another representation, or another hand.
+        One of them is restricted and the other is not; or the contact system has another
+        representation, or another hand.
 
     """
-    _check(plant, model)
+    if isinstance(plant, Restriction) and isinstance(model, Restriction):
+        x, _, _, p = plant.symbols
+        whole = plant.of(model_state(plant.whole, model.whole))(x, p)
+        own = ca.densify(whole[model.state_index.tolist()])
+        return ca.Function('model_state', [x, p], [own], ['x', 'p'], ['y'])
+    plant, model = _in_space(plant, model)
     e = plant.expressions
     values = plant.state.split(e.x)
-    uv = plant.scene.foot.uv
-    values['contact_h'] = uv[0] if plant.planar else uv
+    values['contact_h'] = plant.scene.foot.uv
     out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
     return ca.Function('model_state', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
 
 
-def plant_state(plant: HybridContactSystem, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
+def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
     """Return the state of the plant, touching the hand, of a state of a model of rolling."""
-    _check(plant, model)
+    if isinstance(plant, Restriction) and isinstance(model, Restriction):
+        q, y = plant.expand_parameters(p), model.expand_states(x)
+        return plant.take_states(plant_state(plant.whole, q, model.whole, y))
+    plant, model = _in_space(plant, model)
     d = model.state.unpack(np.asarray(x, dtype=float))
     values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
     size = plant.state.entry('p_HO_H').size
@@ -56,14 +66,12 @@ def plant_state(plant: HybridContactSystem, p: ArrayLike, model: Model, x: Array
     return np.array(plant.projections['rolling'](y, p)).ravel()
 
 
-def _check(plant: HybridContactSystem, model: Model) -> None:
-    if isinstance(model, PlanarRolling):
-        fits = plant.planar
-    else:
+def _in_space(plant: Plant, model: Model) -> tuple[HybridContactSystem, ContactSystem]:
+    if not (isinstance(plant, Restriction) or isinstance(model, Restriction)):
         kind = (model.representation.name, model.hand_surface.name)
-        fits = not plant.planar and kind == ('attitude', plant.hand_surface.name)
-    if not fits:
-        raise ParameterError(
-            'a plant in the plane needs a model in the plane; one in space a contact system on a '
-            f"plane in the representation 'attitude'. Got {model.name!r}"
-        )
+        if kind == ('attitude', plant.hand_surface.name):
+            return plant, model
+    raise ParameterError(
+        'a plant in the plane needs a model in the plane; one in space a contact system on a '
+        f"plane in the representation 'attitude'. Got {model.name!r}"
+    )

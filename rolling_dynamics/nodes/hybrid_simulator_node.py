@@ -13,7 +13,7 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
 from rolling_dynamics.nodes.plant_node import ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.nodes.simulator_node import SimulatorNode
 from rolling_dynamics.nodes.simulator_node import TABLE as ROLLING_TABLE
@@ -53,10 +53,10 @@ class HybridSimulatorNode(SimulatorNode):
         """Return the object, held at its start."""
         v = self.values
         self._shown, self._placed = '', 0
-        hybrid = hybrid_of(
+        bodies = planar_hybrid_of if v['planar'] else hybrid_of
+        hybrid = bodies(
             model.system,
             model.params,
-            planar=v['planar'],
             slip_share=v['slip_share'],
             resistance=v['rolling_resistance'],
         )

@@ -85,7 +85,6 @@ def hybrid_bodies(
         system, p = hybrid_of(
             model,
             params,
-            planar=False,
             slip_share=1.0,
             resistance=hybrid.rolling_resistance,
             restitution=hybrid.restitution,

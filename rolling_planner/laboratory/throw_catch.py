@@ -160,14 +160,14 @@ def _released(laboratory: Laboratory, carry: Plan) -> tuple[Array, Array, Flight
     system, p = laboratory.plant()
     model, _ = laboratory.model()
     d = system.state.unpack(plant_state(system, p, model, carry.states[-1]))
-    beta, w = float(d['beta_WH'][0]), float(d['w_WH_H'][0])
-    c, s = math.cos(beta), math.sin(beta)
+    beta, turned = (2 * math.atan2(*d[name][::-1]) for name in ('q_WH', 'q_HO'))
+    w, c, s = float(d['w_WH_H'][0]), math.cos(beta), math.sin(beta)
     R = np.array([[c, s], [-s, c]])  # x-z components, a turn about y
     o_x, o_z = d['p_HO_H']
     flight = FlightState(
         p=d['p_WH'] + R @ d['p_HO_H'],
         v=R @ (d['v_WH_H'] + w * np.array([o_z, -o_x]) + d['v_HO_H']),
-        angle=beta + float(d['beta_HO'][0]),
+        angle=beta + turned,
         rate=w + float(d['w_HO_H'][0]),
     )
     return np.array([beta, *d['p_WH']]), np.array([w, *(R @ d['v_WH_H'])]), flight

@@ -58,7 +58,7 @@ def nearest_turn(system: RollingSystem, x: Array, near: Array) -> Array:
     return out
 
 
-def goal_rows(problem: PlanProblem, model: Restriction) -> GoalRows:
+def goal_rows(problem: PlanProblem, model: Restriction[RollingSystem]) -> GoalRows:
     """
     Return the goal as linear constraints on the last moving state.
 
@@ -114,7 +114,9 @@ def attitude_rows(q: Array) -> Array:
     return np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
 
 
-def object_rows(problem: PlanProblem, model: Restriction, goal: ca.SX) -> tuple[ca.SX, list[str]]:
+def object_rows(
+    problem: PlanProblem, model: Restriction[RollingSystem], goal: ca.SX
+) -> tuple[ca.SX, list[str]]:
     """
     Return the object's motion as rows that vanish at the goal, and the name of each.
 

@@ -46,7 +46,7 @@ def tracked_view(problem: PlanProblem) -> str | None:
     return w.view if w.tracking or ends else None
 
 
-def cost_expressions(model: Restriction, view: str | None) -> CostExpressions:
+def cost_expressions(model: Restriction[RollingSystem], view: str | None) -> CostExpressions:
     """Return the cost of a model; view is what is tracked, see :class:`Weights`."""
     R = ca.SX.sym('R', model.control.size)
     running = ca.dot(R, model.symbols.u**2) / 2

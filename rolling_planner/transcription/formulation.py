@@ -16,6 +16,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import newest
 from rolling_dynamics.contract.capabilities import envelope
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.restriction import restricted, Restriction
 from rolling_planner.problem import PlanProblem
@@ -58,7 +59,7 @@ class Formulation:
 
     """
 
-    model: Restriction
+    model: Restriction[RollingSystem]
     nodes: NodeFunctions
     terminal: Terminal | None
     terminal_names: tuple[str, ...]
@@ -186,7 +187,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
     )
 
 
-def _contact_force(problem: PlanProblem, model: Restriction) -> ca.SX:
+def _contact_force(problem: PlanProblem, model: Restriction[RollingSystem]) -> ca.SX:
     """Return the contact force over the weight; it vanishes where the contact ends."""
     s, function = model.symbols, model.mode.wrench
     if function is None:

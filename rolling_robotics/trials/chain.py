@@ -18,8 +18,6 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
-from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import EmulatedCamera, MARKERS
@@ -41,7 +39,6 @@ APART = 4.0  # gap that an image shows over that noise, that is not taken for no
 # what the equations do not know once the inertia is estimated: how the drives stick and ripple
 INFORMED = FilterModel(acceleration=0.02, angular_acceleration=0.1, slip=2e-3, planar=True)
 FRESH = 0.02  # s: the estimator does not count on older commands
-FULL = {'q_WH': (1, 0, 0, 0), 'w_WH_H': (0, 0, 0), 'v_WH_H': (0, 0, 0), 'w_HO_H': (0, 0, 0)}
 
 
 class Observation(NamedTuple):
@@ -55,19 +52,6 @@ class Observation(NamedTuple):
     x: Array
     touching: bool
     inertia: float = 1.0
-
-
-def spatial_model(laboratory: Laboratory) -> tuple[ContactSystem, Array]:
-    """Return the contact system in space of the laboratory, and its parameters."""
-    half = laboratory.plate / 2
-    plate = Plane(u_bounds=(-half, half), v_bounds=(-half, half))
-    system = ContactSystem(Ellipsoid(*laboratory.surface_axes), plate)
-    return system, system.pack_parameters(
-        mass=laboratory.mass,
-        inertia=laboratory.inertia,
-        gravity_W=(0.0, 0.0, -laboratory.gravity),
-        mu=laboratory.mu,
-    )
 
 
 class LaboratoryChain:
@@ -111,7 +95,7 @@ class LaboratoryChain:
 
         """
         self.imperfections, self.draw = imperfections, imperfections.draw(seed)
-        believed, arm = spatial_model(laboratory), arm or ArmModel()
+        believed, arm = laboratory.spatial(), arm or ArmModel()
         self.plant = emulated_plant(
             laboratory, believed, start, arm, imperfections.motors, self.draw
         )
@@ -132,10 +116,8 @@ class LaboratoryChain:
         if informed:
             pattern.tolerance = max(pattern.tolerance, LIKELY * camera.noise)
             self.estimator.breaking = max(self.estimator.breaking, APART * camera.noise)
-        shapes, (model, _) = laboratory.plant(), laboratory.model()
-        beta = float(start[STATE.slice('beta_HO')][0])
-        self._observed = ObservedState(*shapes, model, beta)
-        self._truth = ObservedState(*shapes, model, beta)
+        self._model = laboratory.model()[0]
+        self._observed = ObservedState(*laboratory.plant(), self._model)
         self._joints: JointEstimate | None = None
         self._control, self._arrived = np.zeros(6), -np.inf
         self._sent: deque[Array | None] = deque([None] * imperfections.transport)
@@ -144,8 +126,8 @@ class LaboratoryChain:
 
     @property
     def truth(self) -> Array:
-        """True state of planar rolling, shape (9,)."""
-        return self._truth.read(self.view.hand, self.view.object_)
+        """True state of rolling in the plane, shape (11,)."""
+        return self._observed.state(self.view.hand, self.view.object_)[0]
 
     def sense(self) -> Observation | None:
         """Return what the estimator publishes, or None where it publishes nothing."""
@@ -166,7 +148,7 @@ class LaboratoryChain:
         if found is None or found.age > VISION_TIMEOUT:
             return None
         return Observation(
-            self._observed.read(hand, found.object_),
+            self._observed.state(hand, found.object_)[0],
             touching=found.mode != 'separated',
             inertia=self.estimator.inertia,
         )
@@ -207,8 +189,7 @@ class LaboratoryChain:
     def _drive(self, arrived: Array | None) -> None:
         """Pass what has arrived on to the motors, and move everything."""
         if arrived is not None:
-            self._control = np.zeros(6)
-            self._control[[1, 3, 5]], self._arrived = arrived, self.time
+            self._control, self._arrived = self._model.expand_controls(arrived), self.time
             self.bridge.take_command(self._control, self.time)
         drive = None if 'bridge' in self.killed else self.bridge.step(self.time, PERIOD)
         if drive is not None:
@@ -245,9 +226,9 @@ def emulated_plant(
         As they are believed to be.
     believed
         Contact system and its parameters p, shape (parameters.size,) in their units, see
-        :func:`spatial_model`.
+        :meth:`Laboratory.spatial`.
     start
-        State of planar rolling from which the trial is believed to start, shape (9,) in SI units.
+        State in the plane from which the trial is believed to start, shape (11,) in SI units.
     draw
         What is off.
 
@@ -258,18 +239,10 @@ def emulated_plant(
         tuple(draw.friction_torque * k for k in torques)
         for torques in (motors.coulomb, motors.viscous)
     )
-    d = STATE.unpack(start)
-    beta, (x, z) = float(d['beta_HO'][0]), d['p_WH']
-    at = system.state.pack(
-        **FULL,
-        p_WH=(x, 0, z),
-        q_HO=(np.cos(beta / 2), 0, np.sin(beta / 2), 0),
-        contact_h=(float(d['contact_h'][0]), 0),
-    )
     plant = EmulatedPlant(
         system,
         p,
-        at,
+        laboratory.model()[0].expand_states(start),
         Arm(arm.chain),
         replace(motors, coulomb=coulomb, viscous=viscous),
         slip_share=laboratory.mu_kinetic / laboratory.mu,

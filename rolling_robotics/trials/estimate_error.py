@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.judge import Judge
@@ -32,8 +31,8 @@ class EstimateError(NamedTuple):
     Attributes
     ----------
     series
-        Of the state of planar rolling in each period, shape (trials, periods, 9); after the end of
-        a trial that failed those of another one.
+        Tangent vectors of rolling in the plane by period, shape (trials, periods, 9); after the
+        end of a trial that failed those of another one.
     kinds
         What is alike in trials whose errors stand for each other.
     successes
@@ -100,8 +99,11 @@ def _series(
     experiment: LaboratorySetup, law_name: str, seed: int, imperfections: Imperfections
 ) -> tuple[Array, bool]:
     """Return the errors of a trial until it fails, and whether it succeeded."""
-    judge, errors = Judge(experiment), [np.zeros(STATE.size)]
+    difference = experiment.laboratory.model()[0].difference
+    judge, errors = Judge(experiment), [np.zeros(difference.numel_out(0))]
     for now in until_failed(judge, moments(experiment, law_name, seed, imperfections)):
-        # without an estimate the last error stays
-        errors.append(errors[-1] if now.seen is None else now.seen - now.truth)
+        error = errors[-1]  # without an estimate the last error stays
+        if now.seen is not None:
+            error = np.array(difference(now.seen, now.truth)).ravel()
+        errors.append(error)
     return np.array(errors[1:]), not judge.failure

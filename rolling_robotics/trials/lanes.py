@@ -15,7 +15,6 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
 from rolling_robotics.trials.estimate_error import EstimateError
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.period import Period, SIZES
@@ -116,7 +115,7 @@ def _source(period: Period) -> str:
         'NS': function.numel_in(0),
         'NO': function.numel_in(1),
         'NR': function.numel_in(2),
-        'NE': STATE.size,
+        'NE': function.numel_in(3),
         'FAILURE': BEGINS['failure'],
     }
     return '\n'.join(

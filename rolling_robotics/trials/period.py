@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
 from rolling_dynamics.batch.lanes import equations
+from rolling_dynamics.contract.layout import turn_between
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
 from rolling_dynamics.hybrid_contact.model_state import model_state
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import product, rotation_matrix
 from rolling_hw_interface.arm import Arm, hand_equations
-from rolling_hw_interface.arm_chain import IN_PLANE
 from rolling_hw_interface.bridge_equations import (
     drive_numbers,
     limit_numbers,
@@ -36,7 +34,7 @@ from rolling_hw_interface.emulated_motors import (
 )
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.trials.chain import emulated_plant, PERIOD, spatial_model
+from rolling_robotics.trials.chain import emulated_plant, PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.prepare import LaboratorySetup
 
@@ -46,10 +44,9 @@ JOINTS = 3
 # the contact force; the object on the hand; how the trial stands
 SIZES = {
     'q': JOINTS, 'qd': JOINTS, 'torque': JOINTS, 'counted': JOINTS, 'reported': JOINTS,
-    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 12, 'balancing': 1,
+    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 14, 'balancing': 1,
     'failure': 1, 'time': 1,
 }  # fmt: skip
-RECORD = STATE.size + 3 + 3 * STATE.size  # x_nom, u_nom, rows of K
 
 
 class Period:
@@ -105,12 +102,7 @@ class Period:
                 f'{self._arm.joints}'
             )
         self._hand_over, self._region, self._along = law, law.region, law.along
-        self._plant, self._p = hybrid_of(
-            *spatial_model(laboratory),
-            planar=True,
-            slip_share=laboratory.mu_kinetic / laboratory.mu,
-            resistance=laboratory.rolling_resistance,
-        )
+        self._model, (self._plant, self._p) = laboratory.model()[0], laboratory.plant()
         self._equations = equations(self._plant, 'rolling')
         self.failures = (*self._equations.names, 'off the goal', 'arm', 'joint')
         self.function = self._written()
@@ -150,7 +142,7 @@ class Period:
 
     def _start(self, draw: Draw) -> Array:
         e = self.experiment
-        believed = spatial_model(e.laboratory)
+        believed = e.laboratory.spatial()
         plant = emulated_plant(e.laboratory, believed, e.start, e.arm, self._motors, draw)
         view, joints = plant.view(), plant.motors.q
         moment = view.torque_W + np.cross(view.p_WC - view.hand[4:7], view.force_W)
@@ -187,13 +179,15 @@ class Period:
 
     def _written(self) -> ca.Function:
         s = {name: ca.SX.sym(name, n) for name, n in SIZES.items()}
-        off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', RECORD + 4)
-        error = ca.SX.sym('error', STATE.size)
-        time, held, over, judged = ca.vertsplit(period[RECORD:])
+        n, nt, m = (a.size for a in (self._model.state, self._model.tangent, self._model.control))
+        record = n + m + m * nt  # x_nom, u_nom, rows of K
+        off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', record + 4)
+        error = ca.SX.sym('error', nt)
+        time, held, over, judged = ca.vertsplit(period[record:])
         p = self._true_parameters(off)
-        model, _ = self.experiment.laboratory.model()
-        truth = model_state(self._plant, model)(s['plant'], p)
-        u, balancing = self._law(truth + error, s['balancing'], period[:RECORD], held, over)
+        truth = model_state(self._plant, self._model)(s['plant'], p)
+        seen = self._model.retract(truth, error)
+        u, balancing = self._law(seen, s['balancing'], period[:record], held, over)
         reference, torque, behind, singular = self._bridge(s)
         drives = self._motors_turned(s, torque, off)
         q, qd = drives[:2]
@@ -201,13 +195,12 @@ class Period:
         numbers = ca.DM(self._arm.numbers)
         nothing = ca.DM.zeros(6)
         moved = hand(s['q'], s['qd'], (qd - s['qd']) / PERIOD, nothing, numbers)[13:19]
-        control = moved[list(IN_PLANE)]
+        control = moved[self._model.control_index.tolist()]
         rate = self._equations.dynamics(s['plant'], control, 0, p)
         ahead, guards = self._rolled(s['plant'], rate, control, p)
         plant = ca.if_else(held, s['plant'], ahead)
         plant = self._on_hand(plant, hand(q, qd, ca.DM.zeros(JOINTS), nothing, numbers))
-        turned = ca.sum1(plant[[self._plant.state.slice(n).start for n in ('beta_WH', 'beta_HO')]])
-        away = ca.fabs(turned - self.experiment.goal)
+        away = ca.fabs(self._turned(plant, self.experiment.goal))
         ends = [
             *((1 - held) * ca.logic_not(g >= 0) for g in ca.vertsplit(guards)),
             judged * ca.logic_not(away <= self.experiment.tolerance),
@@ -252,8 +245,7 @@ class Period:
     def _bridge(self, s: dict[str, ca.SX]) -> tuple[tuple[ca.SX, ca.SX], ca.SX, ca.SX, ca.SX]:
         """Return reference, torques, and 1 where a joint lags and where the arm is singular."""
         chain, motors, settings = self._arm.chain, self._motors, BridgeSettings()
-        control = ca.SX.zeros(6)
-        control[list(IN_PLANE)] = s['sent']
+        control = ca.densify(self._model.whole_control(s['sent']))
         structure, numbers = self._arm.structure, ca.DM(self._arm.numbers)
         then = ca.vertcat(s['q_ref'], s['qd_ref'])
         limits = ca.DM(limit_numbers(chain))
@@ -298,25 +290,27 @@ class Period:
 
     def _on_hand(self, plant: ca.SX, hand: ca.SX) -> ca.SX:
         """Return the object's state with the hand where the arm has it."""
-        at, out = self._plant.state.slice, ca.SX(plant)
-        beta = plant[at('beta_WH')]
-        turned = 2 * ca.atan2(hand[2], hand[0]) - beta
-        out[at('beta_WH')] = beta + turned - 2 * np.pi * ca.floor(turned / (2 * np.pi) + 0.5)
-        out[at('p_WH')], out[at('w_WH_H')], out[at('v_WH_H')] = (
-            hand[[4, 6]],
-            hand[8],
-            hand[[10, 12]],
-        )
+        plane, out = self._plant, ca.SX(plant)
+        at = dict(zip(plane.state.names, range(plane.state.size), strict=True))
+        for entry, first in (('q_WH', 0), ('p_WH', 4), ('w_WH_H', 7), ('v_WH_H', 10)):
+            for k, name in enumerate(plane.whole.state.entry(entry).components, first):
+                if name in at:
+                    out[at[name]] = hand[k]
         return out
+
+    def _turned(self, plant: ca.SX, goal: float) -> ca.SX:
+        """Return by how much the object is turned from the goal in the world [rad]."""
+        plane = self._plant
+        whole = plane.whole.state.split(plane.whole_state(plant, plane.symbols.p))
+        q, at = product(whole['q_WH'], whole['q_HO']), [np.cos(goal / 2), np.sin(goal / 2)]
+        return turn_between(q[[0, 2]], ca.DM(at))
 
     def _on_plate(self, plant: ca.SX, control: ca.SX, p: ca.SX) -> ca.SX:
         """Return force x, z [N] and moment y [N m] on the hand about its origin, in W."""
-        e, contact = self._plant.expressions, self._plant.scene.contact
-        wrench = self._plant.equations['rolling'].wrench
-        given = ca.Function('contact', [e.x, e.u, e.p], [contact.p_HC, wrench])
-        point, on_object = given(plant, control, p)
-        beta = plant[self._plant.state.slice('beta_WH')]
-        R = rotation_matrix(ca.vertcat(ca.cos(beta / 2), 0, ca.sin(beta / 2), 0))
+        plane, zero = self._plant, ca.SX(0)
+        point = plane.of(plane.whole.touch)(plant, p)[2]
+        on_object = plane.of(plane.whole.modes['rolling'].wrench)(plant, control, zero, p)
+        R = rotation_matrix(plane.whole_state(plant, p)[plane.whole.state.slice('q_WH')])
         force = R @ on_object[3:6]
         moment = R @ on_object[0:3] + ca.cross(R @ point, force)
         return -ca.vertcat(force[0], force[2], moment[1])

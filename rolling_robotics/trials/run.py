@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rolling_controller import law as inputs
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.hybrid_contact.planar_rolling import STATE
+from rolling_dynamics.hybrid_contact.laboratory import turn_about_y
 from rolling_hw_interface.emulated_plant import PlantView
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import LaboratoryChain, Observation, PERIOD
@@ -23,7 +23,6 @@ from rolling_robotics.trials.trial import Record
 
 OTHERS = ('estimate', 'control', 'hand', 'object')
 EVERY = 10  # periods between two samples that are kept
-HAND, OBJECT = (STATE.slice(name).start for name in ('beta_WH', 'beta_HO'))
 
 
 class Moment(NamedTuple):
@@ -37,9 +36,10 @@ class Moment(NamedTuple):
     held
         Whether the object is held.
     view, truth, plant
-        What was true then: of all, of planar rolling, shape (9,), and of the hybrid plant.
+        What was true then: of all, of rolling in the plane, shape (11,), and of the
+        hybrid plant.
     seen
-        What the estimator told then, shape (9,), or None.
+        What the estimator told then, shape (11,), or None.
     sent
         The command that answered it, shape (3,), or None.
     control
@@ -83,7 +83,7 @@ def moments(
     place = experiment.laboratory, experiment.start
     chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
     law, truth = experiment.laws[law_name](), chain.truth
-    memory = law.start()
+    memory, model = law.start(), experiment.laboratory.model()[0]
     first = -round(imperfections.warm_up / PERIOD)
     for k in range(first, round(experiment.duration / PERIOD)):
         t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
@@ -112,7 +112,7 @@ def moments(
             sent=sent,
             control=chain.plant.control,
             events=chain.plant.events,
-            angle=float(truth[HAND] + truth[OBJECT]),
+            angle=float(turn_about_y(model, truth)),
             clipped=chain.bridge.clipped,
         )
 
@@ -168,7 +168,8 @@ def run_trial(
     """
     imperfections = imperfections or Imperfections()
     experiment = replace(experiment, duration=duration or experiment.duration)
-    nothing, samples, events, judge = np.full(STATE.size, np.nan), [], [], Judge(experiment)
+    model, samples, events = experiment.laboratory.model()[0], [], []
+    nothing, judge = np.full(model.state.size, np.nan), Judge(experiment)
     made, limited = moments(experiment, law_name, seed, imperfections), 0
     for moment in until_failed(judge, made, to_the_end=to_the_end):
         if moment.held:
@@ -181,7 +182,7 @@ def run_trial(
         limited = moment.clipped
         events += [(moment.time, name) for name in moment.events]
     times, states, *others = (np.array(c) for c in zip(*samples, strict=True))
-    angle = Series(states[:, HAND] + states[:, OBJECT], 'rad', components=(ANGLE,))
+    angle = Series(np.unwrap(turn_about_y(model, states)), 'rad', components=(ANGLE,))
     return Record(
         law=law_name,
         seed=seed,

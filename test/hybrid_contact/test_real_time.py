@@ -6,13 +6,13 @@ import sys
 PLANT = """
 import sys
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
+from rolling_dynamics.hybrid_contact.from_contact_system import planar_hybrid_of
 from rolling_dynamics.scenario_model import load_model
 
 model = load_model('laboratory_flip_up.yaml')
 before = 'scipy.integrate' in sys.modules
 bodies = model.system, model.params
-EmulatedObject(*bodies, model.start, hybrid=hybrid_of(*bodies, planar=True))
+EmulatedObject(*bodies, model.start, hybrid=planar_hybrid_of(*bodies))
 print(before, 'scipy.integrate' in sys.modules)  # of which an impact that slips is solved
 """
 

@@ -90,7 +90,8 @@ def test_a_trial_ends_at_its_first_failure(upright):
     _, period = upright
     begin, off = (a[:, 0] for a in period.starts(OFF, [3]))
     rows = period.periods(OFF.warm_up)
-    begin[BEGINS['plant'] + 3] += 0.5  # rad: too far from upright at the end
+    first = BEGINS['plant'] + 4
+    begin[first : first + 2] = np.cos(0.25), np.sin(0.25)  # too far from upright at the end
     state = begin
     for row in rows:
         state = np.array(period.function(state, off, row, EXACT)).ravel()

@@ -1,19 +1,20 @@
 """The throw: pre-impact state, hand profiles, and what the hybrid plant makes of the plan."""
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
+from rolling_dynamics.hybrid_contact.laboratory import Laboratory, turn_about_y, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import plant_state
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.laboratory.planar_plan import planar_plan
 from rolling_planner.laboratory.throw_catch import CatchOptions, plan_throw_catch
 from rolling_planner.laboratory.transfer import transfer
 from rolling_planner.laboratory.upright_impact import contact_arm, FlightState, upright_impact
+from rolling_planner.restricted_plan import restricted_plan
 from stepped_motion import SteppedMotion
 
 LAB = Laboratory()
@@ -21,7 +22,9 @@ LAB = Laboratory()
 
 @pytest.fixture(scope='module')
 def carry():
-    return planar_plan(experiment_plan(load_scenario('laboratory_throw_catch')), LAB.model()[0])
+    return restricted_plan(
+        experiment_plan(load_scenario('laboratory_throw_catch')), LAB.model()[0]
+    )
 
 
 @pytest.fixture(scope='module')
@@ -34,11 +37,11 @@ def flown(plan, after):
     system, p = dataclasses.replace(LAB, damping=0.0).plant()
     model, _ = LAB.model()
     plant = SteppedMotion(system, p, plant_state(system, p, model, plan.carry.states[0]))
-    events, gaps = [], []
+    events, gaps, touch = [], [], system.of(system.whole.touch)
     for k in range(round((plan.touch + after) * 1000)):
         s = plant.step(plan.control_at((k + 0.5) * 1e-3), 1e-3)
         events += s.events
-        gaps.append(float(system.touch(s.x, p)[0]))
+        gaps.append(float(touch(s.x, p)[0]))
     return plant.state, events, np.array(gaps)
 
 
@@ -56,15 +59,18 @@ def test_impact_is_that_of_the_plant():
         x = system.state.pack(
             **{e.name: np.zeros(e.size) for e in system.state.entries}
             | {
-                'beta_HO': [before.angle],
+                'q_WH': [1.0, 0.0],
+                'q_HO': [math.cos(before.angle / 2), math.sin(before.angle / 2)],
                 'p_HO_H': -contact_arm(LAB, before.angle),
                 'w_HO_H': [before.rate],
                 'v_HO_H': before.v,
             }
         )
-        after, impulse, _ = (np.array(a).ravel() for a in system.impact(x, p))
+        whole = system.expand_states(x), system.expand_parameters(p)
+        after, impulse, _ = (np.array(a).ravel() for a in system.whole.impact(*whole))
+        rate = after[system.whole.state.names.index('w_HO_H_y')]
         found = upright_impact(LAB, before)
-        assert abs(found.rate) == pytest.approx(abs(after[9]), rel=1e-9)
+        assert abs(found.rate) == pytest.approx(abs(rate), rel=1e-9)
         assert found.normal_impulse == pytest.approx(impulse[2], rel=1e-9)
         assert found.friction == pytest.approx(abs(impulse[0] / impulse[2]), rel=1e-9)
 
@@ -78,9 +84,9 @@ def test_wanted_rate_just_brings_it_upright():
     wanted = upright_impact(lab, still).wanted
     for share, comes_over in ((0.99, False), (1.01, True)):
         x = lab.rest(-0.4)
-        x[8] = share * wanted
+        x[model.state.names.index('w_HO_H_y')] = share * wanted
         plant = SteppedMotion(system, p, plant_state(system, p, model, x))
-        turns = [plant.step(np.zeros(3), 1e-3).x[3] for _ in range(1200)]
+        turns = [turn_about_y(system, plant.step(np.zeros(3), 1e-3).x) for _ in range(1200)]
         assert (max(turns) > UPRIGHT) == comes_over
 
 
@@ -103,9 +109,9 @@ def test_the_plant_does_what_was_planned(plan):
     flight = slice(round((plan.carry.duration + 0.01) * 1000), round(plan.touch * 1000) - 2)
     assert gaps[flight].min() > 0
     at = events[1].state
-    assert at[9] == pytest.approx(plan.impact.wanted, rel=0.02)
-    assert_allclose(at[[1, 2]], plan.hand, atol=1e-4)
-    assert_allclose([at[0], *at[6:9]], 0, atol=1e-3)  # the hand rests, level
+    assert at[11] == pytest.approx(plan.impact.wanted, rel=0.02)
+    assert_allclose(at[[2, 3]], plan.hand, atol=1e-4)
+    assert_allclose([at[1], *at[8:11]], 0, atol=1e-3)  # the hand rests, level
     assert state.mode == 'rolling'
 
 

@@ -106,7 +106,7 @@ def test_a_run_damps_the_rocking_and_tells_how_it_goes(peer, runner):
     assert [m.time for m in balancing] == sorted({m.time for m in balancing})
     assert {m.contact_mode for m in balancing} <= {'', RollingContact.MODE_ROLLING}
     for message in balancing:
-        assert dict(zip(message.state_names, message.state_values, strict=True))['beta_HO'] != 0.0
+        assert dict(zip(message.state_names, message.state_values, strict=True))['q_HO_y'] != 0.0
         assert all(margin <= 1.0 for margin in message.margin_values)
     found = peer.collect(Odometry, 'object/ground_truth', STREAM_READER, 500, timeout=LONG)
     assert stamp(found[-1]) - stamp(found[0]) > 0.9  # longer than it takes to rock to and fro

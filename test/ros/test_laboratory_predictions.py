@@ -62,7 +62,7 @@ def resting():
     plan = at_rest(subject.system, subject.start)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment_model, 'experiment_plan', lambda *_: None)
-        patch.setattr(experiment_model, 'planar_plan', lambda *_: plan)
+        patch.setattr(experiment_model, 'restricted_plan', lambda *_: plan)
         patch.setattr(laws, 'REGION_SAMPLES', 2)
         # the states of this module stand still, whatever is commanded
         patch.setattr(MotionWatch, 'judge', lambda *_, **__: Verdict())

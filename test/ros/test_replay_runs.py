@@ -10,7 +10,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.answers import Answers
 from rolling_controller.laboratory import laws as laboratory_laws
-from rolling_controller.laboratory.experiment_model import PlanarSource, subject_of
+from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.laboratory.run_log import (
     BEGIN,
@@ -34,7 +34,8 @@ from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
+from rolling_dynamics.hybrid_contact.from_contact_system import planar_hybrid_of
+from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
@@ -101,7 +102,7 @@ class Rehearsal:
         self.plant = EmulatedObject(
             *bodies,
             model.start,
-            hybrid=hybrid_of(*bodies, planar=True),
+            hybrid=planar_hybrid_of(*bodies),
             limits=model.control_limits,
         )
         self.subject = subject_of(experiment, model)
@@ -148,6 +149,7 @@ class Rehearsal:
         """Run a law over some steps of the plant, with what goes wrong by the clock."""
         self.plant.reset()
         self.plant.release()
+        self.stamp = 0
         self.machine.measured.restart()
         values = {**self.values, 'law': law, 'state_timeout': 0.05}
         self.put('controller/settings', serialize_message(String(data=json.dumps(values))))
@@ -165,12 +167,14 @@ class Rehearsal:
             for _ in range(1 if self.sim_time else 1 + (k % 7 == 3)):  # some states twice
                 trial.control.tick()
                 self.now += int(self.random.integers(0, PERIOD))
-            self.plant.step(self.machine.sent, PERIOD * 1e-9)
         trial.control.end(trial_module.CODES.CANCELLED, 'asked to stop')
 
     def measure(self, *, dropped, unread):
         """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""
         stamp = self.now - self.now % PERIOD + PERIOD
+        if self.stamp:  # the plant moves with the stamps, as the watch of its motion expects
+            self.plant.step(self.machine.sent, (stamp - self.stamp) * 1e-9)
+        self.stamp = stamp
         self.now = stamp + int(self.random.integers(100_000, 3_000_000))
         seen = self.plant.observe()
         for name, body in (('hand', seen.hand), ('object', seen.object_)):
@@ -179,8 +183,8 @@ class Rehearsal:
             if not dropped:
                 self.machine.measured.take(data, is_hand=name == 'hand')
         if unread:
-            source = self.subject.source
-            read, source.state = source.state, lambda *_: (np.full(9, np.nan), 0.0)
+            source, unknown = self.subject.source, np.full(self.subject.start.shape, np.nan)
+            read, source.state = source.state, lambda *_: (unknown, 0.0)
             self.machine.measured.state()
             source.state = read
 
@@ -338,7 +342,7 @@ def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
 
 def test_reading_begins_anew_where_it_did(damping, monkeypatch):
     restarts = []
-    monkeypatch.setattr(PlanarSource, 'restart', lambda _: restarts.append(1))
+    monkeypatch.setattr(ObservedState, 'restart', lambda _: restarts.append(1))
     with Recorded(damping) as recorded:
         runs = replay_runs(recorded)
     assert len(restarts) == 2 * len(runs)  # at the start of each, and after what could not be read

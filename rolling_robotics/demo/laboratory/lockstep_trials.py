@@ -11,7 +11,7 @@ from rolling_controller.laboratory.laws import chosen_law
 from rolling_controller.law import gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
 from rolling_dynamics.scenario_model import load_model
 from rolling_robotics.experiments import parameters_of
 from rolling_robotics.trials.trial import Record, Trial
@@ -29,10 +29,10 @@ class LockstepTrials:
         self._dt = 1.0 / float(given['rate'])
         self._subject = subject_of(experiment, model)
         self._prepared = self._subject.prepare()
-        hybrid = hybrid_of(
+        bodies = planar_hybrid_of if given['planar'] else hybrid_of
+        hybrid = bodies(
             model.system,
             model.params,
-            planar=given['planar'],
             slip_share=given['slip_share'],
             resistance=given.get('rolling_resistance', 0.0),
         )

@@ -13,8 +13,8 @@ import numpy as np
 from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.laboratory.planar_plan import planar_plan
 from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
+from rolling_planner.restricted_plan import restricted_plan
 from rolling_robotics.reproduce.row import beside, Row, unprinted
 from rolling_robotics.trials.judge import ANGLE
 from rolling_robotics.trials.prepare import CRITERIA
@@ -47,7 +47,7 @@ def throw() -> ThrowCatchPlan:
     """Return the planned throw and catch."""
     laboratory = Laboratory()
     plan = experiment_plan(load_scenario('laboratory_throw_catch'))
-    return plan_throw_catch(laboratory, planar_plan(plan, laboratory.model()[0]))
+    return plan_throw_catch(laboratory, restricted_plan(plan, laboratory.model()[0]))
 
 
 def rows(*, fast: bool) -> list[Row]:

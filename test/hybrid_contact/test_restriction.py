@@ -6,13 +6,13 @@ import casadi as ca
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from planar_rolling import PlanarRolling
 import pytest
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.hybrid_contact.planar_rolling import PlanarRolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.restriction import restricted
 from rolling_dynamics.surfaces import Ellipsoid, Plane
