@@ -6,7 +6,6 @@ steering axis, both wheels roll on the floor z = 0. x points forwards and z up, 
 reversed.
 """
 
-from collections.abc import Sequence
 import math
 
 import casadi as ca
@@ -27,16 +26,6 @@ WHEEL_BASE, TRAIL, TILT = 1.02, 0.08, math.pi / 10
 REAR, FRONT = 0.3, 0.35  # radii
 
 
-def hinge(name: str, axis: Sequence[float], place: Sequence[float]) -> Revolute:
-    """Return a hinge with entries of this name."""
-    return Revolute(
-        angle=Entry(name, (name,), 'rad', kind='angle'),
-        speed=Entry(f'{name}_rate', (f'{name}_rate',), 'rad/s'),
-        axis=axis,
-        place=place,
-    )
-
-
 def bicycle() -> MachineSystem:
     """Return the bicycle; its control is the torque of the rider's arms on the front frame."""
     machine = Machine('bicycle')
@@ -55,14 +44,14 @@ def bicycle() -> MachineSystem:
         ca.DM([0.9 - WHEEL_BASE - TRAIL, 0, 0.7]),
     )
     up = [-math.sin(TILT), 0.0, math.cos(TILT)]
-    steering = hinge('steer', up, [WHEEL_BASE + TRAIL, 0, -REAR])
+    steering = Revolute.named('steer', up, [WHEEL_BASE + TRAIL, 0, -REAR])
     across = ca.DM([0, 1, 0])
     rear = Revolution(ca.SX(2.0), ca.SX(0.0603), 0.12 - 0.0603, axis=across)
     front = Revolution(ca.SX(3.0), ca.SX(0.1405), 0.28 - 0.1405, axis=across)
     machine.body('frame', frame, rear_body)
-    machine.body('rear', hinge('rear', [0, 1, 0], [0, 0, 0]), rear, on='frame')
+    machine.body('rear', Revolute.named('rear', [0, 1, 0], [0, 0, 0]), rear, on='frame')
     machine.body('fork', steering, front_body, on='frame')
-    machine.body('front', hinge('front', [0, 1, 0], [-TRAIL, 0, FRONT]), front, on='fork')
+    machine.body('front', Revolute.named('front', [0, 1, 0], [-TRAIL, 0, FRONT]), front, on='fork')
     machine.contact(Contact(body='rear', shape=Wheel(ca.SX(REAR))))
     machine.contact(Contact(body='front', shape=Wheel(ca.SX(FRONT))))
     torque = machine.control(Entry('torque', ('torque',), 'N m', text='on the front frame'))

@@ -53,12 +53,7 @@ def hamster_ball() -> MachineSystem:
     machine.body('chassis', chassis, Solid(ca.SX(CHASSIS), inertia, ca.DM([0, 0, -LOW])))
     roller = Revolution(ca.SX(ROLLER), ROLLER_INERTIA / 2, ROLLER_INERTIA / 2, axis=across)
     for name, side, given in (('left', 1, None), ('right', -1, machine.parameter('side', 'N'))):
-        hinge = Revolute(
-            angle=Entry(name, (name,), 'rad', kind='angle'),
-            speed=Entry(f'{name}_rate', (f'{name}_rate',), 'rad/s'),
-            axis=[0, 1, 0],
-            place=[0, side * TRACK, 0],
-        )
+        hinge = Revolute.named(name, [0, 1, 0], [0, side * TRACK, 0])
         machine.body(name, hinge, roller, on='chassis')
         wheel, inside = Wheel(ca.SX(WHEEL)), Hollow(ca.SX(INSIDE))
         machine.contact(

@@ -12,13 +12,14 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
-from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.mechanism.shapes import Ellipsoid, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
     'Contact',
     'Custom',
     'Driven',
+    'Ellipsoid',
     'Free',
     'Hollow',
     'Machine',

@@ -110,6 +110,15 @@ class Revolute(Joint):
     configured: ClassVar[tuple[str, ...]] = ('angle',)
     moving: ClassVar[tuple[str, ...]] = ('speed',)
 
+    @classmethod
+    def named(
+        cls, name: str, axis: Sequence[float], place: Sequence[float] = (0, 0, 0)
+    ) -> Revolute:
+        """Return a hinge with the entries ``name`` and ``name_rate``; see the attributes."""
+        angle = Entry(name, (name,), 'rad', kind='angle')
+        rate = Entry(f'{name}_rate', (f'{name}_rate',), 'rad/s')
+        return cls(angle=angle, speed=rate, axis=axis, place=place)
+
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in axes of its own."""
         axis, angle, rate = ca.SX(ca.DM(self.axis)), at[self.angle.name], at[self.speed.name]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -42,6 +43,12 @@ class Contact:
     normal_force, side_force
         Force along z and y [N] where joints and other contacts keep the body there already, so
         that the equations leave it undetermined: a preload. None where they determine it.
+    stiffness, damping
+        Of a contact that gives way along its normal [N/m], [N s/m]: the gap may be negative, and
+        rolling holds where the undeformed surfaces are closest. None where it is rigid.
+    rollers
+        Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
+        its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
 
     """
 
@@ -52,12 +59,22 @@ class Contact:
     surface: Surface = field(default_factory=Plane)
     normal_force: ca.SX | float | None = None
     side_force: ca.SX | float | None = None
+    stiffness: ca.SX | float | None = None
+    damping: ca.SX | float = 0.0
+    rollers: float | None = None
 
     @property
-    def given(self) -> dict[int, ca.SX]:
-        """Components of the force that are given, by their number."""
-        both = {1: self.side_force, 2: self.normal_force}
-        return {k: ca.SX(force) for k, force in both.items() if force is not None}
+    def rigid(self) -> bool:
+        """Whether the contact keeps the gap closed."""
+        return self.normal_force is None and self.stiffness is None
+
+    def given(self, rows: ContactRows) -> dict[int, ca.SX]:
+        """Return the components of the force that are given, by their number."""
+        side = self.side_force if self.rollers is None else 0.0
+        normal = self.normal_force
+        if self.stiffness is not None:
+            normal = -self.stiffness * rows.gap - self.damping * rows.velocity[2]
+        return {k: ca.SX(f) for k, f in ((1, side), (2, normal)) if f is not None}
 
 
 class ContactRows(NamedTuple):
@@ -97,6 +114,9 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     of_body = body.R_WF @ body.v + ca.cross(body.R_WF @ body.w, reach)
     of_carrier = carrier.R_WF @ carrier.v + ca.cross(carrier.R_WF @ carrier.w, arm)
     R_WP = R @ _frame(normal, R.T @ body.R_WB @ contact.shape.side)
+    if contact.rollers is not None:
+        c, s = math.cos(contact.rollers), math.sin(contact.rollers)
+        R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     return ContactRows(R_WP.T @ (of_body - of_carrier), gap, place, R_WP)
 
 
@@ -153,7 +173,7 @@ def closed_rates(
     matrix, right = equations
     kept = constraints(contacts, rows)
     for c, r in zip(contacts, rows, strict=True):
-        for k, force in c.given.items():
+        for k, force in c.given(r).items():
             right = right + ca.jacobian(r.velocity[k], speeds).T * force
     velocity = ca.vertcat(*kept)
     J = ca.jacobian(velocity, speeds)
@@ -162,13 +182,14 @@ def closed_rates(
     needed = -ca.jtimes(velocity, *drift) - J @ free
     multipliers = eliminate(J @ answer, needed, symmetric=symmetric)
     found = iter(ca.vertsplit(multipliers))
-    forces = [[c.given[k] if k in c.given else next(found) for k in range(3)] for c in contacts]
+    given = [c.given(r) for c, r in zip(contacts, rows, strict=True)]
+    forces = [[g[k] if k in g else next(found) for k in range(3)] for g in given]
     return Closed(free + answer @ multipliers, [ca.vertcat(*force) for force in forces])
 
 
 def constraints(contacts: Sequence[Contact], rows: Sequence[ContactRows]) -> list[ca.SX]:
     """Return the velocities that vanish: those along which the force is not given."""
     return [
-        ca.vertcat(*(r.velocity[k] for k in range(3) if k not in c.given))
+        ca.vertcat(*(r.velocity[k] for k in range(3) if k not in c.given(r)))
         for c, r in zip(contacts, rows, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import casadi as ca
@@ -96,9 +96,29 @@ class Sphere:
 
 
 @dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """
+    An ellipsoid about the origin of its body, along its axes.
+
+    Attributes
+    ----------
+    radii
+        Half axes (3) [m].
+
+    """
+
+    radii: ca.SX
+    side = ca.DM.zeros(3)
+
+    def touch(self, normal_B: ca.SX) -> ca.SX:
+        """Return the point (3) [m] that touches a plane of this normal (3)."""
+        return -(self.radii**2) * normal_B / ca.norm_2(self.radii * normal_B)
+
+
+@dataclass(frozen=True, eq=False)
 class Wheel:
     """
-    A wheel with the y axis of its body, about its origin: a circular edge, or a torus.
+    A wheel about the origin of its body: a circular edge, or a torus.
 
     Attributes
     ----------
@@ -106,15 +126,16 @@ class Wheel:
         Of the circle in the middle of the tyre [m].
     tyre
         Radius of the tyre's section [m]; 0 of an edge.
+    side
+        Its axis, a unit vector (3); y by default.
 
     """
 
     radius: ca.SX
     tyre: ca.SX | float = 0.0
-    side = ca.DM([0, 1, 0])
+    side: ca.DM = field(default_factory=lambda: ca.DM([0, 1, 0]))
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""
-        x, z = normal_B[0], normal_B[2]
-        down = -ca.vertcat(x, 0, z) / ca.sqrt(x * x + z * z)
-        return self.radius * down - self.tyre * normal_B
+        up = normal_B - ca.dot(self.side, normal_B) * self.side
+        return -self.radius * up / ca.norm_2(up) - self.tyre * normal_B

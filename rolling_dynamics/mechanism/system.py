@@ -253,7 +253,7 @@ class MachineSystem(WrittenSystem):
     def _gaps(self) -> list[ContactRows]:
         """Contacts whose gap the joints leave open."""
         contacts = zip(self.machine.contacts, self._closures, strict=True)
-        return [r for c, r in contacts if c.normal_force is None]
+        return [r for c, r in contacts if c.rigid]
 
     def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
         """Return the state after a Newton step of least length towards closed gaps."""
@@ -286,7 +286,7 @@ class MachineSystem(WrittenSystem):
             gap = float(self._numbers(rows.gap, x, p)[0])
             speed = float(np.linalg.norm(self._numbers(slip, x, p)))
             what = f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
-            if abs(gap) > OPEN:
+            if gap > OPEN or (gap < -OPEN and contact.stiffness is None):
                 raise ParameterError(
                     f'{what} has a gap of {gap:.6g} m; `projection` closes a small one'
                 )
@@ -315,12 +315,14 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def energy(self) -> ca.SX:
-        """Kinetic and potential energy [J], the latter zero at the origin of W."""
+        """Kinetic and potential energy [J]: of gravity from the origin of W, and of contacts."""
         machine, total = self.machine, ca.SX(0)
         for link in machine.links.values():
             m = link.moments
             first_W = m.mass * link.p_WB + link.R_WF @ m.first
             total += m.twice_kinetic(link.w, link.v) / 2 - ca.dot(machine.gravity_W, first_W)
+        for contact, rows in zip(machine.contacts, self._closures, strict=True):
+            total += (contact.stiffness or 0) * rows.gap**2 / 2
         return total
 
     @cached_property
@@ -348,8 +350,9 @@ class MachineSystem(WrittenSystem):
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return ``energy`` where no joint is driven and no contact resists, else nothing."""
         joints = [body.joint for body in self.machine.bodies.values()]
-        driven = any(isinstance(joint, Driven) for joint in joints)
-        return [] if driven or self.machine.dynamics.laws else ['energy']
+        lost = any(isinstance(joint, Driven) for joint in joints) or self.machine.dynamics.laws
+        damped = any(not ca.SX(c.damping).is_zero() for c in self.machine.contacts)
+        return [] if lost or damped else ['energy']
 
     @cached_property
     def contact_frame(self) -> ca.Function:

@@ -8,6 +8,7 @@ from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_ent
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
     Custom,
+    Ellipsoid,
     Free,
     Machine,
     MachineSystem,
@@ -83,6 +84,7 @@ def machine(shape, axes, mass):
 TREES = {
     'ball, world axes': (Sphere(ca.SX(0.2)), 'world', Revolution(ca.SX(1.0), ca.SX(0.02))),
     'ball, body axes': (Sphere(ca.SX(0.2)), 'body', solid(1.0, [0.02, -0.01, 0.03])),
+    'ellipsoid': (Ellipsoid(ca.DM([0.3, 0.2, 0.15])), 'body', solid(1.0, [0.02, -0.01, 0.03])),
     'edge': (Wheel(ca.SX(0.2)), 'body', solid(1.0, [0.02, -0.01, 0.03])),
     'torus': (Wheel(ca.SX(0.2), 0.05), 'world', Revolution(ca.SX(1.0), ca.SX(0.02))),
 }
