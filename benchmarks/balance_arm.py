@@ -22,7 +22,7 @@ from rolling_hw_interface.arm_chain import Body, Chain
 from rolling_hw_interface.emulated_plant import EmulatedPlant
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.hardware_parameters import chain_from, model_from, read_parameters
+from rolling_robotics.calibration_report import chain_from, model_from, read_parameters
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 TRIALS = 20

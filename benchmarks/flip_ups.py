@@ -25,7 +25,7 @@ from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
-from rolling_robotics.figures.panels import saved_panels
+from rolling_robotics.figures.style import saved_panels
 from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import TrialLanes

@@ -76,7 +76,7 @@ class SystemPlugin:
         :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
         planner node alike; None stands for collocation.
     arrays
-        ``(system, trajectory) -> dict`` of :class:`rolling_robotics.result_arrays.Series`: the
+        ``(system, trajectory) -> dict`` of :class:`rolling_robotics.arrays.Series`: the
         arrays of a result file; None stands for the entries of the state.
     report
         Module with ``entries(scenario, trajectory, result) -> dict``, which go into a result, and

@@ -1,31 +1,111 @@
-"""
-Start the nodes of an experiment as processes, where there is no launch system, and stop them.
-
-They run on a domain that nobody else uses and are found on this machine only, so that a
-demonstration cannot drive a robot in the same room.
-"""
+"""An experiment as processes: its nodes are started, watched and ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
+import ctypes
 from dataclasses import dataclass, field
 import fcntl
 import os
 from pathlib import Path
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from typing import IO
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
-from rolling_robotics.child_process import die_with_parent
 from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
-from rolling_robotics.runtime_folder import open_lock_file, open_runtime_folder
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Have the system stop this process if the one that started it is killed."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+OWN = 'rolling_robotics'
+
+
+def open_runtime_folder() -> int:
+    """
+    Return a descriptor of the folder for locks.
+
+    It is ``rolling_robotics`` in ``$XDG_RUNTIME_DIR``, where that is the user's own; else
+    ``rolling_robotics-<user id>`` in the folder for temporary files.
+
+    Raises
+    ------
+    RollingError
+        The folder cannot be made, is a link, belongs to somebody else, or others may use it.
+
+    """
+    given = os.environ.get('XDG_RUNTIME_DIR', '')
+    if given:
+        with contextlib.suppress(OSError, RollingError):
+            os.close(_open_private(Path(given)))
+            return _open_own(Path(given, OWN))
+    return _open_own(Path(tempfile.gettempdir(), f'{OWN}-{os.geteuid()}'))
+
+
+def open_lock_file(folder: int, name: str) -> int:
+    """
+    Return a descriptor of a lock file, made if it is not there; links are not followed.
+
+    Parameters
+    ----------
+    folder
+        Descriptor of :func:`open_runtime_folder`.
+    name
+        Name of the file in it.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or is not a regular file.
+
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    lock = os.open(name, flags, 0o600, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(lock).st_mode):
+        os.close(lock)
+        raise OSError(f'{name} is not a regular file')
+    return lock
+
+
+def _open_own(path: Path) -> int:
+    try:
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+        return _open_private(path)
+    except OSError as error:
+        raise RollingError(
+            f'{path}: no folder for locks can be made or used there: {error.strerror}; remove it, '
+            'or set XDG_RUNTIME_DIR to a folder of your own'
+        ) from None
+
+
+def _open_private(path: Path) -> int:
+    """Return a descriptor of a folder of the user's own; raise OSError or RollingError."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    found = os.fstat(folder)
+    if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
+        return folder
+    os.close(folder)
+    raise RollingError(
+        f'{path}: belongs to user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}; a '
+        f'folder of user {os.geteuid()} with mode 700 is needed; remove it, or set '
+        'XDG_RUNTIME_DIR to a folder of your own'
+    )
+
 
 STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits

@@ -13,8 +13,7 @@ from rolling_dynamics.simulation.guards import in_mode
 from rolling_dynamics.simulation.trajectory import Segment
 from rolling_planner.planners.planner import Planned
 from rolling_planner.refinement.rollout import Rollout
-from rolling_robotics.result import arrays, heading
-from rolling_robotics.run_scenario import follower_of
+from rolling_robotics.result import arrays, follower_of, heading
 
 SAMPLES = 400  # output times of the simulated plan
 

@@ -11,14 +11,15 @@ from matplotlib.figure import Figure
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.damaged import damage_told
 from rolling_robotics.figures.beside import plan_figure
-from rolling_robotics.figures.contact import contact_figure
-from rolling_robotics.figures.energy import energy_figure
-from rolling_robotics.figures.paths import paths_figure
-from rolling_robotics.figures.phase import phase_figure
-from rolling_robotics.figures.states import states_figure
+from rolling_robotics.figures.paths import paths_figure, phase_figure
+from rolling_robotics.figures.states import (
+    contact_figure,
+    energy_figure,
+    states_figure,
+    world_figure,
+)
 from rolling_robotics.figures.style import STYLE
-from rolling_robotics.figures.world import world_figure
-from rolling_robotics.result_arrays import Arrays
+from rolling_robotics.files import Arrays
 
 mpl.use('Agg')
 

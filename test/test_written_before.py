@@ -15,9 +15,8 @@ from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan
 from rolling_planner.plan_fit import check_plan_fits
 from rolling_robotics.files import read_result
-from rolling_robotics.result import arrays
-from rolling_robotics.run_scenario import simulate_scenario
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.result import arrays, simulate_scenario
+from rolling_robotics.scene.general import scene_of
 
 ARCHIVE = Path(__file__).with_name('written_by_6696c0c.tar.xz')
 SIMULATIONS = (

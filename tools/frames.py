@@ -22,9 +22,8 @@ import numpy as np
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.animation.painter import AXES, Camera, extent, Painter
 from rolling_robotics.figures.style import STYLE
-from rolling_robotics.result import simulation_result
-from rolling_robotics.run_scenario import simulate_scenario
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.result import simulate_scenario, simulation_result
+from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import GROUND, Scene, Values
 
 IMAGES = Path(__file__).resolve().parents[1] / 'docs' / 'images'

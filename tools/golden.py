@@ -33,8 +33,7 @@ from rolling_planner.planners.planner import planner_of
 from rolling_robotics.experiment import RECORDER
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.plan_result import plan_result
-from rolling_robotics.result import simulation_result, violations
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario, simulation_result, violations
 from rolling_robotics.scenario_schema import scenario_schema
 
 ROOT = Path(__file__).resolve().parents[1]

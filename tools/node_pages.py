@@ -44,9 +44,8 @@ def table_of(module: str) -> str:
     from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
     found = import_module(module)
-    of_machine = getattr(found, 'robot_parameters', None)
-    laws = [kind for _, kind in roles('law')] if of_machine else []
-    own = {entry.name: entry for kind in laws for entry in of_machine(kind)}
+    laws = [kind for _, kind in roles('law')] if hasattr(found, 'robot_parameters') else []
+    own = {entry.name: entry for kind in laws for entry in found.robot_parameters(kind)}
     entries = (*COMMON, *found.TABLE, *own.values())
     return '\n'.join([HEAD, *map(_row, entries)])
 

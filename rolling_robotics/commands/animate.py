@@ -58,8 +58,8 @@ def run(args: Namespace) -> int:
     from rolling_robotics.animation.movie import Shot, write_movie, WRITERS  # noqa: PLC0415
     from rolling_robotics.animation.painter import Camera  # noqa: PLC0415
     from rolling_robotics.commands.scene_source import shown_scene  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     for name, low, high in (
         ('rate', 1, 100),

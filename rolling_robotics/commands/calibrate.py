@@ -50,8 +50,8 @@ def run(args: Namespace) -> int:
     """Read, compute, print, write."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics import calibration_report as report  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     if args.out and args.kind in {'object', 'sliding'}:
         raise ParameterError(

@@ -26,8 +26,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario.doubts import doubts  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
-    from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
+    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
 
     def fault(path: str) -> str:
         """Return what is wrong with a file, empty if nothing is."""

@@ -37,9 +37,8 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
-    from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
-    from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
+    from rolling_robotics.console import Progress, say  # noqa: PLC0415
+    from rolling_robotics.result import simulate_scenario  # noqa: PLC0415
 
     if not compiles():
         raise ParameterError(

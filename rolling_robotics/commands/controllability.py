@@ -30,12 +30,12 @@ def run(args: Namespace) -> int:
     """Compute and print."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.controllability_report import (  # noqa: PLC0415
         controllability_report,
         report_text,
     )
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     if not 1 <= args.depth <= 8:
         raise ParameterError(f'--depth: must lie between 1 and 8, got {args.depth}')

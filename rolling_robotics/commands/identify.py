@@ -48,8 +48,8 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.plugin import needed_role, roles  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.commands.recordings import is_recording  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     writes, named = args.experiment or bool(args.emulate), args.emulate or args.scenario
     recording = not writes and is_recording(args.log)

@@ -39,11 +39,9 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_planner import Iteration  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
-    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.console import InterruptFlag, Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.interrupt import InterruptFlag  # noqa: PLC0415
     from rolling_robotics.plan_result import plan_result, plan_summary  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)

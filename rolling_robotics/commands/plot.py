@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rolling_robotics.commands.recordings import is_recording, SCENARIO_HELP
 
 if TYPE_CHECKING:
-    from rolling_robotics.progress import Progress
+    from rolling_robotics.console import Progress
 
 HELP = 'draw figures of a simulation, a plan or a recording'
 DESCRIPTION = """\
@@ -40,9 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Draw."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_folder  # noqa: PLC0415
     from rolling_robotics.plot import FIGURES  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
 
     for name in args.only or []:
         if name not in FIGURES:

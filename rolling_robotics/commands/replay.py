@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Replay."""
     from rolling_robotics.commands.recordings import opened  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
 
     with (
         opened('replay', args.recording, args.scenario) as recorded,

@@ -45,9 +45,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Compute, print and write."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.console import Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
     from rolling_robotics.reproduce.row import NOT_MET, table  # noqa: PLC0415
 
     if args.name not in REPRODUCTIONS:

@@ -38,6 +38,6 @@ def shown_scene(command: str, file: Path, plan: Path | None, frame_prefix: str =
 
             return recorded_scene(recorded, frame_prefix)
     from rolling_robotics.files import read_result  # noqa: PLC0415
-    from rolling_robotics.scene.build import scene_of  # noqa: PLC0415
+    from rolling_robotics.scene.general import scene_of  # noqa: PLC0415
 
     return scene_of(read_result(file), read_result(plan) if plan else None)

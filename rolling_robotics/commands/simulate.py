@@ -28,11 +28,14 @@ def run(args: Namespace) -> int:
     """Simulate."""
     from rolling_dynamics.plugin import role_of  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.console import Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
-    from rolling_robotics.result import simulation_result, summary, violations  # noqa: PLC0415
-    from rolling_robotics.run_scenario import simulate_scenario  # noqa: PLC0415
+    from rolling_robotics.result import (  # noqa: PLC0415
+        simulate_scenario,
+        simulation_result,
+        summary,
+        violations,
+    )
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)

@@ -8,7 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rolling_robotics.sweep.points import Sweep
-    from rolling_robotics.sweep.storage import Store
+    from rolling_robotics.sweep.run import Store
 
 from rolling_robotics.commands.arguments import add_scenario
 
@@ -57,12 +57,9 @@ def run(args: Namespace) -> int:
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 
     need('sweep', 'pyarrow')
-    from rolling_robotics.sweep.outcome import run_points  # noqa: PLC0415
-    from rolling_robotics.sweep.points import read_sweep  # noqa: PLC0415
-    from rolling_robotics.sweep.probe import probe  # noqa: PLC0415
-    from rolling_robotics.sweep.run import parts_of  # noqa: PLC0415
-    from rolling_robotics.sweep.storage import Store  # noqa: PLC0415
-    from rolling_robotics.sweep.together import FEWEST  # noqa: PLC0415
+    from rolling_robotics.sweep.outcome import FEWEST, run_points  # noqa: PLC0415
+    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.run import parts_of, Store  # noqa: PLC0415
 
     for name in ('samples', 'workers'):
         value = getattr(args, name)
@@ -109,8 +106,7 @@ def _varied(text: str) -> tuple[str, Any]:
 
 
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
-    from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.progress import Progress  # noqa: PLC0415
+    from rolling_robotics.console import Progress, say  # noqa: PLC0415
     from rolling_robotics.sweep.run import Forks, run_sweep  # noqa: PLC0415
 
     count = len(sweep)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 import numpy as np
 from rolling_planner.plan import Plan
 from rolling_robotics.figures.style import COLOURS, GREY, legend, panel_grid, room
-from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.files import Arrays, Values
 from rolling_robotics.trials.trial import Motion, Record
 
 STILL = 1e-12  # what stays below it in plan and execution has no panel

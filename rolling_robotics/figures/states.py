@@ -1,4 +1,4 @@
-"""States and controls over time."""
+"""Figures of states, energy, and of contact forces over time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,22 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_robotics.figures.style import limit_lines, lines, panel_grid, room
-from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.figures.style import (
+    COLOURS,
+    END,
+    end_marks,
+    GREY,
+    legend,
+    LIMIT,
+    limit_lines,
+    line_style,
+    lines,
+    panel_grid,
+    room,
+    START,
+    WIDTH,
+)
+from rolling_robotics.files import Arrays, Values
 from transforms3d.euler import quat2euler
 
 XYZ = ('$x$', '$y$', '$z$')
@@ -122,3 +136,148 @@ def _plain_panels(arrays: Arrays) -> tuple[Panel, ...]:
         )
         for n in names
     )
+
+
+TITLES = {'energy': 'Energy of the object', 'spin': 'Relative spin about the normal'}
+CONSTANT = 1e-6  # relative change below which only the change is drawn
+
+
+def energy_figure(arrays: Arrays) -> Figure | None:
+    """Return energy and spin; of what stays constant, by how much it does not."""
+    names = [n for n in TITLES if n in arrays]
+    if not names:
+        return None
+    figure = Figure(figsize=(WIDTH, 0.4 + 1.8 * len(names)))
+    column = figure.subplots(len(names), 1, sharex=True, squeeze=False).ravel()
+    for axes, name in zip(column, names, strict=True):
+        _draw_energy(axes, arrays.time, arrays[name], TITLES[name], arrays.unit(name))
+    column[-1].set_xlabel('time [s]')
+    return figure
+
+
+def _draw_energy(axes: Axes, time: Values, values: Values, title: str, unit: str) -> None:
+    constant = np.ptp(values) <= CONSTANT * np.abs(values).max()
+    axes.plot(time, values - values[0] if constant else values, color=COLOURS[0])
+    axes.set_title(f'{title}: change from {values[0]:.9g} {unit}' if constant else title)
+    axes.set_ylabel(f'change [{unit}]' if constant else f'[{unit}]')
+    axes.margins(x=0)
+    low, high = axes.get_ylim()
+    if constant and high - low < 4e-16:
+        axes.set_ylim(-1e-15, 1e-15)
+
+
+VIEWS = ((0, 1, 'From above, in W'), (0, 2, 'From the side, in W'))
+
+
+def world_figure(arrays: Arrays) -> Figure | None:
+    """Return the paths of the bodies that are drawn, in two views of the world frame."""
+    bodies = [n for n in arrays.names() if n.endswith('_position')]
+    if not bodies:
+        return None
+    figure = Figure(figsize=(WIDTH, 3.6))
+    grid = figure.subplots(1, len(VIEWS))
+    for axes, (i, j, title) in zip(grid, VIEWS, strict=True):
+        for k, name in enumerate(bodies):
+            path, style = arrays[name][:, [i, j]], line_style(k)
+            axes.plot(*path.T, label=name.removesuffix('_position'), **style)
+            axes.plot(*path[0], color=style['color'], **START)
+            axes.plot(*path[-1], color=style['color'], **END)
+        axes.set_title(title)
+        axes.set_xlabel(f'${"xyz"[i]}$ [m]')
+        axes.set_ylabel(f'${"xyz"[j]}$ [m]')
+        axes.set_aspect('equal', adjustable='datalim')
+        axes.margins(0.08)
+    handles = [*grid[0].get_legend_handles_labels()[0], *end_marks()]
+    figure.legend(handles=handles, loc='outside lower center', ncols=len(bodies) + 2)
+    return figure
+
+
+def contact_figure(arrays: Arrays) -> Figure | None:
+    """Return contact force, friction that is needed beside that there is, and the force cone."""
+    if 'mu_needed' not in arrays:
+        return None
+    force, torque = arrays['f_contact'], arrays['tau_contact']
+    spins = bool(np.abs(torque[:, 2]).max() > 0)
+    rows = 3 if spins else 2
+    figure = Figure(figsize=(WIDTH, 0.4 + 1.7 * rows))
+    grid = figure.add_gridspec(rows, 2, width_ratios=(1.7, 1))
+    first = figure.add_subplot(grid[0, 0])
+    axes = [first, *(figure.add_subplot(grid[k, 0], sharex=first) for k in range(1, rows))]
+    _force(axes[0], arrays, force)
+    _friction(axes[1], arrays)
+    if spins:
+        _spin(axes[2], arrays)
+    for a in axes:
+        a.margins(x=0)
+        _mark_events(a, arrays)
+        a.label_outer()
+    axes[-1].set_xlabel('time [s]')
+    _cone(figure.add_subplot(grid[:2, 1]), arrays, force)
+    return figure
+
+
+def _force(axes: Axes, arrays: Arrays, force: Values) -> None:
+    lines(axes, arrays.time, force, ('$f_x$', '$f_y$', '$f_z$'))
+    parameters = arrays.result['parameters']
+    if {'mass', 'gravity_W'} <= set(parameters):  # a robot's weight is that of its parts
+        gravity = float(np.linalg.norm(parameters['gravity_W']['values']))
+        weight = arrays.parameter('mass') * gravity
+        axes.axhline(weight, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), label='weight')
+    legend(axes, 4)
+    axes.set_title('Contact force, in Ch')
+    axes.set_ylabel('force [N]')
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    room(axes, 1e-6)
+
+
+def _friction(axes: Axes, arrays: Arrays) -> None:
+    mu = arrays.parameter('mu')
+    needed = arrays['mu_needed']
+    axes.plot(arrays.time, needed, color=COLOURS[0], label='needed')
+    axes.axhline(mu, color=LIMIT, linewidth=0.9, linestyle='--', label=r'limit $\mu$')
+    axes.fill_between(arrays.time, mu, needed, where=needed > mu, color=COLOURS[1], alpha=0.35)
+    axes.set_title('Friction')
+    axes.set_ylabel(r'$|f_t| / f_z$')
+    top = 1.15 * max(mu, min(float(np.nanmax(needed, initial=0)), 3 * max(mu, 1e-3)))
+    axes.set_ylim(0, top)
+    legend(axes, 2)
+
+
+def _spin(axes: Axes, arrays: Arrays) -> None:
+    limit, needed = 1e3 * arrays.parameter('mu_spin'), 1e3 * arrays['mu_spin_needed']
+    axes.plot(arrays.time, needed, color=COLOURS[0], label='needed')
+    axes.axhline(limit, color=LIMIT, linewidth=0.9, linestyle='--', label=r'limit $\mu_s$')
+    axes.set_title('Spin friction')
+    axes.set_ylabel(r'$|\tau_z| / f_z$ [mm]')
+    axes.set_ylim(0, 1.15 * max(limit, min(float(np.nanmax(needed, initial=0)), 3 * limit)))
+    legend(axes, 2)
+
+
+def _mark_events(axes: Axes, arrays: Arrays) -> None:
+    for event in arrays.result['events']:
+        if f'margin_{event["name"]}' not in arrays:
+            continue  # a change of chart is no event of the contact
+        axes.axvline(event['time'], color=COLOURS[1], linewidth=0.8)
+
+
+def _cone(axes: Axes, arrays: Arrays, force: Values) -> None:
+    """Draw the path of the tangential force over the normal force inside the friction circle."""
+    mu = arrays.parameter('mu')
+    with np.errstate(divide='ignore', invalid='ignore'):
+        share = np.where(force[:, 2:] > 0, force[:, :2] / force[:, 2:], np.nan)
+    largest = float(np.nanmax(np.abs(share), initial=0))
+    axes.plot(share[:, 0], share[:, 1], color=COLOURS[0])
+    axes.plot(*share[0], color=COLOURS[1], label='start', **START)
+    axes.plot(*share[-1], color=COLOURS[2], label='end', **END)
+    angle = np.linspace(0, 2 * np.pi, 200)
+    if mu < 4 * largest:
+        circle = mu * np.array([np.cos(angle), np.sin(angle)])
+        axes.plot(*circle, '--', color=LIMIT, linewidth=0.9, label=r'limit $\mu$')
+    reach = 1.1 * max(min(largest, 2 * mu), mu if mu < 4 * largest else 0, 1e-6)
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(-reach, reach)
+    axes.set_aspect('equal')
+    axes.set_title('Friction cone from above', pad=18)
+    axes.set_xlabel('$f_x / f_z$')
+    axes.set_ylabel('$f_y / f_z$')
+    legend(axes, 3)

@@ -1,8 +1,10 @@
-"""What all figures share: style, colours that colour-blind readers tell apart, axes by unit."""
+"""Style of all figures, and rows of panels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
 from rolling_dynamics.robots.view import CURVES
-from rolling_robotics.result_arrays import Values
+from rolling_robotics.files import Values
 
 COLOURS = CURVES  # the dashes help in grey
 DASHES = ('-', '--', '-.', ':', (0, (5, 1)), (0, (3, 1, 1, 1)))
@@ -107,3 +109,31 @@ def room(axes: Axes, least: float) -> None:
     if high - low < least:
         middle = (low + high) / 2
         axes.set_ylim(middle - least / 2, middle + least / 2)
+
+
+@contextmanager
+def saved_panels(path: Path, layout: str = 'ab;cd') -> Iterator[dict[str, Axes]]:
+    """
+    Yield the axes of a mosaic by letter, and write them to a PNG file.
+
+    One legend stands for all of them, but for those that have their own.
+    """
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use('Agg')
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplot_mosaic(layout, figsize=(11, 8.5), constrained_layout=True)
+    try:
+        yield axes
+        handles, labels = [], []
+        for axis in axes.values():
+            axis.grid(visible=True, alpha=0.3)
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                if axis.get_legend() is None and label not in labels:
+                    handles.append(handle)
+                    labels.append(label)
+        figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
+        figure.savefig(path, dpi=120)
+    finally:
+        plt.close(figure)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
-from rolling_robotics.learning.task import Task
-from rolling_robotics.result import arrays, heading
-from rolling_robotics.run_scenario import follower_of
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.learning.tasks import Task
+from rolling_robotics.result import arrays, follower_of, heading
+from rolling_robotics.scene.general import scene_of
 
 WIDTH, ROWS = 640, 480 + HEAD
 RATE = 20.0  # of the scene's times [1/s]

@@ -12,9 +12,9 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
+from rolling_robotics.console import Progress
 from rolling_robotics.files import read_result
 from rolling_robotics.nodes.client import Client
-from rolling_robotics.progress import Progress
 from rolling_robotics.trials.plan_request import progress_text
 from rolling_robotics.trials.report import MISSED, REACHED, say
 

@@ -12,7 +12,7 @@ from rclpy.task import Future
 from rolling_dynamics.text import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
-from rolling_robotics.viewer.controls import Report
+from rolling_robotics.viewer.panel import Report
 
 
 class GoalSender:

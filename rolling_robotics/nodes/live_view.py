@@ -27,16 +27,29 @@ from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.goal_sender import GoalSender
-from rolling_robotics.nodes.marker_meshes import marker_shapes
-from rolling_robotics.nodes.recorded_scene import STILL
-from rolling_robotics.scene.frames import NewestFrames
-from rolling_robotics.scene.meshes import ghost_mesh
-from rolling_robotics.scene.poses import Pose
-from rolling_robotics.scene.scene import ABOVE, Body, Frame, GROUND, Line, Mesh, Scene, still
-from rolling_robotics.viewer.controls import Follow, GoalPanel, layer_switches, PushPanel
-from rolling_robotics.viewer.panel import RATE
-from rolling_robotics.viewer.scene_server import rgb, Stage
-from rolling_robotics.viewer.serve import look_at_motion, served, stop_request, ticks
+from rolling_robotics.nodes.recorded_scene import marker_shapes, STILL
+from rolling_robotics.scene.parts import ghost_mesh
+from rolling_robotics.scene.scene import (
+    ABOVE,
+    Body,
+    Frame,
+    GROUND,
+    Line,
+    Mesh,
+    NewestFrames,
+    Pose,
+    Scene,
+    still,
+)
+from rolling_robotics.viewer.panel import Follow, GoalPanel, layer_switches, PushPanel, RATE
+from rolling_robotics.viewer.scene_server import (
+    look_at_motion,
+    rgb,
+    served,
+    Stage,
+    stop_request,
+    ticks,
+)
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 import viser

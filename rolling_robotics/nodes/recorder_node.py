@@ -27,8 +27,13 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
-from rolling_robotics.recordings.interface_types import message_class
-from rolling_robotics.recordings.writer import rate_limits, Recording, Thinning, Topic
+from rolling_robotics.recordings.writer import (
+    message_class,
+    rate_limits,
+    Recording,
+    Thinning,
+    Topic,
+)
 
 TAKE_PERIOD = 0.01  # s
 STOP_TIMEOUT = 2.0  # for the thread to end [s]

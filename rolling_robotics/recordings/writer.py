@@ -1,19 +1,22 @@
-"""Writing of serialized messages to an MCAP recording, in a thread of its own; no node."""
+"""Writing recordings, with the types of the messages in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+import importlib
 import math
+import os
 from pathlib import Path
 import queue
+import re
+import sys
 import threading
 import time
 from typing import Any, Literal
 
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.text import quoted
-from rolling_robotics.recordings.interface_types import share_folders
 from rosbags.interfaces import (
     Connection,
     Qos,
@@ -26,6 +29,57 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosbags.typesys.store import Typestore
+
+INTERFACES = 'ament_index/resource_index/rosidl_interfaces'
+MESSAGE_NAME = re.compile(r'([a-z][a-z0-9_]*)/msg/([A-Z][A-Za-z0-9]*)', re.ASCII)
+
+
+def share_folders() -> Iterator[Path]:
+    """Yield the share folders of what is sourced, then that of the environment of Python."""
+    for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
+        if prefix and Path(prefix, 'share').is_dir():
+            yield Path(prefix, 'share')
+
+
+def message_class(kind: str) -> type:
+    """
+    Return the class of a message.
+
+    Nothing is imported but what the ament index lists as an interface, so that a name which came
+    from the graph cannot run a module that happens to lie in the path.
+
+    Parameters
+    ----------
+    kind
+        Name of the type, ``package/msg/Name``.
+
+    Raises
+    ------
+    ParameterError
+        It is no such name, the index does not list it, or its package cannot be imported.
+
+    """
+    found = MESSAGE_NAME.fullmatch(kind)
+    if found is None:
+        raise ParameterError(f'type {quoted(kind)} is not a name such as std_msgs/msg/String')
+    package, name = found.groups()
+    if not any(name in _listed(share, package) for share in share_folders()):
+        raise ParameterError(f'type {quoted(kind)} is not known here; the ament index lacks it')
+    try:
+        out: type = getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f'type {quoted(kind)} cannot be loaded: {error}') from None
+    return out
+
+
+def _listed(share: Path, package: str) -> set[str]:
+    """Return the messages that the index of a share folder lists for a package."""
+    path = share / INTERFACES / package
+    if not path.is_file():
+        return set()
+    entries = (Path(line.strip()) for line in path.read_text(encoding='utf-8').splitlines())
+    return {entry.stem for entry in entries if entry.parent.name == 'msg'}
+
 
 VERSION: Literal[9] = 9  # of the metadata
 FLUSH_PERIOD = 1.0  # s, between two moments at which all that was written is in the file

@@ -1,9 +1,4 @@
-"""
-The printed numbers and figures of Putkaradze & Rogers (normal force), beside the computed ones.
-
-The frame of the ball's rails is left open in the paper; the one used here is the one with which
-the printed initial angles put the centre of mass on the vertical.
-"""
+"""Putkaradze and Rogers: numbers and figures of balls and disks with moving masses."""
 
 from __future__ import annotations
 
@@ -11,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses import published
@@ -22,8 +19,9 @@ from rolling_dynamics.internal_masses.required_friction import (
     RequiredFriction,
 )
 from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
 from rolling_robotics.reproduce import integrators, steppers
-from rolling_robotics.reproduce.row import beside, Row, unprinted
+from rolling_robotics.reproduce.row import beside, Row, unprinted, write_drawings
 from scipy.optimize import fsolve
 
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
@@ -149,6 +147,173 @@ def stated(rows: list[Row]) -> list[str]:
 def figures(folder: Path) -> list[Path]:
     """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
     # matplotlib is slow to import
-    from rolling_robotics.reproduce.putkaradze_rogers_figures import draw_all  # noqa: PLC0415
 
     return draw_all(folder)
+
+
+COUNT = 2001
+ARROWS = 60
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Write every figure as PNG and return the files."""
+    drawings = {
+        'figure_5_3': disk_motion,
+        'figure_5_4': disk_forces,
+        'figure_6_2': ball_motion,
+        'figure_6_3': lambda: ball_forces(ball_run(), 'ball', 'figure 6.3'),
+        'figure_6_4': detachment,
+    }
+    return write_drawings(folder, 'putkaradze_rogers', drawings)
+
+
+def _places(run: Run, times: Array) -> tuple[Array, Array]:
+    """Return bodies over the centre in B and in W, shape (N, bodies, 3); the last is the whole."""
+    system, p = run.example.system, run.example.p
+    poses = [np.array(system.pose(x, p)) for x in run.trajectory.state_at(times)]
+    X = np.array([[np.array(m) for m in pose] for pose in poses])
+    shell = X[:, 0, :3, :3]
+    over = X[:, 1:, :3, 3] - X[:, :1, :3, 3]
+    layout = system.parameters
+    masses = p[layout.slice('masses')]
+    chi0 = p[layout.slice('centre_of_mass')]
+    chi0 = chi0 if chi0.size == 3 else np.array([chi0[0], 0.0, chi0[1]])
+    m0 = p[layout.slice('mass')][0]
+    first = np.einsum('nij,j->ni', shell, chi0) * m0 + np.einsum('nbi,b->ni', over, masses)
+    over = np.concatenate([over, (first / (m0 + masses.sum()))[:, None]], axis=1)
+    return np.einsum('nji,nbj->nbi', shell, over), over
+
+
+def _sheet(title: str, threes: tuple[int, ...] = ()) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(WIDTH, 0.82 * WIDTH))
+    axes = [
+        figure.add_subplot(2, 2, k + 1, projection='3d' if k in threes else None) for k in range(4)
+    ]
+    figure.suptitle(title, fontsize=10, x=0.01, ha='left')
+    return figure, axes
+
+
+def _labels(count: int) -> list[str]:
+    return [*(f'$m_{k + 1}$' for k in range(count - 1)), 'whole']
+
+
+def disk_motion() -> Figure:
+    """Return figure 5.3: paths of the masses in body and space, rate, path of the centre."""
+    run, t = disk_run(), np.linspace(0, 20, COUNT)
+    figure, axes = _sheet('Motion of the rolling disk (figure 5.3)')
+    for ax, places, title in zip(
+        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
+    ):
+        for k, label in enumerate(_labels(places.shape[1])):
+            ax.plot(places[:, k, 0], places[:, k, 2], color=COLOURS[k], label=label)
+        turn = np.linspace(0, 2 * np.pi, 200)
+        ax.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8)
+        ax.set(aspect='equal', title=title, xlabel='$e_1$ [m]', ylabel='$e_3$ [m]')
+    axes[0].legend(loc='center left', bbox_to_anchor=(1.0, 0.5), ncols=1)
+    x = run.trajectory.state_at(t)
+    layout = run.example.system.state
+    axes[2].plot(t, x[:, layout.slice('phi_rate')], color=COLOURS[0])
+    axes[2].set(title='Rate of the angle', xlabel='t [s]', ylabel=r'$\dot\phi$ [rad/s]')
+    axes[3].plot(t, x[:, layout.slice('p')], color=COLOURS[0])
+    axes[3].set(title='Centre and contact point', xlabel='t [s]', ylabel='z [m]')
+    return figure
+
+
+def disk_forces() -> Figure:
+    """Return figure 5.4: N, static friction, their ratio."""
+    run = disk_run()
+    t, N, f, ratio = forces(run, COUNT)
+    figure = Figure(figsize=(WIDTH, 0.75 * WIDTH))
+    axes = list(figure.subplots(3, 1, sharex=True))
+    figure.suptitle('Contact forces of the disk (figure 5.4)', fontsize=10, x=0.01, ha='left')
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].set(ylabel='N [N]')
+    axes[1].plot(t, f[:, 0], color=COLOURS[0])
+    axes[1].set(ylabel='static friction [N]')
+    _ratio(axes[2], run, t, ratio)
+    axes[2].set(xlabel='t [s]')
+    return figure
+
+
+def _ratio(ax: Axes, run: Run, t: Array, ratio: Array) -> None:
+    ax.plot(t, ratio, color=COLOURS[0])
+    ax.axhline(run.needed.mu, color=GREY, linestyle='--', linewidth=0.8)
+    ax.plot([run.needed.time], [run.needed.mu], 'o', color=COLOURS[1], markersize=4)
+    text = f'{run.needed.mu:.4f} at t = {run.needed.time:.3f} s'
+    ax.set(title=f'Least coefficient: {text}', ylabel='f / N')
+
+
+def ball_motion() -> Figure:
+    """Return figure 6.2: paths of the masses in body and space, rates, path of the centre."""
+    run, t = ball_run(), np.linspace(0, 20, COUNT)
+    figure, axes = _sheet('Motion of the rolling ball (figure 6.2)', threes=(0, 1))
+    for ax, places, title in zip(
+        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
+    ):
+        for k, label in enumerate(_labels(places.shape[1])):
+            ax.plot(*places[:, k].T, color=COLOURS[k], label=label, linewidth=0.9)
+        ax.set(title=title, xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
+        ticks = (-1, 0, 1)
+        ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), xticks=ticks, yticks=ticks)
+        ax.set(zticks=ticks, aspect='equal')
+        ax.set_box_aspect((1, 1, 1), zoom=0.9)  # type: ignore[call-arg,arg-type]
+    axes[0].legend(loc='center left', bbox_to_anchor=(-0.45, 0.5), fontsize=7)
+    _rates(axes[2], run, t)
+    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
+    axes[3].plot(*path.T, color=COLOURS[0])
+    axes[3].set(
+        aspect='equal', title='Centre and contact point', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]'
+    )
+    axes[3].set_aspect('equal', adjustable='datalim')
+    return figure
+
+
+def _rates(ax: Axes, run: Run, t: Array) -> None:
+    rates = run.trajectory.state_at(t)[:, run.example.system.state.slice('w_WB_B')]
+    for k in range(3):
+        ax.plot(t, rates[:, k], color=COLOURS[k], label=rf'$\Omega_{k + 1}$')
+    ax.set(title='Body angular velocity', xlabel='t [s]', ylabel='[rad/s]')
+    legend(ax, 3)
+
+
+def _friction_on_path(ax: Axes, run: Run, t: Array, f: Array) -> None:
+    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
+    ax.plot(*path.T, color=COLOURS[0])
+    some = slice(None, None, max(1, t.size // ARROWS))
+    ax.quiver(*path[some].T, *f[some].T, color=COLOURS[1], width=0.003, angles='xy', zorder=3)
+    ax.set(title='Static friction on the path', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]')
+    ax.set_aspect('equal', adjustable='datalim')
+
+
+def ball_forces(run: Run, name: str, number: str) -> Figure:
+    """Return figure 6.3: N, size of static friction, their ratio, friction on the path."""
+    t, N, f, ratio = forces(run, COUNT)
+    figure, axes = _sheet(f'Contact forces of the {name} ({number})')
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].set(title='Normal force', xlabel='t [s]', ylabel='N [N]')
+    axes[0].set_ylim(bottom=0)
+    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
+    axes[1].set(title='Static friction', xlabel='t [s]', ylabel='f [N]')
+    _ratio(axes[2], run, t, ratio)
+    axes[2].set(xlabel='t [s]')
+    _friction_on_path(axes[3], run, t, f)
+    return figure
+
+
+def detachment() -> Figure:
+    """Return figure 6.4 with the true time: N, friction, rates, friction on the path."""
+    run = detaching_run()
+    t, N, f, _ = forces(run, COUNT)
+    figure, axes = _sheet('Modified ball up to where N vanishes (figure 6.4)')
+    end = t[-1]
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].axvline(PRINTED_DETACHMENT, color=GREY, linestyle='--', linewidth=0.8)
+    axes[0].set(
+        title=f'Normal force: 0 at {end:.4f} s (dashed: printed)', xlabel='t [s]', ylabel='N [N]'
+    )
+    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
+    size = float(np.linalg.norm(f[-1]))
+    axes[1].set(title=f'Static friction: {size:.3f} N at the end', xlabel='t [s]', ylabel='[N]')
+    _rates(axes[2], run, t)
+    _friction_on_path(axes[3], run, t, f)
+    return figure

@@ -1,11 +1,17 @@
-"""One number of a paper beside the computed one, and whether they agree."""
+"""Rows of the tables of reproduced numbers, and their drawings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 import math
+from pathlib import Path
 from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from PIL import Image
+from rolling_robotics.figures.style import STYLE
 
 MET, NOT_MET, REFUTED, COMPUTED = 'met', 'not met', 'refuted', 'computed'
 RELATIONS: dict[str, Callable[[float, float, float], bool]] = {
@@ -118,3 +124,22 @@ def table(rows: list[Row]) -> str:
         numbers = f'{printed:>9}  {r.computed:>9.6g}  {r.tolerance:>9g}'
         lines.append(f'{r.name:{width}}  {numbers}  {r.verdict:<8}  {r.unit}'.rstrip())
     return '\n'.join(lines)
+
+
+Drawing = Callable[[], Figure | Image.Image]
+
+
+def write_drawings(folder: Path, paper: str, drawings: Mapping[str, Drawing]) -> list[Path]:
+    """Write what is drawn under each name as a PNG of the paper and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with mpl.rc_context(STYLE):
+        for name, draw in drawings.items():
+            file = folder / f'{paper}_{name}.png'
+            drawn = draw()
+            if isinstance(drawn, Figure):
+                drawn.savefig(file, dpi=130)
+            else:
+                drawn.save(file)
+            files.append(file)
+    return files

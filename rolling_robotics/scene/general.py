@@ -1,11 +1,14 @@
-"""The scene of a system that brings none: its bodies, as its view as a robot shows them."""
+"""The scene of any system, by its plug-in or from its pose alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import plugin_of
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, robot_view, Rod, Shape
 from rolling_dynamics.robots.view import (
     GLASS,
@@ -15,15 +18,21 @@ from rolling_dynamics.robots.view import (
     pose_along,
     SHELL,
 )
-from rolling_dynamics.scenario import Scenario
-from rolling_robotics.result_arrays import Arrays, Values
-from rolling_robotics.scene.meshes import box_mesh, cylinder_mesh, moved_mesh, sphere_mesh
+from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_robotics.damaged import damage_told
+from rolling_robotics.files import Arrays, Values
 from rolling_robotics.scene.parts import (
+    box_mesh,
     contact_strips,
     contact_wrench,
+    cylinder_mesh,
+    error_strips,
     floor_body,
+    ghost_mesh,
+    moved_mesh,
     ON_GROUND,
     rolling_traces,
+    sphere_mesh,
     under,
 )
 from rolling_robotics.scene.scene import (
@@ -34,6 +43,8 @@ from rolling_robotics.scene.scene import (
     layer_of,
     Line,
     Mesh,
+    resample,
+    resample_attitude,
     rotation_matrices,
     Scene,
     still,
@@ -210,3 +221,66 @@ def _mesh(shape: Shape) -> Mesh | None:
         return None
     mesh = cylinder_mesh(radius, half, colours, opacity=opacity)
     return moved_mesh(mesh, X[:3, :3], X[:3, 3])
+
+
+def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scene:
+    """
+    Return the scene of a result, with a plan as a ghost.
+
+    Parameters
+    ----------
+    result
+        Of `rolling simulate` or `rolling plan`, as read from its file.
+    plan
+        A result of `rolling plan` whose motion is the ghost; if None, a result that is a plan
+        itself has its end as the ghost.
+
+    Raises
+    ------
+    ParameterError
+        The system is not known, the result is damaged, or the plan is of another system.
+
+    """
+    name = result.get('system')
+    build = plugin_of(str(name)).load('scene') or general_scene
+    if plan is not None and plan.get('system') != name:
+        raise ParameterError(
+            f'--plan: is of the system {plan.get("system")!r}, the file of {name!r}; give a plan '
+            'of the same system'
+        )
+    with damage_told('the result'):
+        scenario = load_scenario(result['scenario'])
+        scenario = replace(scenario, name=result.get('name', scenario.name))
+        scene: Scene = build(scenario, Arrays(result))
+        ghosts = _ghosts(scene, result, plan)
+        errors = error_strips(scene.bodies, ghosts) if plan is not None else ()
+        return replace(scene, ghosts=ghosts, strips=(*scene.strips, *errors))
+
+
+def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -> tuple[Body, ...]:
+    """Return the bodies as another plan moves them, or where this plan ends."""
+    moving = [b for b in scene.bodies if GROUND not in (b.layer, *(m.layer for m in b.meshes))]
+    if plan is not None:
+        arrays = Arrays(plan)
+        return tuple(
+            replace(
+                b,
+                lines=(),
+                meshes=tuple(ghost_mesh(m) for m in b.meshes),
+                position=resample(arrays.time, arrays[f'{b.name}_position'], scene.times),
+                attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], scene.times),
+            )
+            for b in moving
+        )
+    if 'plan' not in result:
+        return ()
+    return tuple(
+        replace(
+            b,
+            lines=(),
+            meshes=tuple(ghost_mesh(m) for m in b.meshes),
+            position=np.broadcast_to(b.position[-1], b.position.shape),
+            attitude=np.broadcast_to(b.attitude[-1], b.attitude.shape),
+        )
+        for b in moving
+    )

@@ -1,19 +1,23 @@
-"""What a sweep visits: the section ``sweep`` of a scenario as points."""
+# ruff: noqa: ANN401 (entries of a YAML file may be anything)
+"""Points of a sweep: entries that are varied, and a point that is tried first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import copy
 from dataclasses import dataclass
+from functools import lru_cache
 import hashlib
 import json
 import math
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.document import plain, tells_lines
+from rolling_dynamics.errors import RollingError, ScenarioError
+from rolling_dynamics.scenario.document import plain, shorten, tells_lines
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     either,
@@ -26,7 +30,85 @@ from rolling_dynamics.scenario.fields import (
     whole,
 )
 from rolling_dynamics.scenario.formulas import LARGEST
-from rolling_robotics.sweep.entries import filled, names_in, steps_of, with_entry
+from rolling_dynamics.scenario.registry import check_plain, load_plain
+from rolling_dynamics.suggestion import suggestion
+
+_PATH = re.compile(r'[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*')
+_STEP = re.compile(r'[A-Za-z_]\w*|\d+')
+_NAME = re.compile(r'\$[A-Za-z_]\w*')
+_ALONE = re.compile(r'(-?)(\$[A-Za-z_]\w*)')
+
+
+@lru_cache(maxsize=1024)
+def steps_of(path: str) -> tuple[str | int, ...]:
+    """Return the keys and places that a path goes through."""
+    if not _PATH.fullmatch(path):
+        raise ScenarioError(
+            f'sweep: {path!r} is not the path of an entry such as friction.mu or masses[0].theta'
+        )
+    return tuple(int(s) if s.isdigit() else s for s in _STEP.findall(path))
+
+
+def with_entry(document: dict[str, Any], path: str, value: Any) -> None:
+    """
+    Put a value in the place of an entry.
+
+    Mappings and lists on the way are copied first, so that they may belong to other documents
+    too; those that are missing are made.
+    """
+    steps = steps_of(path)
+    *way, last = steps
+    place: Any = document
+    for k, step in enumerate(way):
+        if isinstance(step, str) and isinstance(place, dict) and step not in place:
+            place[step] = [] if isinstance(steps[k + 1], int) else {}
+        place[step] = copy.copy(_inside(place, step, path))
+        place = place[step]
+    if isinstance(last, str) and isinstance(place, dict):
+        place[last] = value
+    else:
+        _inside(place, last, path)
+        place[last] = value
+
+
+def _inside(place: Any, step: str | int, path: str) -> Any:
+    if isinstance(step, int):
+        if not isinstance(place, list):
+            raise ScenarioError(f'sweep: {path}: [{step}] asks for a list, and there is none')
+        if step >= len(place):
+            raise ScenarioError(f'sweep: {path}: there is no [{step}], the list has {len(place)}')
+        return place[step]
+    if not isinstance(place, dict) or step not in place:
+        known = list(place) if isinstance(place, dict) else []
+        raise ScenarioError(f'sweep: {path}: there is no entry {step!r}{suggestion(step, known)}')
+    return place[step]
+
+
+def names_in(value: Any) -> set[str]:
+    """Return the names with ``$`` that stand in an entry."""
+    if isinstance(value, str):
+        return set(_NAME.findall(value))
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return set().union(*(names_in(v) for v in value))
+    return set()
+
+
+def filled(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return an entry with values in the place of the names with ``$``."""
+    if isinstance(value, str):
+        alone = _ALONE.fullmatch(value)
+        if alone:
+            number = names[alone[2]]
+            return -number if alone[1] else number
+        return _NAME.sub(lambda m: f'({names[m[0]]!r})', value)
+    if isinstance(value, list):
+        return [filled(v, names) for v in value]
+    if isinstance(value, dict):
+        return {k: filled(v, names) for k, v in value.items()}
+    return value
+
 
 MOST = 10_000_000  # points of a sweep
 FORMAT = 1  # of the rows; another one makes another hash
@@ -233,3 +315,55 @@ def _sampled(samples: Samples, ranges: Mapping[str, Range | list[Any]]) -> tuple
         else:
             out.append([values[int(k)] for k in share * len(values)])
     return tuple(out)
+
+
+PROBES = 3  # points that are read: the first, the last, those between
+MOST_VALUES = 1000  # of a list that are checked
+
+
+class Probed(NamedTuple):
+    """Number of a point that can be run, and what is wrong with others that were read."""
+
+    good: int
+    refused: list[str]
+
+
+def probe(sweep: Sweep) -> Probed:
+    """
+    Check each value that is varied, and read some points.
+
+    Raises
+    ------
+    ScenarioError
+        A value is of the wrong kind, is out of range or is not a formula, or no point that was
+        read can be run.
+
+    """
+    start = sweep.values(0)
+    for name, value in _varied_values(sweep):
+        try:
+            check_plain(document_at(sweep.document, sweep.follows, start | {name: value}))
+        except RollingError as e:
+            where = f'sweep.vary.{name}: with the value {shorten(value)}'
+            lines = (f'{where}: {line}' for line in str(e).splitlines())
+            raise ScenarioError('\n'.join(lines)) from None
+    good, refused, errors = None, [], []
+    for k in sorted({k * (len(sweep) - 1) // (PROBES - 1) for k in range(PROBES)}):
+        try:
+            load_plain(document_at(sweep.document, sweep.follows, sweep.values(k)))
+        except RollingError as e:
+            errors.append(e)
+            refused += [f'point {k}: {line}' for line in str(e).splitlines()]
+        else:
+            good = k if good is None else good
+    if good is None:
+        raise errors[0]
+    return Probed(good, refused)
+
+
+def _varied_values(sweep: Sweep) -> Iterator[tuple[str, Any]]:
+    """Yield each name with each of its values, a range's with its ends."""
+    for name, axis in zip(sweep.names, sweep.axes, strict=True):
+        values = [axis.low, axis.high] if isinstance(axis, Range) else axis[:MOST_VALUES]
+        for value in values:
+            yield name, value

@@ -11,7 +11,7 @@ from rolling_dynamics.robots.view import OBJECT
 from rolling_robotics.animation.movie import pictures, Shot
 from rolling_robotics.animation.painter import Camera, extent
 from rolling_robotics.files import read_result
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 import yaml
 
 

@@ -52,7 +52,7 @@ def test_what_is_no_file_of_bounded_size_is_refused(command, kind, given, rollin
 
 def test_parameters_of_motors_are_such_a_file(given):
     from rolling_dynamics.errors import ParameterError
-    from rolling_robotics.hardware_parameters import read_parameters
+    from rolling_robotics.calibration_report import read_parameters
 
     with pytest.raises(ParameterError, match='cannot be read'):
         read_parameters(given('pipe'))

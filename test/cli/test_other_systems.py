@@ -8,8 +8,7 @@ from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.scenario import Control, Scenario
 from rolling_robotics.files import read_result, write_json
 from rolling_robotics.plot import draw, FIGURES
-from rolling_robotics.result import simulation_result, violations
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario, simulation_result, violations
 
 
 @pytest.fixture(scope='module')

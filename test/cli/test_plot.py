@@ -7,11 +7,10 @@ from PIL import Image
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.figures.beside import plan_figure
-from rolling_robotics.figures.phase import phase_figure, smooth_rates
+from rolling_robotics.figures.paths import phase_figure, smooth_rates
 from rolling_robotics.figures.style import COLOURS
-from rolling_robotics.files import read_result
+from rolling_robotics.files import Arrays, read_result
 from rolling_robotics.plot import FIGURES
-from rolling_robotics.result_arrays import Arrays
 import yaml
 
 CURVED = [pytest.param(n, marks=pytest.mark.slow) for n in ('ellipsoid_in_dish', 'curved_hand')]

@@ -8,10 +8,10 @@ import threading
 import time
 
 import pytest
-from rolling_robotics import progress
+from rolling_robotics import console
 from rolling_robotics.cli import INTERRUPTED, main
 from rolling_robotics.commands import COMMANDS
-from rolling_robotics.progress import Progress
+from rolling_robotics.console import Progress
 
 
 class Terminal(io.StringIO):
@@ -30,11 +30,11 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(progress, 'PATIENCE', 0.0)
+    monkeypatch.setattr(console, 'PATIENCE', 0.0)
 
 
 def test_on_a_terminal_there_is_a_bar_that_is_taken_away(monkeypatch):
-    monkeypatch.setattr(progress, 'PERIOD', 0.01)
+    monkeypatch.setattr(console, 'PERIOD', 0.01)
     terminal = Terminal()
     monkeypatch.setattr('sys.stderr', terminal)
     shown = Progress('planning a ball')
@@ -74,7 +74,7 @@ def test_commands_that_compute_say_so(tmp_path, capsys):
 
 
 def test_short_work_is_not_spoken_of(monkeypatch, capsys):
-    monkeypatch.setattr(progress, 'PATIENCE', 3600)
+    monkeypatch.setattr(console, 'PATIENCE', 3600)
     with Progress('planning a ball') as shown:
         shown.say('iteration 3', 0.5)
     assert capsys.readouterr().err == ''

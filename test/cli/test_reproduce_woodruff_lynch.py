@@ -11,8 +11,6 @@ from rolling_robotics.reproduce.woodruff_lynch import (
     ball_on_plate,
     dish,
     laboratory,
-    laboratory_figures,
-    plate_figures,
     spinning_plate,
 )
 
@@ -99,7 +97,7 @@ def drawn(figure, path):
 
 
 def test_figures_of_the_plate_are_drawn(tmp_path):
-    for draw in (plate_figures.paths_on_the_plate, plate_figures.other_engines):
+    for draw in (spinning_plate.paths_on_the_plate, spinning_plate.other_engines):
         assert drawn(draw(), tmp_path / 'figure.png') > 0.01
 
 
@@ -111,4 +109,4 @@ def test_fast_reproduction_draws_every_figure(tmp_path):
     assert sum('of 2 flip-ups' in name for name in fast) == 2
     files = [Path(f).stem for f in woodruff_lynch.figures(tmp_path, fast=True)]
     assert {f'woodruff_lynch_figure_{n}' for n in (5, 6, 7, 9, 10, 13, 14, 15)} < set(files)
-    assert np.asarray(laboratory_figures.flip_up_strip()).shape[1] == 5 * 360
+    assert np.asarray(laboratory.flip_up_strip()).shape[1] == 5 * 360

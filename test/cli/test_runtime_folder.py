@@ -7,8 +7,7 @@ import tempfile
 import pytest
 from rolling_dynamics.errors import RollingError
 from rolling_robotics import bringup
-from rolling_robotics.bringup import free_domain
-from rolling_robotics.runtime_folder import open_runtime_folder
+from rolling_robotics.bringup import free_domain, open_runtime_folder
 
 NEVER = 'precious'
 

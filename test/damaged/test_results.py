@@ -15,7 +15,7 @@ from rolling_robotics.animation.movie import Shot, write_movie
 from rolling_robotics.cli import main
 from rolling_robotics.files import read_result
 from rolling_robotics.plot import draw, FIGURES
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,11 +15,10 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid, ExpressionSurface, Sphere
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.figures.phase import phase_figure
+from rolling_robotics.figures.paths import phase_figure
+from rolling_robotics.files import Arrays
 from rolling_robotics.plugins.contact.arrays import contact_arrays
-from rolling_robotics.result import simulation_result
-from rolling_robotics.result_arrays import Arrays
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario, simulation_result
 from transforms3d.euler import euler2mat
 from transforms3d.quaternions import quat2mat
 

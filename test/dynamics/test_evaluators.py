@@ -7,7 +7,7 @@ import pytest
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario
 
 SCENARIOS = Path(__file__).parents[2] / 'config/scenarios'
 ONE_OF_EACH = (

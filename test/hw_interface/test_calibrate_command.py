@@ -8,8 +8,8 @@ from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera
 from rolling_hw_interface.motor_model import MotorModel
+from rolling_robotics.calibration_report import model_from, read_parameters
 from rolling_robotics.cli import main
-from rolling_robotics.hardware_parameters import model_from, read_parameters
 from rolling_truth import X_WC
 from test_calibration import MOUNT, recorded_motion
 import yaml

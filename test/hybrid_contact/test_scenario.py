@@ -12,8 +12,8 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
 from rolling_robotics.files import read_result
-from rolling_robotics.run_scenario import simulate_scenario
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.result import simulate_scenario
+from rolling_robotics.scene.general import scene_of
 import yaml
 
 EXAMPLE = Path(__file__).parents[2] / 'config' / 'scenarios' / 'ball_tossed_by_plate.yaml'

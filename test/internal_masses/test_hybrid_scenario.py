@@ -13,7 +13,7 @@ from rolling_dynamics.internal_masses.system import Box, box_values, distance
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
 from rolling_robotics.cli import main
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 G = 9.81

@@ -7,7 +7,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
-from rolling_robotics.learning.plate import BallOnPlate
+from rolling_robotics.learning.tasks import BallOnPlate
 from transforms3d.quaternions import axangle2quat, qmult
 
 GYM = 'rolling_robotics.learning:rolling/'

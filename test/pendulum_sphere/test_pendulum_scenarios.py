@@ -11,7 +11,7 @@ from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, s
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.gait_planner.scenario import read_gait_problem
 from rolling_robotics.cli import main
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario
 
 FOLDER = Path(__file__).parents[2] / 'config' / 'scenarios'
 FILES = sorted(FOLDER.glob('pendulum_*.yaml'))

@@ -8,7 +8,7 @@ import pytest
 from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_robotics.cli import main
-from rolling_robotics.reproduce import ivanova_pivovarova, ivanova_pivovarova_figures
+from rolling_robotics.reproduce import ivanova_pivovarova
 
 
 def test_every_printed_number_comes_out_to_its_digits():
@@ -39,9 +39,9 @@ def test_surfaces_are_masked_where_the_contact_does_not_hold(friction, monkeypat
     def keep(_self, alpha, T, values, *, facecolors, **_):
         drawn.update(alpha=alpha, T=T, values=values, colours=facecolors)
 
-    monkeypatch.setattr(ivanova_pivovarova_figures, 'FRICTION', friction)
+    monkeypatch.setattr(ivanova_pivovarova, 'FRICTION', friction)
     monkeypatch.setattr(Axes3D, 'plot_surface', keep)
-    ivanova_pivovarova_figures.speed_figure()
+    ivanova_pivovarova.speed_figure()
     held = drawn['colours'][..., 3] > 0.9
     assert held.any()
     assert not held.all()

@@ -18,8 +18,8 @@ from visualization_msgs.msg import MarkerArray
 pytest.importorskip('viser')
 
 from rolling_robotics.nodes.live_view import LiveOptions, LiveScene
-from rolling_robotics.scene.frames import NewestFrames, Transforms
-from rolling_robotics.viewer.serve import served
+from rolling_robotics.scene.scene import NewestFrames, Transforms
+from rolling_robotics.viewer.scene_server import served
 
 pytestmark = pytest.mark.ros
 

@@ -9,9 +9,8 @@ from rolling_dynamics.nodes.markers import OBJECT_COLOURS, surface_marker
 from rolling_dynamics.surfaces import Sphere
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_robotics.nodes.marker_meshes import marker_shapes
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.recorded_scene import recorded_scene
+from rolling_robotics.nodes.recorded_scene import marker_shapes, recorded_scene
 from rolling_robotics.recordings.writer import Recording, Topic
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray

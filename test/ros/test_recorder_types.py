@@ -8,7 +8,7 @@ import rclpy
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.qos import STREAM_WRITER
 from rolling_robotics.nodes.recorder_node import RecorderNode
-from rolling_robotics.recordings.interface_types import message_class
+from rolling_robotics.recordings.writer import message_class
 from rosbags.highlevel import AnyReader
 
 pytestmark = pytest.mark.ros

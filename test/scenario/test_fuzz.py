@@ -14,9 +14,9 @@ from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
 from rolling_dynamics.errors import CancelledError
-from rolling_robotics import progress
+from rolling_robotics import console
 from rolling_robotics.cli import main
-from rolling_robotics.progress import Progress
+from rolling_robotics.console import Progress
 import yaml
 
 REPORTS = 4  # of a run, after which it is stopped as by Ctrl-C: it may be right and long
@@ -121,7 +121,7 @@ def short_runs(monkeypatch):
 
     monkeypatch.setattr(Progress, '__init__', start)
     monkeypatch.setattr(Progress, 'say', say)
-    monkeypatch.setattr(progress, 'PATIENCE', 3600)  # nothing is shown of work that goes on
+    monkeypatch.setattr(console, 'PATIENCE', 3600)  # nothing is shown of work that goes on
 
 
 def answer(arguments, capsys):

@@ -23,8 +23,7 @@ from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import ExpressionSurface
 from rolling_planner.planners.planner import planner_of
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.scenario_reference import updated
-from rolling_robotics.scenario_schema import scenario_schema
+from rolling_robotics.scenario_schema import scenario_schema, updated
 from transforms3d.euler import euler2quat
 from transforms3d.quaternions import quat2mat
 import yaml
@@ -74,7 +73,7 @@ def test_blocks_of_the_document_load(block):
 
 
 def test_tables_of_the_document_are_those_of_the_schemas():
-    assert updated(DOCUMENT) == DOCUMENT, 'run python -m rolling_robotics.scenario_reference'
+    assert updated(DOCUMENT) == DOCUMENT, 'run python -m rolling_robotics.scenario_schema'
 
 
 def test_values_arrive_where_they_belong():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rolling_robotics.cli import main
 from rolling_robotics.files import read_result
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'

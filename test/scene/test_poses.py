@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from rolling_robotics.scene.poses import between, compose, IDENTITY, seen_from
-from rolling_robotics.scene.scene import rotation_matrices
+from rolling_robotics.scene.scene import between, compose, IDENTITY, rotation_matrices, seen_from
 
 
 def poses(seed, count):

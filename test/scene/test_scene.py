@@ -7,11 +7,9 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import GHOST
 from rolling_robotics import plugins as shipped_plugins
-from rolling_robotics.files import read_result
-from rolling_robotics.result_arrays import Arrays
-from rolling_robotics.scene.build import scene_of
-from rolling_robotics.scene.meshes import cylinder_mesh, sphere_mesh
-from rolling_robotics.scene.parts import error_strips, pillar
+from rolling_robotics.files import Arrays, read_result
+from rolling_robotics.scene.general import scene_of
+from rolling_robotics.scene.parts import cylinder_mesh, error_strips, pillar, sphere_mesh
 from rolling_robotics.scene.scene import (
     ABOVE,
     Body,

@@ -9,7 +9,7 @@ from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
 from rolling_robotics.cli import main
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario
 
 SCENARIOS = Path(__file__).parents[2] / 'config' / 'scenarios'
 

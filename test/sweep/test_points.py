@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_robotics.cli import main
-from rolling_robotics.sweep.entries import filled, steps_of, with_entry
-from rolling_robotics.sweep.points import document_at, read_sweep
+from rolling_robotics.sweep.points import document_at, filled, read_sweep, steps_of, with_entry
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 BASE = {'system': 'x', 'friction': {'mu': 1}, 'masses': [{'theta': 0}, {'theta': 1}]}

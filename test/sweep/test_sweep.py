@@ -15,12 +15,11 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
 from rolling_dynamics.scenario.registry import load_plain
 from rolling_robotics.cli import main
-from rolling_robotics.run_scenario import simulate_scenario
-from rolling_robotics.sweep import outcome, together
+from rolling_robotics.result import simulate_scenario
+from rolling_robotics.sweep import outcome
 from rolling_robotics.sweep.outcome import run_points
 from rolling_robotics.sweep.points import document_at, read_sweep
-from rolling_robotics.sweep.run import Forks, parts_of
-from rolling_robotics.sweep.storage import Store
+from rolling_robotics.sweep.run import Forks, parts_of, Store
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 DISK = {
@@ -206,7 +205,7 @@ def test_points_that_are_lanes_of_a_batch_give_the_same_rows(monkeypatch):
         on_the_way = sum(row['event'] is not None for row in rows if row['status'] == 'done')
         assert on_the_way == slipping
         scenarios = {k: load_plain(document_at(*given[:2], v)) for k, v in points.items()}
-        assert len(together.together(scenarios)) == 40 - slipping
+        assert len(outcome.together(scenarios)) == 40 - slipping
         for lane, row in zip(lanes, rows, strict=True):
             assert lane.keys() == row.keys()
             for key, value in row.items():
@@ -216,14 +215,14 @@ def test_points_that_are_lanes_of_a_batch_give_the_same_rows(monkeypatch):
 
 def test_what_lanes_have_in_common_decides_who_goes_together(monkeypatch):
     monkeypatch.setenv('ROLLING_COMPILE', 'never')
-    assert together.together({}) == {}
+    assert outcome.together({}) == {}
     sweep = read_sweep(DRIVEN | {'name': 'disk'})
     scenarios = [
         load_plain(document_at(sweep.document, sweep.follows, sweep.values(k))) for k in range(3)
     ]
-    kinds = {together._kind(s) for s in scenarios}
+    kinds = {outcome._kind(s) for s in scenarios}
     assert len(kinds) == 1
     assert None not in kinds
     formula = read_sweep(DISK | {'name': 'disk'})
     other = load_plain(document_at(formula.document, formula.follows, formula.values(8)))
-    assert together._kind(other) is None
+    assert outcome._kind(other) is None

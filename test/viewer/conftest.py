@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rolling_robotics.cli import main
 from rolling_robotics.files import read_result
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
@@ -38,7 +38,7 @@ def plate(tmp_path_factory):
 @pytest.fixture
 def server():
     """Return a server of pages without a page."""
-    from rolling_robotics.viewer.serve import served  # needs viser
+    from rolling_robotics.viewer.scene_server import served  # needs viser
 
     with served('127.0.0.1', 0) as running:
         yield running

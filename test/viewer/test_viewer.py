@@ -16,18 +16,17 @@ import pytest
 pytest.importorskip('viser')
 
 from rolling_robotics.files import read_result
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import rotation_matrices
-from rolling_robotics.viewer.controls import Follow
 from rolling_robotics.viewer.panel import (
     curve_colours,
+    Follow,
     legend_of,
     legend_of_strip,
     Player,
     rounded_step,
 )
-from rolling_robotics.viewer.scene_server import LAYERS, Stage
-from rolling_robotics.viewer.serve import look_at_motion, ticks
+from rolling_robotics.viewer.scene_server import LAYERS, look_at_motion, Stage, ticks
 
 
 def test_bodies_and_frames_are_where_the_scene_has_them(server, plate):

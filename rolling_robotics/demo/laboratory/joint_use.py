@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.configuration import find_config
 from rolling_hw_interface.arm_chain import Chain
+from rolling_robotics.calibration_report import chain_from, read_parameters
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.hardware_parameters import chain_from, read_parameters
 from rolling_robotics.recordings.recorded_topics import read_joints, RecordedJoints
 from rolling_robotics.trials.report import say
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 import numpy as np
 from rolling_controller.ball_balancer.identification.identify import Identified
 from rolling_dynamics.arrays import Array
-from rolling_robotics.figures.panels import saved_panels
+from rolling_robotics.figures.style import saved_panels
 from scipy.special import ndtri
 
 SHOWN = 12.0  # s, of the accelerations

@@ -11,9 +11,15 @@ from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.surfaces.surface import Surface
-from rolling_robotics.result_arrays import Arrays
-from rolling_robotics.scene.meshes import drawn_box, surface_mesh
-from rolling_robotics.scene.parts import contact_strips, contact_wrench, ON_BODY, ON_GROUND
+from rolling_robotics.files import Arrays
+from rolling_robotics.scene.parts import (
+    contact_strips,
+    contact_wrench,
+    drawn_box,
+    ON_BODY,
+    ON_GROUND,
+    surface_mesh,
+)
 from rolling_robotics.scene.scene import (
     Body,
     Frame,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
-from rolling_robotics.figures.panels import saved_panels
+from rolling_robotics.figures.style import saved_panels
 
 Array = NDArray[np.float64]
 WALL, HOLE, DRIVEN, PLAN = '#7a4b1e', '#444444', '#1f6fb4', '#c1440e'

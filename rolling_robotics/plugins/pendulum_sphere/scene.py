@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rolling_dynamics.scenario import Scenario
-from rolling_robotics.result_arrays import Arrays
+from rolling_robotics.files import Arrays
 from rolling_robotics.scene.general import scene_on_floor
 from rolling_robotics.scene.parts import circle, cross, pillar
 from rolling_robotics.scene.scene import Body, GROUND, Line, Scene, still

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
-from rolling_robotics.result_arrays import Arrays, Values
+from rolling_robotics.files import Arrays, Values
 from rolling_robotics.scene.general import scene_on_floor
 from rolling_robotics.scene.parts import cross
 from rolling_robotics.scene.scene import Line, Scene

@@ -1,9 +1,4 @@
-"""
-Sections VI-A and VII-A, Table II, Figs. 9 and 10: a ball on a plate is moved and turned.
-
-The radius of the ball is not printed. With 0.021 m the goal is one straight roll; with 0.1 m the
-ball has to roll round a loop, as in the geometric plan that the paper compares with.
-"""
+"""Woodruff and Lynch: plans of a ball on a plate, and their figures."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ import math
 import time
 from typing import NamedTuple
 
+from matplotlib.figure import Figure
 import numpy as np
 from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
@@ -25,6 +21,7 @@ from rolling_planner.progress import Watch
 from rolling_planner.refinement.attempt import attempt
 from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, whole_turns_path
 from rolling_planner.seeds.guess import initial_guesses
+from rolling_robotics.figures.style import COLOURS, WIDTH
 from rolling_robotics.reproduce.row import beside, Row, unprinted
 
 LOOP_RADIUS = 0.1  # m
@@ -244,3 +241,52 @@ def _feedback() -> list[Row]:
             relation='at most',
         ),
     ]
+
+
+def plan_beside_geometric_plans() -> Figure:
+    """Return Fig. 9 (c), (d): the contact point on the plate, the state, and the controls."""
+    plan = loop_plan()
+    points = places(plan)
+    figure = Figure(figsize=(WIDTH, 5.2))
+    grid = figure.add_gridspec(2, 2)
+    axes = figure.add_subplot(grid[0, :])
+    for name, dash, path in zip(
+        geometric_plans(), ('--', ':'), geometric_plans().values(), strict=True
+    ):
+        label = f'{name}, {path.length:.2f} m'
+        axes.plot(*path.corners.T, dash, color='black', linewidth=1.0, label=label)
+    axes.plot(*points.T, color=COLOURS[0], label=f'optimised, {length(points):.2f} m')
+    axes.plot(*points[0], 'x', color='black', markersize=7)
+    axes.plot(0.0, -0.033, 'o', color='black', fillstyle='none', markersize=7)
+    axes.set(xlabel='$u_h$ [m]', ylabel='$v_h$ [m]', title='contact point on the plate, (c)')
+    axes.set_aspect('equal', adjustable='datalim')
+    axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5))
+    over_time, controls = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+    for k, name in enumerate(('$u_h$', '$v_h$')):
+        over_time.plot(plan.times, points[:, k], color=COLOURS[k], label=name)
+    over_time.set(xlabel='time [s]', ylabel='[m]', title='contact point over time, (d)')
+    over_time.legend()
+    names = plan.control_names
+    for k, name in enumerate(loop_problem().active_controls):
+        column = plan.controls[:, names.index(name)]
+        controls.plot(plan.times, column, color=COLOURS[k], label=name)
+    controls.set(xlabel='time [s]', ylabel=r'[rad/s$^2$]', title='controls')
+    controls.legend()
+    return figure
+
+
+def coarse_plan_followed() -> Figure:
+    """Return Fig. 10: distance from a coarse plan, open and closed loop."""
+    seen = followed()
+    figure = Figure(figsize=(WIDTH, 2.8))
+    axes = figure.subplots()
+    axes.semilogy(seen.times, seen.open_loop, color=COLOURS[1], label='open loop')
+    axes.semilogy(seen.times, seen.closed_loop, color=COLOURS[0], label='closed loop')
+    axes.set(
+        xlabel='time [s]',
+        ylabel='distance from the plan',
+        ylim=(1e-4, None),
+        title=f'a plan of {COARSE} segments, simulated finely',
+    )
+    axes.legend(loc='lower right')
+    return figure

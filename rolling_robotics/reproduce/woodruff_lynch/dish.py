@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.reproduce.row import Row, unprinted
-from rolling_robotics.result import simulation_result
-from rolling_robotics.run_scenario import simulate_scenario
+from rolling_robotics.result import simulate_scenario, simulation_result
 
 SCENARIO = 'ellipsoid_in_ellipsoidal_dish'
 

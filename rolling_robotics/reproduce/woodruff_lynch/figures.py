@@ -7,29 +7,29 @@ from pathlib import Path
 
 from PIL import Image
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
-from rolling_robotics.reproduce.drawings import Drawing, write_drawings
+from rolling_robotics.reproduce.row import Drawing, write_drawings
 from rolling_robotics.reproduce.woodruff_lynch import (
-    ball_figures,
+    ball_on_plate,
     dish,
-    laboratory_figures,
-    plate_figures,
+    laboratory,
+    spinning_plate,
 )
-from rolling_robotics.scene.build import scene_of
+from rolling_robotics.scene.general import scene_of
 
 
 def draw_all(folder: Path, *, fast: bool = False) -> list[Path]:
     """Write every figure as PNG and return the files; ``fast`` makes fewer trials."""
     drawings: dict[str, Drawing] = {
-        'figure_5': plate_figures.paths_on_the_plate,
-        'figure_6': plate_figures.other_engines,
+        'figure_5': spinning_plate.paths_on_the_plate,
+        'figure_6': spinning_plate.other_engines,
         'figure_7': in_the_dish,
-        'figure_9': ball_figures.plan_beside_geometric_plans,
-        'figure_10': ball_figures.coarse_plan_followed,
-        'damping': laboratory_figures.damping_figure,
-        'figure_13': partial(laboratory_figures.flip_up_band, fast=fast),
-        'figure_14': laboratory_figures.flip_up_strip,
-        'figure_15': laboratory_figures.throw_strip,
-        'figure_15_flight': laboratory_figures.flight_strip,
+        'figure_9': ball_on_plate.plan_beside_geometric_plans,
+        'figure_10': ball_on_plate.coarse_plan_followed,
+        'damping': laboratory.damping_figure,
+        'figure_13': partial(laboratory.flip_up_band, fast=fast),
+        'figure_14': laboratory.flip_up_strip,
+        'figure_15': laboratory.throw_strip,
+        'figure_15_flight': laboratory.flight_strip,
     }
     return write_drawings(folder, 'woodruff_lynch', drawings)
 
