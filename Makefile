@@ -77,7 +77,7 @@ $(STAMP_PYTHON): $(LOCK) requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	    echo 'make: Python 3.11 is needed, "$(PYTHON)" is missing or another version.' \
 	        'Give the path of one: make PYTHON=/path/to/python3.11' >&2; exit 2; }
-	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf $(VENV) $(BUILD); fi
+	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf docs/api $(VENV) $(BUILD); fi
 	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV) ...'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $(VENV)/COLCON_IGNORE
@@ -190,7 +190,7 @@ bench: setup $(if $(VENV),$(STAMP_BENCH))
 # From nothing each time: what an earlier run left may be of other sources. Plugins of pytest that
 # no test of guards needs would take as long to load as a test takes; each mutant loads them.
 mutate: setup $(if $(VENV),$(STAMP_MUTATE))
-	rm -rf mutants
+	rm -rf docs/api mutants
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	    nice -n 19 $(BIN)/python -m mutmut run --max-children 1
 	$(BIN)/python tools/mutation_table.py
@@ -217,6 +217,6 @@ release: setup
 	$(BIN)/python tools/release.py
 
 clean:
-	rm -rf $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info
-	rm -rf mutants .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+	rm -rf docs/api $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info
+	rm -rf docs/api mutants .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf docs/api {} +

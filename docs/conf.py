@@ -1,6 +1,7 @@
 """How the pages are built: `make docs`. Warnings are errors."""
 
 from pathlib import Path
+import re
 import sys
 from xml.etree import ElementTree as ET
 
@@ -18,18 +19,20 @@ extensions = [
     'mathematics',
     'myst_parser',
     'sphinx.ext.autodoc',
+    'sphinx.ext.autosummary',
     'sphinx.ext.napoleon',
     'sphinx.ext.viewcode',
     'sphinx_copybutton',
     'sphinxcontrib.bibtex',
 ]
-source_suffix = {'.md': 'markdown'}
+source_suffix = {'.md': 'markdown', '.rst': 'restructuredtext'}
 root_doc = 'index'
 html_theme = 'furo'
 html_title = f'{project} {release}'
 html_math_renderer = 'mathml'
 html_static_path = ['_static']
 html_css_files = ['mathematics.css']
+templates_path = ['_templates']
 exclude_patterns = ['_build', '_ext', 'notebooks']
 
 myst_enable_extensions = ['dollarmath']
@@ -46,3 +49,17 @@ suppress_warnings = ['ref.python']  # a type that two classes name alike
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_preprocess_types = False
+
+TOGETHER = re.compile(r'^(\w+(?:, \w+)+)\n((?: +.*\n|\n(?= ))+)', re.MULTILINE)
+
+
+def separate(app, what, name, obj, options, lines):
+    """Give each of several attributes that are described together, as ``a, b``, its own entry."""
+    lines[:] = TOGETHER.sub(
+        lambda m: ''.join(f'{each}\n{m[2]}' for each in m[1].split(', ')), '\n'.join(lines) + '\n'
+    ).splitlines()
+
+
+def setup(app):
+    """Set up what runs before the docstrings are read by napoleon."""
+    app.connect('autodoc-process-docstring', separate, priority=400)

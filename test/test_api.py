@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,13 @@ def test_import_is_free(package):
     code = f'import {package}, sys; assert not {heavy} & set(sys.modules)'
     done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_each_name_has_a_page_in_the_reference():
+    text = (ROOT / 'docs' / 'api.md').read_text(encoding='utf-8')
+    packages = [*PACKAGES, 'rolling_dynamics.contract']
+    names = {f'{p}.{name}' for p in packages for name in import_module(p).__all__}
+    assert set(re.findall(r'^   (rolling_[\w.]+)$', text, re.MULTILINE)) == names
 
 
 def test_names_of_the_contract_are_those_that_type_checkers_see():
