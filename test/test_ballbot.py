@@ -10,6 +10,7 @@ import pytest
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
+from rolling_controller.balance.region_of_attraction import region_of_attraction
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.nominal import nominal_trajectory
 from rolling_dynamics.equilibrium import nearest_equilibrium
@@ -211,6 +212,64 @@ def test_it_drives_a_metre_from_offset_starts_and_stands(scenario, upright, hori
 def test_it_stands_for_a_minute(scenario, upright):
     error = driven(scenario, planned(scenario, upright, 3.0), np.zeros(4), 60.0)
     assert np.abs(error[[0, 1, 5, 6, 7]]).max() < 1e-3
+
+
+def leaning(scenario, upright, lean):
+    d = np.zeros(scenario.system.tangent.size)
+    d[scenario.system.tangent.index('d_WB_y', '')] = lean
+    return np.array(scenario.system.retract(upright, d)).ravel()
+
+
+def pushed(scenario, x, impulse):
+    """Return a state after an impulse [N s] along x at the body's centre of mass, upright."""
+    v = {n: float(a[0]) for n, a in scenario.system.parameters.unpack(scenario.p).items()}
+    r, h = v['radius'], v['height']
+    # along x and about y alone: momenta of the rates (of the ball, of the body) about y
+    rolling = v['ball_inertia'] + (v['ball_mass'] + v['mass']) * r**2
+    both = v['mass'] * r * h
+    M = [[rolling, both], [both, v['roll_inertia'] + v['mass'] * h**2]]
+    ball, body = np.linalg.solve(M, impulse * np.array([r, h]))
+    out = x.copy()
+    out[scenario.system.state.slice('w_WS_W')] += [0.0, ball, 0.0]
+    out[scenario.system.state.slice('w_WB_B')] += [0.0, body, 0.0]
+    return out
+
+
+@pytest.fixture(scope='module')
+def region(scenario, upright):
+    hold = Hold(scenario.system, scenario.p, upright, control_limits=LIMIT)
+    return region_of_attraction(hold)
+
+
+def test_the_region_of_attraction_says_which_guard_limits_it(scenario, upright, region):
+    assert region.limit == 'friction'
+    assert region.contains(leaning(scenario, upright, 0.2))
+    assert not region.contains(leaning(scenario, upright, 0.4))
+
+
+@pytest.mark.parametrize(
+    ('lean', 'impulse', 'ends'),
+    [
+        (0.1, 0.0, ''),
+        (0.3, 0.0, ''),
+        (0.0, 2.0, ''),
+        (0.0, 10.0, ''),
+        (0.5, 0.0, 'tilt'),
+        (0.0, 30.0, 'tilt'),
+    ],
+)
+def test_released_at_a_lean_or_pushed_it_recovers_or_a_guard_ends_it(
+    scenario, upright, region, lean, impulse, ends
+):
+    x = pushed(scenario, leaning(scenario, upright, lean), impulse)
+    run = run_lockstep(scenario.system, scenario.p, x, region.regulator, 15.0)
+    assert np.abs(run.controls).max() <= LIMIT
+    if ends:
+        assert not region.contains(x)
+        assert run.ended.name == ends
+    else:
+        assert run.ended is None
+        assert np.abs(region.regulator.error(run.states[-1])[[0, 1, 5, 6, 7]]).max() < 1e-3
 
 
 def test_a_hold_names_what_no_control_moves_and_knows_that_it_is_unstable(scenario, upright):

@@ -45,8 +45,8 @@ class BalanceLqr:
         What can be controlled and what cannot, of the states that can move at all.
     record, limits
         What :func:`law_equations` takes of it: (x, u, rows of K), and minimum and maximum control.
-    poles
-        Eigenvalues of the closed loop over one period.
+    poles, slowest
+        Eigenvalues of the closed loop over one period, and its longest time constant [s].
 
     """
 
@@ -158,6 +158,7 @@ class BalanceLqr:
                 'the closed loop is not stable: give a weight to every part of the state that is '
                 'to come to rest'
             )
+        self.slowest = -h / math.log(np.abs(self.poles).max(initial=1e-300))
         n = system.tangent.size
         self.gain = np.zeros((system.control.size, n))
         self.gain[np.ix_(active, moving)] = K @ d.take_V

@@ -37,12 +37,15 @@ class RegionOfAttraction:
         Greatest V.
     samples
         How many states of this value were tried.
+    limit
+        What ends or holds up the first runs from outside of it: a guard by its name, or the time.
 
     """
 
     regulator: BalanceLqr
     level: float
     samples: int
+    limit: str = ''
 
     def contains(self, x: ArrayLike) -> bool:
         """Tell whether a state lies in the region."""
@@ -53,7 +56,7 @@ def region_of_attraction(
     regulator: BalanceLqr,
     *,
     samples: int = 500,
-    duration: float = 3.0,
+    duration: float | None = None,
     dt: float = 4e-3,
     greatest: float = 1e3,
     seed: int = 0,
@@ -68,7 +71,8 @@ def region_of_attraction(
     samples
         States tried on the border of each level.
     duration
-        Time in which a run must come home [s].
+        Time in which a run must come home [s]; if None, 3 s or six times the slowest time constant
+        of the regulator, whichever is longer.
     dt
         Greatest step of the simulated loop [s], in which the law is in force all the time.
     greatest
@@ -82,23 +86,26 @@ def region_of_attraction(
         Not even the least level brings every sample home.
 
     """
+    if duration is None:
+        duration = max(3.0, 6 * regulator.slowest)
     directions = _unit_levels(regulator, samples, np.random.default_rng(seed))
-    holds = _Border(regulator, directions, duration, dt).comes_home
-    high = greatest
-    low = high
-    while not holds(low):
-        high, low = low, low / 4
+    obstacle, limit = _Border(regulator, directions, duration, dt).obstacle, ''
+    high = low = greatest
+    while found := obstacle(low):
+        high, low, limit = low, low / 4, found
         if low < 1e-12 * greatest:
             raise ParameterError(
-                'no region of attraction: the closed loop does not come home from anywhere near; '
-                'check weights, limits of control and the time given'
+                'no region of attraction: the closed loop does not come home from anywhere near '
+                f'({limit}); check weights, limits of control and the time given'
             )
     for _ in range(HALVINGS):
         if high <= low * 1.02:
             break
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return RegionOfAttraction(regulator, low, samples)
+        found = obstacle(middle)
+        low, high = (low, middle) if found else (middle, high)
+        limit = found or limit
+    return RegionOfAttraction(regulator, low, samples, limit)
 
 
 def _unit_levels(regulator: BalanceLqr, samples: int, rng: np.random.Generator) -> list[Array]:
@@ -120,22 +127,25 @@ class _Border:
         self, regulator: BalanceLqr, directions: list[Array], duration: float, dt: float
     ) -> None:
         self._regulator, self._directions = regulator, np.array(directions).T
-        self._looks, system = round(duration / LOOK), regulator.system
+        self._looks, self._late = round(duration / LOOK), f'not home after {duration:g} s'
+        system = regulator.system
         loop = closed_loop(system, regulator.law)
         mode, n = next(iter(loop.modes)), len(directions)
         self._batch = BatchSimulator(loop, n, LOOK, max_step=dt, mode=mode, threads=1)
         self._guards = equations(loop, mode).guards.map(n)
+        self._names = list(loop.modes[mode].guards)
         self._retract, self._difference = system.retract.map(n), system.difference.map(n)
         self._home = np.tile(regulator.x, (n, 1)).T
 
-    def comes_home(self, level: float) -> bool:
-        """Tell whether all come home from V = level, in contact all the way."""
+    def obstacle(self, level: float) -> str:
+        """Return what keeps runs from V = level from coming home; empty if all do."""
         batch, p = self._batch, self._regulator.p
         x = np.array(self._retract(self._home, np.sqrt(level) * self._directions))
         u = np.zeros(self._regulator.u.size)
         given = (np.tile(a, (batch.size, 1)).T for a in (u, 0.0, p))
-        if not (np.array(self._guards(x, *given)) > 0).all():
-            return False
+        margins = np.array(self._guards(x, *given)).min(axis=1)
+        if not (margins > 0).all():
+            return self._names[int(margins.argmin())]
         goal, home = HOME * self._values(x), np.zeros(batch.size, bool)
         batch.reset(states=x.T, parameters=p)
         for _ in range(self._looks):
@@ -143,7 +153,10 @@ class _Border:
             home |= batch.running & (self._values(batch.states.T) < goal)
             if home.all() or not (batch.running | home).all():
                 break
-        return bool(home.all())
+        stopped = batch.stopped[~home & ~batch.running]
+        ended, counts = np.unique(stopped, return_counts=True)
+        late = '' if home.all() else self._late
+        return str(ended[counts.argmax()]) if ended.size else late
 
     def _values(self, x: Array) -> Array:
         """Return the cost to go of states, shape (n, samples)."""

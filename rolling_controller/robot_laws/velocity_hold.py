@@ -5,30 +5,43 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import COMMANDED, state_inputs
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from transforms3d.quaternions import qmult
 
-SMALL = 1e-6  # m, rad: displacement by which the directions of the reference are found
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
 LONGEST = 0.1  # s between two steps that count: after a pause the reference has not moved on
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
 class Moving(NamedTuple):
-    """Memory: time [s], None at first; position [m], yaw [rad] and velocity of the reference."""
+    """
+    Memory.
+
+    Attributes
+    ----------
+    time
+        Time of the last step [s]; None at first.
+    position, yaw, velocity
+        Of the reference [m], [rad], (forward, left, turn) [m/s, m/s, rad/s].
+    bend
+        What the steady motion of this velocity differs by from the linear one: state and control.
+
+    """
 
     time: float | None
     position: Array
     yaw: float
     velocity: Array
+    bend: Array
 
 
 class VelocityHold:
@@ -37,7 +50,8 @@ class VelocityHold:
 
     It takes a state whose position, attitudes and vectors are named by frames: of a floor that
     looks the same everywhere, state and reference are turned into the frame of the reference,
-    where the hold stands still.
+    where the hold stands still. The reference has the state and control of the steady motion with
+    its velocity, by the equations themselves: on a circle it leans inward.
     """
 
     period: float | None = None
@@ -75,25 +89,51 @@ class VelocityHold:
             system, scenario.p, local, control_limits=scenario.control_limits, within=math.inf
         )
         self.uncontrollable = hold.uncontrollable
-        shifts = (([-SMALL, 0.0], 0.0), ([0.0, -SMALL], 0.0), ([0.0, 0.0], -SMALL))
-        turned = [self._seen(hold.x, np.array(p), angle) for p, angle in shifts]
-        moves = np.array([np.array(system.difference(y, hold.x)).ravel() for y in turned]).T
-        self._state, self._control = self._steady(scenario.p, moves / SMALL)
+        self._state_size = system.tangent.size
+        drift, jacobian = self._drift(scenario.p)
+        self._drift_of = FastFunction(drift)
+        J = np.array(jacobian(np.zeros(drift.numel_in(0)), np.zeros(3)))
+        self._steady(J[:, :-3], -J[:, -3:])
 
-    def _steady(self, p: Array, moves: Array) -> tuple[Array, Array]:
-        """Return state and control, less the hold's, that keep each motion; (n, 3) and (m, 3)."""
-        linear = linear_model(self._system, p, self._hold.x, self._hold.u)
+    def _drift(self, p: Array) -> tuple[ca.Function, ca.Function]:
+        """
+        Return ``(d, v) -> rate`` of a state seen from a frame that moves, and its Jacobian.
+
+        d is state and control less those of the hold, v the velocity (forward, left, turn) of the
+        frame; the rate is in tangent units. In a steady motion it is zero.
+        """
+        system, hold, n = self._system, self._hold, self._system.tangent.size
+        d, v = ca.SX.sym('d', n + system.control.size), ca.SX.sym('v', 3)
+        x = ca.SX(system.retract(hold.x, d[:n]))
+        rate = ca.SX(next(iter(system.modes.values())).dynamics(x, hold.u + d[n:], 0.0, p))
+        for entry in system.state.entries:
+            where = system.state.slice(entry.name)
+            first = slice(where.start, where.start + 2)
+            if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
+                q = x[where]
+                rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
+            elif _is_in_world(entry):
+                rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
+                if entry.name == self._place.name:
+                    rate[first] -= v[:2]
+        y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
+        turned = ca.jtimes(system.difference(y, y0), y, rate)
+        seen = ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
+        jacobian = ca.Function('jacobian', [d, v], [ca.jacobian(seen, ca.vertcat(d, v))])
+        return compiled(ca.Function('drift', [d, v], [seen]))[0], jacobian
+
+    def _steady(self, linear: Array, moves: Array) -> None:
+        """Find state and control, less the hold's, that keep each motion to first order."""
         values, vectors = np.linalg.eigh(self._hold.cost)
         counted = (vectors * (values > 1e-9 * values.max())).T
-        both = np.hstack([counted @ linear.A, counted @ linear.B])
-        found = np.linalg.lstsq(both, counted @ moves, rcond=1e-9)[0]
-        left = np.linalg.norm(both @ found - counted @ moves, axis=0)
+        self._inverse = np.linalg.pinv(counted @ linear, rcond=1e-9) @ counted
+        found = self._inverse @ moves
+        left = np.linalg.norm(counted @ (linear @ found - moves), axis=0)
         wanted = np.linalg.norm(counted @ moves, axis=0)
         self._possible = (left <= KEPT * np.maximum(wanted, 1e-12)) & (wanted > 0)
         if not self._possible[:2].any():
             raise ParameterError(f'no velocity of {self._system.name} can be kept')
-        n = self._system.tangent.size
-        return found[:n] * self._possible, found[n:] * self._possible
+        self._linear = found * self._possible
 
     def _seen(self, x: Array, position: Array, yaw: float) -> Array:
         """Return a state as it is seen from a place on the floor, heading along a yaw."""
@@ -112,7 +152,8 @@ class VelocityHold:
 
     def start(self, before: Moving | None = None) -> Moving:
         """Return the reference at rest where the robot was."""
-        return before or Moving(None, self._position, self._yaw, np.zeros(3))
+        still = np.zeros(len(self._linear))
+        return before or Moving(None, self._position, self._yaw, np.zeros(3), still)
 
     def step(self, memory: Moving, inputs: ArrayLike, t: float) -> tuple[Moving, Array]:
         """Return the memory, and the control within the limits at a time [s]."""
@@ -122,10 +163,14 @@ class VelocityHold:
         velocity, yaw = memory.velocity + change, memory.yaw + memory.velocity[2] * dt
         c, s = math.cos(yaw), math.sin(yaw)
         position = memory.position + np.array([[c, -s], [s, c]]) @ velocity[:2] * dt
-        hold = self._hold
-        apart = hold.error(self._seen(x, position, yaw)) - self._state @ velocity
-        u = hold.u + self._control @ velocity - hold.gain @ apart
-        return Moving(t, position, yaw, velocity), np.clip(u, *hold.limits)
+        hold, n, linear = self._hold, self._state_size, self._linear @ velocity
+        bend = memory.bend - self._inverse @ self._drift_of(linear + memory.bend, velocity)
+        size = float(np.linalg.norm(bend))  # far from small velocities it may not converge
+        bend *= min(1.0, float(np.linalg.norm(linear)) / max(size, 1e-12))
+        kept = linear + bend
+        apart = hold.error(self._seen(x, position, yaw)) - kept[:n]
+        u = hold.u + kept[n:] - hold.gain @ apart
+        return Moving(t, position, yaw, velocity, bend), np.clip(u, *hold.limits)
 
 
 def _is_in_world(entry: Entry) -> bool:
