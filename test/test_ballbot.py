@@ -11,12 +11,13 @@ from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.balance.region_of_attraction import region_of_attraction
-from rolling_controller.lockstep import run_lockstep
+from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.nominal import nominal_trajectory
 from rolling_dynamics.equilibrium import nearest_equilibrium
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.testing import check_system
 from rolling_planner import plan_rolling
 from rolling_planner.planners.planner import planner_of, Request
@@ -270,6 +271,28 @@ def test_released_at_a_lean_or_pushed_it_recovers_or_a_guard_ends_it(
     else:
         assert run.ended is None
         assert np.abs(region.regulator.error(run.states[-1])[[0, 1, 5, 6, 7]]).max() < 1e-3
+
+
+@pytest.mark.parametrize('hold_for', [5.0, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(scenario, upright, hold_for):
+    """With their noise and delay, and the dead time of the motors; the odometry drifts little."""
+    from ballbot.instruments import ENCODERS, given, IMU, Measured, MOTORS
+
+    system, p = scenario.system, scenario.p
+    plan = planned(scenario, upright, 3.0)
+    hold = Hold(system, p, plan.states[-1], control_limits=LIMIT)
+    along = TimeVaryingLqr(system, p, plan, control_limits=LIMIT)
+    law = Measured(replace(scenario, x0=upright), HandOver(along, hold, latest=plan.duration))
+    plant = Emulation(system, p, (IMU, ENCODERS), (MOTORS,), seed=1)
+    plant.restart(upright, np.zeros(3))
+    run = run_emulated(plant, law, given, plan.duration + hold_for, lambda u: u)
+    assert run.ended is None
+    assert np.isnan(run.inputs).any(axis=1).all()  # never more than one instrument at a time
+    held = run.states[run.times > plan.duration + 2.0]
+    errors = np.array([hold.error(x) for x in held[::50]])
+    assert np.abs(errors[:, :2]).max() < 5e-3
+    assert np.abs(errors[:, 5:7]).max() < 5e-3
+    assert np.abs(run.states[-1] - run.memory.x)[:2].max() < 5e-3
 
 
 def test_a_hold_names_what_no_control_moves_and_knows_that_it_is_unstable(scenario, upright):
