@@ -77,7 +77,7 @@ $(STAMP_PYTHON): $(LOCK) requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	    echo 'make: Python 3.11 is needed, "$(PYTHON)" is missing or another version.' \
 	        'Give the path of one: make PYTHON=/path/to/python3.11' >&2; exit 2; }
-	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf docs/api $(VENV) $(BUILD); fi
+	@if [ -d $(VENV) ] && [ ! -f $@ ]; then rm -rf $(VENV) $(BUILD); fi
 	@echo 'Installing $(shell grep -c == $(LOCK)) packages into $(VENV) ...'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $(VENV)/COLCON_IGNORE
