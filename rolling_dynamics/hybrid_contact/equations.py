@@ -18,7 +18,7 @@ from rolling_dynamics.contact.rolling_dynamics import (
     rolling_motion,
 )
 from rolling_dynamics.hybrid_contact.foot import Foot, on_plane, on_surface, Surfaces
-from rolling_dynamics.hybrid_contact.placement import BodyVectors
+from rolling_dynamics.hybrid_contact.layouts import BodyVectors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,12 +1,61 @@
-"""Parameters of a body on a hand that may slide and leave it."""
+"""State and parameters of a body on a hand that may slide and leave it."""
 
 from __future__ import annotations
 
-from rolling_dynamics.contact.equations import FAR
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import casadi as ca
+from rolling_dynamics.contact.equations import FAR, HAND_CONFIGURATION, HAND_VELOCITY
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.surfaces.surface import Surface
 
+STATE = Layout(
+    (
+        *HAND_CONFIGURATION,
+        quaternion_entry('q_HO', 'attitude of the object in the hand'),
+        vector_entry('p_HO_H', 'm', 'H', 'centre of mass of the object in the hand'),
+        *HAND_VELOCITY,
+        vector_entry('w_HO_H', 'rad/s', 'H', 'angular velocity of the object in the hand'),
+        vector_entry('v_HO_H', 'm/s', 'H', 'velocity of the centre of mass in the hand'),
+    )
+)
+FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
+CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
 INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))
+
+
+@dataclass(frozen=True, eq=False)
+class BodyVectors:
+    """
+    Position, attitude and motion held by a state, as expressions.
+
+    Attributes
+    ----------
+    q_WH, p_WH
+        Attitude (w, x, y, z) and origin of the hand in W [m].
+    q_HO, p_HO_H
+        Attitude and centre of mass of the object in the hand, in H [m].
+    w_WH_H, v_WH_H
+        Velocities of the hand, in H [rad/s], [m/s].
+    w_HO_H, v_HO_H
+        Angular velocity of the object relative to the hand, and rate of p_HO_H.
+
+    """
+
+    q_WH: ca.SX
+    p_WH: ca.SX
+    q_HO: ca.SX
+    p_HO_H: ca.SX
+    w_WH_H: ca.SX
+    v_WH_H: ca.SX
+    w_HO_H: ca.SX
+    v_HO_H: ca.SX
+
+    @classmethod
+    def of(cls, values: Mapping[str, ca.SX]) -> BodyVectors:
+        """Return those among the entries of a state."""
+        return cls(**{f.name: values[f.name] for f in fields(cls)})
 
 
 def parameter_layout(surface: Surface, hand: Surface) -> Layout:

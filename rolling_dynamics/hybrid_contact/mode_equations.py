@@ -19,14 +19,13 @@ from rolling_dynamics.hybrid_contact.equations import (
     sliding,
 )
 from rolling_dynamics.hybrid_contact.foot import Surfaces
-from rolling_dynamics.hybrid_contact.placement import Placement
+from rolling_dynamics.hybrid_contact.layouts import BodyVectors
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping')
-PLANAR_MODES = ('rolling', 'slipping')
 FREE_MODES = ('separated', 'off_hand')  # over the plate, and past its edge for good
 STILL = 1e-14  # m/s: keeps the direction of no slip a number
 
@@ -35,8 +34,12 @@ STILL = 1e-14  # m/s: keeps the direction of no slip a number
 class HybridExpressions(Symbols):
     """Symbols of the equations, and body and hand at a state."""
 
-    placement: Placement
     scene: Scene
+
+    @property
+    def curved(self) -> bool:
+        """Whether the hand is not a plane."""
+        return 'contact_h' in self.values
 
     def with_velocities(self, w_HO_H: ca.SX, v_HO_H: ca.SX) -> ca.SX:
         """Return the state with other velocities of the object."""
@@ -44,7 +47,7 @@ class HybridExpressions(Symbols):
 
     def changed(self, **entries: ca.SX) -> ca.SX:
         """Return the state with other vectors in place of some."""
-        return self.placement.replaced(self.x, entries)
+        return ca.vertcat(*({**self.values, **entries}).values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +59,21 @@ class ModeEquations:
     guards: Mapping[str, ca.SX]
 
 
-def expressions_of(
-    symbols: Symbols, surface: Surface, hand: Surface, placement: Placement
-) -> HybridExpressions:
-    """Return symbols, and body and hand, of two surfaces and a kind of state."""
-    params, body = symbols.params, placement.vectors(symbols.x)
-    alpha, a = placement.accelerations(symbols.u)
+def expressions_of(symbols: Symbols, surface: Surface, hand: Surface) -> HybridExpressions:
+    """Return symbols, and body and hand, of two surfaces."""
+    params, body = symbols.params, BodyVectors.of(symbols.values)
     dimensions = params['object_surface'], params.get('hand_surface', ca.SX(0, 1))
     s = scene(
         Surfaces(surface, hand, *dimensions),
         body,
-        placement.contact_h(symbols.x),
-        HandMotion(w=body.w_WH_H, alpha=alpha, a=a),
+        symbols.values.get('contact_h'),
+        HandMotion(w=body.w_WH_H, alpha=symbols.u[0:3], a=symbols.u[3:6]),
         mass=params['mass'],
         inertia_O=inertia_matrix(params['inertia']),
         gravity_H=rotation_matrix(body.q_WH).T @ params['gravity_W'],
         resistance=params['rolling_resistance'],
     )
-    return HybridExpressions(**vars(symbols), placement=placement, scene=s)
+    return HybridExpressions(**vars(symbols), scene=s)
 
 
 def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
@@ -92,15 +92,13 @@ def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
 
 def _contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
     s, q = e.scene, e.params
-    held = mode.startswith('pure') or e.placement.planar
-    spin = q['mu_spin'], q['spin_direction']
+    held, spin = mode.startswith('pure'), (q['mu_spin'], q['spin_direction'])
     if mode.endswith('rolling'):
-        # in the plane there is no spin to hold, and rolling without it is the simpler equation
-        return rolling(s, *spin, pure=held and not e.placement.planar)
+        return rolling(s, *spin, pure=held)
     v = s.v_contact
     slip = s.contact.frame[:, 0:2] @ v[0:2]
     direction = slip / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
-    return sliding(s, q['mu_kinetic'], *spin, direction, held=held and not e.placement.planar)
+    return sliding(s, q['mu_kinetic'], *spin, direction, held=held)
 
 
 def _guards(
@@ -110,10 +108,8 @@ def _guards(
     s, q = e.scene, e.params
     margins = contact_margins(wrench, q['mu'], q['mu_spin'])
     point, edges = s.foot.uv, q['hand_edges']
-    inside = [point[0] - edges[0], edges[1] - point[0]]
-    if not e.placement.planar:
-        inside += [point[1] - edges[2], edges[3] - point[1]]
-    guards = {'edge': ca.mmin(ca.vertcat(*inside)), 'normal_force': margins.normal_force}
+    inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
+    guards = {'edge': ca.mmin(inside), 'normal_force': margins.normal_force}
     if mode.endswith('rolling'):
         guards['friction'] = margins.friction
     else:
@@ -122,7 +118,7 @@ def _guards(
     guards['painleve'] = motion.margin
     if mode.startswith('pure'):
         guards['spin'] = margins.spin
-    elif not e.placement.planar:
+    else:
         sign = q['spin_direction']
         guards['spin'] = ca.if_else(sign == 0, 1.0, sign * s.spin - SPIN_CREEP)
     return guards | _foot_guard(e)
@@ -130,7 +126,7 @@ def _guards(
 
 def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
     """Return what is positive where the closest point of a curved hand is determined."""
-    return {'foot': e.scene.foot.margin} if e.placement.curved else {}
+    return {'foot': e.scene.foot.margin} if e.curved else {}
 
 
 def on_the_foot(e: HybridExpressions) -> ca.SX:
@@ -159,13 +155,14 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
 def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
     s, b = e.scene, e.scene.body
     rates = {
+        'q_WH': rate_body(b.q_WH, b.w_WH_H),
+        'q_HO': rate_space(b.q_HO, b.w_HO_H),
         'p_WH': rotation_matrix(b.q_WH) @ b.v_WH_H,
         'p_HO_H': b.v_HO_H,
         'w_WH_H': s.hand.alpha,
         'v_WH_H': s.hand.a - ca.cross(b.w_WH_H, b.v_WH_H),
         'w_HO_H': a.w,
         'v_HO_H': a.v,
+        'contact_h': s.foot.uv_rate,
     }
-    if e.placement.curved:
-        rates['contact_h'] = s.foot.uv_rate
-    return e.placement.rates_of(b, rates)
+    return ca.vertcat(*(rates[name] for name in e.values))

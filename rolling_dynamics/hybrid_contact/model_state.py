@@ -59,7 +59,7 @@ def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array
     y = plant.state.pack(p_HO_H=np.zeros(size), v_HO_H=np.zeros(size), **values)
     point = np.array(plant.touch(y, p)[2]).ravel()
     start, along = plant.state.slice('p_HO_H').start, size - 1
-    if plant.placement.curved:  # the closest point of the object comes there
+    if plant.curved:  # the closest point of the object comes there
         y[start : start + size] = point - np.array(plant.arm(y, p)).ravel()
     else:
         y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there

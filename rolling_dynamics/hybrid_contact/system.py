@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.equations import FAR, GRAVITY
+from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
@@ -27,7 +27,7 @@ from rolling_dynamics.hybrid_contact.equations import (
     sliding,
     sticking_impact,
 )
-from rolling_dynamics.hybrid_contact.layouts import parameter_layout
+from rolling_dynamics.hybrid_contact.layouts import CURVED_STATE, parameter_layout, STATE
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     expressions_of,
@@ -36,13 +36,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     mode_equations,
     ModeEquations,
     on_the_foot,
-    PLANAR_MODES,
     projected,
-)
-from rolling_dynamics.hybrid_contact.placement import (
-    CurvedPlacement,
-    PlanarPlacement,
-    SpatialPlacement,
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.point_contact import impact
@@ -62,39 +56,33 @@ class HybridContactSystem(WrittenSystem):
 
     The hand is a plate, z = 0 of the hand frame H, or any other surface. Modes: ``rolling``,
     ``pure_rolling``, ``slipping``, ``pure_slipping`` (sliding without spin), ``separated``, and
-    ``off_hand`` once the body has left the hand over its edge; in the plane there is no spin, and
-    no mode without it.
+    ``off_hand`` once the body has left the hand over its edge.
 
     Attributes
     ----------
     object_surface
         Surface of the body in the frame of its centre of mass; it has a support function.
     hand_surface
-        Surface of the hand; where it is no plane, its closest point is part of the state.
-    planar
-        Whether all motion is in the plane x-z, with 12 states and 3 controls; else 26 and 6.
+        Surface of the hand; where it is not a plane, its closest point is part of the state.
+    curved
+        Whether the hand is not a plane.
 
     """
 
     name = 'contact'
-    slides = True
+    slides, planar = True, False
     velocity_entry = 'v_HO_H'
+    spin_entry: str | None = 'w_HO_H'
+    control = CONTROL
 
-    def __init__(
-        self,
-        object_surface: Surface,
-        hand_surface: Surface | None = None,
-        *,
-        planar: bool = False,
-    ) -> None:
+    def __init__(self, object_surface: Surface, hand_surface: Surface | None = None) -> None:
         """
         Build the system.
 
         Raises
         ------
         SurfaceError
-            The surface has no support function, or the other body touches it from inside; or
-            all motion is to be in the plane over a hand that is none.
+            The surface has no support function, or the other body touches it from inside.
 
         """
         if object_surface.support is None or object_surface.side != 'outside':
@@ -102,19 +90,10 @@ class HybridContactSystem(WrittenSystem):
                 f'hybrid contact needs a convex body with a support function, touched from '
                 f'outside; {object_surface.name!r} is none (Sphere and Ellipsoid are)'
             )
-        self.object_surface, self.planar = object_surface, planar
+        self.object_surface = object_surface
         self.hand_surface = Plane() if hand_surface is None else hand_surface
-        curved = self.hand_surface.name != 'plane'
-        if planar and curved:
-            raise SurfaceError(
-                'in the plane x-z the hand must be a plane, got '
-                f'{self.hand_surface.name!r}; leave planar out'
-            )
-        over = CurvedPlacement if curved else SpatialPlacement
-        self.placement = PlanarPlacement() if planar else over()
-        self.spin_entry: str | None = None if planar else 'w_HO_H'
-        self.state: Layout = self.placement.state
-        self.control: Layout = self.placement.control
+        self.curved = self.hand_surface.name != 'plane'
+        self.state: Layout = CURVED_STATE if self.curved else STATE
         self.parameters = parameter_layout(object_surface, self.hand_surface)
 
     def pack_parameters(
@@ -181,7 +160,7 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def expressions(self) -> HybridExpressions:
         """Symbols, and body and plate at a state."""
-        return expressions_of(self.symbols, self.object_surface, self.hand_surface, self.placement)
+        return expressions_of(self.symbols, self.object_surface, self.hand_surface)
 
     @property
     def scene(self) -> Scene:
@@ -191,8 +170,8 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def equations(self) -> Mapping[str, ModeEquations]:
         """The equations of each mode, written once."""
-        names = PLANAR_MODES if self.planar else CONTACT_MODES
-        return {name: mode_equations(name, self.expressions) for name in (*names, *FREE_MODES)}
+        names = *CONTACT_MODES, *FREE_MODES
+        return {name: mode_equations(name, self.expressions) for name in names}
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
@@ -213,11 +192,11 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def transitions(self) -> Transitions:
         """What decides which mode follows."""
-        return CurvedTransitions(self) if self.placement.curved else Transitions(self)
+        return CurvedTransitions(self) if self.curved else Transitions(self)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
-        if self.placement.curved:
+        if self.curved:
             x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
         return self.transitions.begin(p, x, u, t)
 
@@ -252,7 +231,7 @@ class HybridContactSystem(WrittenSystem):
 
     def _settled(self, x: ca.SX, p: ca.SX) -> ca.SX:
         """Return a state with the closest point of the hand, near which it must be."""
-        if not self.placement.curved:
+        if not self.curved:
             return x
         for _ in range(NEWTON):
             x = self.nearer(x, p)
@@ -306,14 +285,12 @@ class HybridContactSystem(WrittenSystem):
         velocity = np.array(self.touch(x, p)[1]).ravel()
         rebounds = share > 0 and velocity[2] < -impact.SLOWEST
         if rebounds or np.hypot(P[0], P[1]) > mu * P[2]:
-            axes, P = [0, 2] if self.planar else [0, 1, 2], np.zeros(3)
-            v, W = velocity[axes], W[np.ix_(axes, axes)]
-            P[axes], v_after = (
-                impact.rebound_impulse(W, v, mu, mu_kinetic, share)
+            P, v_after = (
+                impact.rebound_impulse(W, velocity, mu, mu_kinetic, share)
                 if rebounds
-                else impact.inelastic_impulse(W, v, mu, mu_kinetic)
+                else impact.inelastic_impulse(W, velocity, mu, mu_kinetic)
             )
-            sticks = not impact.slips(v, v_after)
+            sticks = not impact.slips(velocity, v_after)
             after = np.array(self.kicked(x, p, P))
         return Landing(self._clear(after.ravel(), p) if rebounds else after.ravel(), P, sticks)
 
@@ -321,16 +298,14 @@ class HybridContactSystem(WrittenSystem):
         """Return a state that rebounds clear of the hand, so that rounding lands it no more."""
         y, where = x.copy(), self.state.slice('p_HO_H')
         normal = np.array(self.contact_axes(x, p))[:, 2]
-        out = normal * (CLEAR - min(float(self.touch(x, p)[0]), 0.0))
-        y[where] += out[[0, 2]] if self.planar else out
+        y[where] += normal * (CLEAR - min(float(self.touch(x, p)[0]), 0.0))
         return y
 
     def over_hand(self, x: Array, p: Array) -> bool:
         """Tell whether the closest point of the body lies over the hand."""
         point = np.array(self.foot(x, p)).ravel()
         x_min, x_max, y_min, y_max = p[self.parameters.slice('hand_edges')]
-        within = x_min <= point[0] <= x_max and (self.planar or y_min <= point[1] <= y_max)
-        return bool(within)
+        return bool(x_min <= point[0] <= x_max and y_min <= point[1] <= y_max)
 
     @cached_property
     def foot(self) -> ca.Function:

@@ -121,7 +121,7 @@ def free_state(
         p_HO_H=p_HO,
         w_HO_H=relative_velocity(initial.relative_velocity, model, hand, at).in_H,
         v_HO_H=v_WO + carried,
-        **({'contact_h': foot} if system.placement.curved else {}),
+        **({'contact_h': foot} if system.curved else {}),
     )
     gap = float(system.touch(x, p)[0])
     if pose.velocity is None and abs(gap) <= TOUCHES:
@@ -135,7 +135,7 @@ def free_state(
 
 def _closest(system: HybridContactSystem, p: Array, q_HO: Array, p_HO: Array) -> Array:
     """Return the coordinates of the hand's point that is closest to the object."""
-    if not system.placement.curved:
+    if not system.curved:
         return p_HO[:2]
     from rolling_dynamics.hybrid_contact.closest_points import (  # noqa: PLC0415
         placed_on_closest_point,

@@ -12,26 +12,33 @@ MASS = 0.3
 
 
 @lru_cache(maxsize=8)
-def system(*semi_axes, planar=False):
+def system(*semi_axes):
     """Return an ellipsoid, or a ball of one radius; built once."""
     body = Sphere(*semi_axes) if len(semi_axes) == 1 else Ellipsoid(*semi_axes)
-    return HybridContactSystem(body, planar=planar)
+    return HybridContactSystem(body)
+
+
+def turn(angle):
+    """Return the quaternion of a turn about y."""
+    return [np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0]
 
 
 def state(s, **given):
     """Return a state; what is not given is zero, and attitudes are the identity."""
     values = {e.name: np.zeros(e.size) for e in s.state.entries}
-    if not s.planar:
-        values['q_WH'][0] = values['q_HO'][0] = 1.0
+    values['q_WH'][0] = values['q_HO'][0] = 1.0
     return s.state.pack(**(values | given))
 
 
-def random_state(s, rng, mode, p, speed=1.0):
-    """Return a random state on the constraints of a mode."""
+def random_state(s, rng, mode, p, speed=1.0, *, plane=False):
+    """Return a random state on the constraints of a mode, in the plane x-z if wanted."""
     given = {e.name: speed * rng.normal(size=e.size) for e in s.state.entries}
+    for name, values in given.items():
+        if plane:  # attitudes turn about y
+            kept = {4: [0, 2], 3: [1] if name.startswith('w_') else [0, 2]}[values.size]
+            values[np.delete(np.arange(values.size), kept)] = 0.0
     for name in ('q_WH', 'q_HO'):
-        if name in given:
-            given[name] /= np.linalg.norm(given[name])
+        given[name] /= np.linalg.norm(given[name])
     x = s.state.pack(**given)
     return np.array(s.projections[mode](x, p)).ravel()
 
@@ -81,10 +88,6 @@ def jump_work(s, before, after, p):
     a, b = s.state.unpack(before), s.state.unpack(after)
     impulse = m * (b['v_HO_H'] - a['v_HO_H'])
     p_HC = np.array(s.touch(before, p)[2]).ravel()
-    if s.planar:
-        w = np.array([0, a['w_WH_H'][0], 0])
-        v = np.array([a['v_WH_H'][0], 0, a['v_WH_H'][1]]) + np.cross(w, p_HC)
-        return float(impulse @ v[[0, 2]])
     return float(impulse @ (a['v_WH_H'] + np.cross(a['w_WH_H'], p_HC)))
 
 

@@ -20,13 +20,6 @@ from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.hybrid_contact.placement import (
-    about_y,
-    flat,
-    PlanarPlacement,
-    spread,
-    turn,
-)
 from rolling_dynamics.inertia import checked_mass
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
@@ -42,7 +35,36 @@ STATE = Layout(
         vector_entry('w_HO_H', 'rad/s', 'H', 'angular velocity of the object in the hand', 'y'),
     )
 )
-CONTROL = PlanarPlacement.control
+CONTROL = Layout(
+    (
+        vector_entry('alpha_WH_H', 'rad/s^2', 'H', 'angular acceleration of the hand', 'y'),
+        vector_entry('a_WH_H', 'm/s^2', 'H', 'true acceleration of its origin', 'xz'),
+    )
+)
+
+
+def turn(angle: ca.SX) -> ca.SX:
+    """Return the quaternion of a turn about y."""
+    return ca.vertcat(ca.cos(angle / 2), 0, ca.sin(angle / 2), 0)
+
+
+def spread(xz: ca.SX) -> ca.SX:
+    """Return the vector in space of one in the plane x-z."""
+    return ca.vertcat(xz[0], 0, xz[1])
+
+
+def about_y(rate: ca.SX) -> ca.SX:
+    """Return the angular velocity, or acceleration, of a turn about y."""
+    return ca.vertcat(0, rate, 0)
+
+
+def flat(vectors: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
+    """Return what a planar state holds of vectors by name; attitudes are left out."""
+    return {
+        name: v[1] if name.startswith('w_') else ca.vertcat(v[0], v[2])
+        for name, v in vectors.items()
+        if not name.startswith('q_')
+    }
 
 
 class PlanarRolling(WrittenSystem):

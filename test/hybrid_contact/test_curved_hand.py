@@ -8,7 +8,7 @@ from hybrid_samples import energy_balance, INERTIA, jump_work, MASS, system, wor
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.closest_points import closest_points
 from rolling_dynamics.simulation import simulate
@@ -221,14 +221,12 @@ def test_contact_in_two_points_is_told():
         s.begin(p, run.states[-1], np.zeros(6))
 
 
-def test_object_beside_the_hand_and_planar_motion_are_refused():
+def test_object_beside_the_hand_is_refused():
     s = over(skewed_plane())
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, edges=(-0.1, 0.1, -0.1, 0.1))
     x = s.state.pack(p_HO_H=[3, 0, 0.2], contact_h=[0, 0], **REST, **thrown(0))
     with pytest.raises(ParameterError, match='the object is not over the hand'):
         s.begin(p, x, np.zeros(6))
-    with pytest.raises(SurfaceError, match='in the plane x-z the hand must be a plane'):
-        HybridContactSystem(Sphere(0.1), Sphere(1.0), planar=True)
 
 
 def test_tilted_dish_at_rest_is_told_of_no_contact_elsewhere():

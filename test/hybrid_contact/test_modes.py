@@ -87,40 +87,6 @@ def test_rolling_is_that_of_the_contact_system(mode):
     assert_allclose(np.array(s.modes[mode].wrench(x, u, 0, p)), np.array(wrench), atol=1e-12)
 
 
-@pytest.mark.parametrize('mode', ['rolling', 'slipping', 'separated'])
-def test_in_the_plane_it_is_the_same_motion(mode):
-    flat, space = system(0.05, 0.06, 0.08, planar=True), system(0.05, 0.06, 0.08)
-    options = {'mass': MASS, 'inertia': INERTIA, 'mu': 0.6, 'mu_kinetic': 0.4}
-    p, q = flat.pack_parameters(**options), space.pack_parameters(**options)
-    rng = np.random.default_rng(5)
-    x, u = random_state(flat, rng, mode, p), 3 * rng.normal(size=3)
-    d = flat.state.unpack(x)
-
-    def turn(angle):
-        return [np.cos(angle[0] / 2), 0, np.sin(angle[0] / 2), 0]
-
-    def spread(v):
-        return [v[0], 0, v[1]]
-
-    y = space.state.pack(
-        q_WH=turn(d['beta_WH']),
-        q_HO=turn(d['beta_HO']),
-        **{n: spread(d[n]) for n in ('p_WH', 'p_HO_H', 'v_WH_H', 'v_HO_H')},
-        **{n: [0, d[n][0], 0] for n in ('w_WH_H', 'w_HO_H')},
-    )
-    a = flat.state.unpack(np.array(flat.modes[mode].dynamics(x, u, 0, p)).ravel())
-    forward = [0, u[0], 0, u[1], 0, u[2]]
-    b = space.state.unpack(np.array(space.modes[mode].dynamics(y, forward, 0, q)).ravel())
-    assert_allclose(a['w_HO_H'], b['w_HO_H'][1], rtol=1e-10)
-    assert_allclose(a['v_HO_H'], b['v_HO_H'][[0, 2]], rtol=1e-10)
-    assert_allclose(a['p_WH'], b['p_WH'][[0, 2]], rtol=1e-10)
-    forces = [
-        np.array(f.modes[mode].wrench(*args)).ravel()
-        for f, args in ((flat, (x, u, 0, p)), (space, (y, forward, 0, q)))
-    ]
-    assert_allclose(*forces, atol=1e-12)
-
-
 def test_bad_bodies_and_coefficients_are_refused():
     with pytest.raises(SurfaceError, match='support function'):
         HybridContactSystem(Sphere(0.1, side='inside'))
