@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
-from rolling_controller.ball_balancer.protocol import Jump
+from rolling_controller.ball_balancer.protocol import Jump, place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_controller.ball_balancer.set_points import place_on
-from rolling_controller.ball_balancer.time_optimal import fastest_move
+from rolling_controller.ball_balancer.rig_model import fastest_move, RigModel
 from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario

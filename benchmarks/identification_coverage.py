@@ -23,11 +23,10 @@ from benchmarks.predictive_trial import recorded, seeds
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.ball_balancer.identification.breakaway import put_downs
 from rolling_controller.ball_balancer.identification.differences import differences
-from rolling_controller.ball_balancer.identification.experiment import emulated
 from rolling_controller.ball_balancer.identification.identify import identify
-from rolling_controller.ball_balancer.identification.log import Log
+from rolling_controller.ball_balancer.identification.log import emulated, Log
+from rolling_controller.ball_balancer.identification.servo_response import put_downs
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from rolling_controller.law import check_inputs, gathered, Law, MODE, STATE
-from rolling_controller.motion_watch import MotionWatch
-from rolling_controller.predictor import Predictor
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_dynamics.arrays import Array
 
 

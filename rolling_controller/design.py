@@ -7,19 +7,17 @@ from dataclasses import replace
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
-from rolling_controller.lqr_options import read_weights, weight_options
+from rolling_controller.lqr_weights import Option, read_weights, weight_options
 from rolling_controller.nominal import nominal_trajectory
-from rolling_controller.option import Option
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -44,7 +42,7 @@ def design_law(
     beside: bool = True,
     ask: Ask | None = None,
     patience: float = 0.0,
-    safe: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+    safe: Callable[[Array], Array] | None = None,
 ) -> Following:
     """
     Return the feedback along a plan of an object on a hand.
@@ -157,7 +155,7 @@ def _values(
 
 def open_loop(
     system: RollingSystem,
-    params: NDArray[np.float64],
+    params: Array,
     plan: Plan,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> Following:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.law import gathered, Law, STATE
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import Stepper
@@ -37,13 +38,13 @@ class ClosedLoop(NamedTuple):
 
     """
 
-    times: NDArray[np.float64]
-    states: NDArray[np.float64]
-    controls: NDArray[np.float64]
+    times: Array
+    states: Array
+    controls: Array
     events: tuple[Event, ...] = ()
-    stamps: NDArray[np.float64] = np.zeros(0)
-    inputs: NDArray[np.float64] = np.zeros((0, 0))
-    outputs: NDArray[np.float64] = np.zeros((0, 0))
+    stamps: Array = np.zeros(0)
+    inputs: Array = np.zeros((0, 0))
+    outputs: Array = np.zeros((0, 0))
     memory: Any = None
 
     @property
@@ -62,7 +63,7 @@ def run_lockstep(
     rate: float = 1000.0,
     delay: int = 0,
     limits: ArrayLike = np.inf,
-    signals: Callable[[float], Mapping[str, NDArray[np.float64]]] = lambda _: {},
+    signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
 ) -> ClosedLoop:
     """
     Return the motion under a control law that is evaluated at a fixed rate and held in between.
@@ -96,10 +97,10 @@ def run_lockstep(
     dt = duration / steps
     plant = Stepper(system, p, max_step=dt)
     x = np.array(x_start, dtype=float)
-    measured: deque[NDArray[np.float64]] = deque([x] * (delay + 1), maxlen=delay + 1)
+    measured: deque[Array] = deque([x] * (delay + 1), maxlen=delay + 1)
     memory, most = law.start(), np.asarray(limits, dtype=float)
 
-    def answered(t: float) -> NDArray[np.float64]:
+    def answered(t: float) -> Array:
         nonlocal memory
         memory, u = law.step(memory, gathered(law.inputs, {STATE: measured[0], **signals(t)}), t)
         return np.asarray(np.minimum(np.maximum(u, -most), most))
@@ -123,9 +124,9 @@ def run_lockstep(
 def run_emulated(
     plant: Emulation,
     law: Law[Any],
-    inputs: Callable[[Measurement], NDArray[np.float64]],
+    inputs: Callable[[Measurement], Array],
     duration: float,
-    control: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    control: Callable[[Array], Array],
     delay: float = 0.0,
 ) -> ClosedLoop:
     """

@@ -1,18 +1,46 @@
-"""Weights and limits of a linear quadratic regulator, by name."""
+"""Weights and limits of a linear quadratic regulator, by name and as options of users."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract import default_weights
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract import default_weights, RegulatorWeights
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.suggestion import check_names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Option:
+    """
+    A number that a user may choose.
+
+    Attributes
+    ----------
+    name
+        Name, possibly dotted.
+    default, low, high
+        Value if nothing is chosen, least and greatest value.
+    text
+        What it means, in one line.
+    unit
+        SI unit; the empty string if dimensionless.
+
+    """
+
+    name: str
+    default: float
+    low: float
+    high: float
+    text: str
+    unit: str = ''
+
 
 Limits = Mapping[str, tuple[float, float]] | ArrayLike
 
@@ -47,15 +75,15 @@ class LqrWeights:
             control=own.control if self.control is None else self.control,
         )
 
-    def tracking_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
+    def tracking_diagonal(self, tangent: Layout) -> Array:
         """Return the diagonal of Q, shape (tangent.size,), in 1/s per squared unit."""
         return _diagonal(tangent, self.tracking or {}, 'weights.tracking')
 
-    def terminal_diagonal(self, tangent: Layout) -> NDArray[np.float64]:
+    def terminal_diagonal(self, tangent: Layout) -> Array:
         """Return the diagonal of P1, shape (tangent.size,), in 1 per squared unit."""
         return _diagonal(tangent, self.terminal or {}, 'weights.terminal')
 
-    def control_diagonal(self, control: Layout) -> NDArray[np.float64]:
+    def control_diagonal(self, control: Layout) -> Array:
         """Return the diagonal of R, shape (control.size,), in 1/s per squared unit."""
         shape = None if isinstance(self.control, Mapping) else np.asarray(self.control).shape
         if shape not in ((), (1,), (control.size,)):
@@ -96,7 +124,7 @@ def no_feedback(system: RollingSystem, weights: LqrWeights, active: NDArray[np.i
     return f'{why}: there is no feedback'
 
 
-def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArray[np.float64]:
+def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
     out = np.zeros(layout.size)
     for name, value in weights.items():
         if not (np.isfinite(value) and value >= 0):
@@ -105,9 +133,7 @@ def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> NDArra
     return out
 
 
-def limit_arrays(
-    control: Layout, limits: Limits
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def limit_arrays(control: Layout, limits: Limits) -> tuple[Array, Array]:
     """
     Return least and greatest controls, shape (control.size,) each.
 
@@ -138,3 +164,51 @@ def limit_arrays(
             f'shape {size.shape}'
         )
     return np.full(len(names), -size), np.full(len(names), size)
+
+
+GREATEST = 1e12
+CHOSEN = 'in the regulator, from the next goal on'
+
+
+def weight_options(defaults: RegulatorWeights, entries: Iterable[str]) -> tuple[Option, ...]:
+    """Return the default weights of these tangent entries as options."""
+    groups = (
+        ('tracking', defaults.tracking, 'weight per second'),
+        ('terminal', defaults.terminal, 'weight at the end'),
+    )
+    return (
+        *(
+            Option(
+                name=f'{group}.{name}',
+                default=values[name],
+                low=0.0,
+                high=GREATEST,
+                text=f'{text} of {name} {CHOSEN}',
+            )
+            for group, values, text in groups
+            for name in entries
+        ),
+        Option(
+            name='control_weight',
+            default=float(defaults.control),
+            low=1e-12,
+            high=GREATEST,
+            text=f'weight per second of each control {CHOSEN}',
+        ),
+    )
+
+
+def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeights:
+    """
+    Return the weights that stand among the values of options.
+
+    Options serve a family of systems: those of entries that this one does not have say nothing,
+    and entries without an option keep the system's default.
+    """
+    own = default_weights(system)
+    groups = {'tracking': dict(own.tracking), 'terminal': dict(own.terminal)}
+    for name, value in values.items():
+        group, _, entry = name.partition('.')
+        if group in groups and entry in system.tangent:
+            groups[group][entry] = value
+    return LqrWeights(**groups, control=values.get('control_weight', own.control))

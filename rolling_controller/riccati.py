@@ -10,22 +10,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from rolling_controller.linearization import LinearSteps
+from rolling_controller.nominal import LinearSteps
+from rolling_dynamics.arrays import Array
 
 
 class RiccatiSolution(NamedTuple):
     """Gains K of u = -K d, shape (k, m, n); factors L of the cost to go, (k + 1, n, n)."""
 
-    gains: NDArray[np.float64]
-    factors: NDArray[np.float64]
+    gains: Array
+    factors: Array
 
 
 def solve_riccati(
     steps: LinearSteps,
-    Q_root: NDArray[np.float64],
-    R_root: NDArray[np.float64],
-    P_end_root: NDArray[np.float64],
+    Q_root: Array,
+    R_root: Array,
+    P_end_root: Array,
 ) -> RiccatiSolution:
     """
     Return the gains that minimise the quadratic cost along linearised steps.
@@ -73,8 +73,8 @@ class Reach(NamedTuple):
     W is the sum of Phi B B^T Phi^T over the steps, Phi from each step's end to the last one's.
     """
 
-    transition: NDArray[np.float64]
-    gramian: NDArray[np.float64]
+    transition: Array
+    gramian: Array
 
     @classmethod
     def of(cls, steps: LinearSteps) -> Reach:

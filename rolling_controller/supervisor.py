@@ -14,10 +14,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from scipy.special import chdtri
 
-Array = NDArray[np.float64]
 CHANCE = 1e-8  # of a false alarm in a window
 RATE_WINDOW = 1.0  # s, over which samples are counted
 FEWEST = 0.25  # of the samples that the period gives in that time

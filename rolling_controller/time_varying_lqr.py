@@ -10,14 +10,16 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import state_inputs
-from rolling_controller.linearization import (
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
+from rolling_controller.nominal import (
     Linearization,
     LinearSteps,
+    nominal_trajectory,
+    NominalTrajectory,
     step_functions,
 )
-from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
-from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
 from rolling_controller.riccati import Reach, solve_riccati
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, SimulationError
@@ -163,7 +165,7 @@ class TimeVaryingLqr:
         if self._interrupted():
             raise CancelledError('the design of the feedback was interrupted')
 
-    def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> NDArray[np.float64]:
+    def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> Array:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
         system, h = self.system, float(np.mean(np.diff(self.times)))
         Q = weights.tracking_diagonal(system.tangent)
@@ -204,7 +206,7 @@ class TimeVaryingLqr:
         memory: None,  # noqa: ARG002
         inputs: ArrayLike,
         t: float,
-    ) -> tuple[None, NDArray[np.float64]]:
+    ) -> tuple[None, Array]:
         """
         Return the control at a time of the plan; see :class:`rolling_controller.law.Law`.
 
@@ -233,7 +235,7 @@ class TimeVaryingLqr:
         given[3][0] = share
         return None, self._law.evaluate().copy()
 
-    def nominal(self, t: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def nominal(self, t: float) -> tuple[Array, Array]:
         """Return nominal state and control at a time [s]."""
         k, s = self._knot(t)
         return (
@@ -243,7 +245,7 @@ class TimeVaryingLqr:
             else self._held.control_at(t),
         )
 
-    def record(self, t: float) -> NDArray[np.float64]:
+    def record(self, t: float) -> Array:
         """Return nominal state, control and rows of K at a time [s], see :func:`law_equations`."""
         k, s = self._knot(t)
         K = np.zeros((self.system.control.size, self.system.tangent.size))
@@ -264,7 +266,7 @@ class TimeVaryingLqr:
         check_names(names, known, 'active_controls: no control')
         return np.array([known.index(n) for n in names])
 
-    def _judge(self, gramian: NDArray[np.float64], active: NDArray[np.int_]) -> None:
+    def _judge(self, gramian: Array, active: NDArray[np.int_]) -> None:
         """Judge the Gramian over the directions that can move, and name those where it is weak."""
         self.gramian_least, self.gramian_greatest = 0.0, 0.0
         self.warning = self.notice = ''

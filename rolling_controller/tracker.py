@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Course, Following
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -117,7 +118,7 @@ class Tracker:
         """When the motion that is followed is over [s]; infinite as long as that is open."""
         return self._course().end
 
-    def planned(self, t: float) -> NDArray[np.float64]:
+    def planned(self, t: float) -> Array:
         """Return the state to keep at a time of the plan [s], shape (state.size,), SI units."""
         return self._course().at(t)
 
@@ -126,23 +127,23 @@ class Tracker:
         """Why the motion that is followed does not end where it was asked to; else empty."""
         return self._course().shortfall
 
-    def goal_error(self, x: NDArray[np.float64]) -> float:
+    def goal_error(self, x: Array) -> float:
         """Return the norm of the error at the end of the motion that is followed."""
         course = self._course()
         if course.missed is not None:
             return course.missed(x)
         return self._apart(x, course.goal, float(course.times[-1]))
 
-    def start_error(self, plan: Plan, x: NDArray[np.float64]) -> float:
+    def start_error(self, plan: Plan, x: Array) -> float:
         """Return the norm of the error against the start of a plan."""
         return self._apart(x, plan.states[0], float(plan.times[0]))
 
-    def _apart(self, x: NDArray[np.float64], wanted: NDArray[np.float64], t: float) -> float:
+    def _apart(self, x: Array, wanted: Array, t: float) -> float:
         """Return the norm of the error against a state at a time."""
         d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t, self._params)
         return float(np.linalg.norm(d[: self._size][self._counted]))
 
-    def step(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> TrackingStep:
+    def step(self, t: float, x: Array, u: Array) -> TrackingStep:
         """
         Return error and margins of a state under a control.
 
@@ -170,7 +171,7 @@ class Tracker:
             ended=t >= course.end + self._held,
         )
 
-    def lost(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> str:
+    def lost(self, t: float, x: Array, u: Array) -> str:
         """Return what ended the contact in a state under a control, or the empty string."""
         margins = self._evaluate(x, x, u, t, self._params)[self._size :].tolist()
         return self._lost(t, dict(zip(self._names, margins, strict=True)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
 from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array

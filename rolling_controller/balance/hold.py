@@ -1,15 +1,207 @@
-"""Holding a system still: the equilibrium nearest a state, and the regulator about it."""
+"""LQR about an equilibrium, and the hold nearest a state; Woodruff & Lynch, VIII-C to E."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 
+import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
-from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.lqr_weights import Limits, LqrWeights
+from numpy.typing import ArrayLike, NDArray
+from rolling_controller.balance.kalman_decomposition import (
+    kalman_decomposition,
+)
+from rolling_controller.law import state_inputs
+from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
+from rolling_controller.time_varying_lqr import law_equations, law_function
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.equilibrium import FAR, nearest_equilibrium, UNSTABLE
+from rolling_dynamics.equilibrium import FAR, linear_model, nearest_equilibrium, UNSTABLE
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.restriction import moving_directions
+from rolling_dynamics.suggestion import check_names
+
+PERIOD = 1e-3  # s, of the control loop
+
+
+class BalanceLqr:
+    """
+    Feedback u = u_e - K (x - x_e) about an equilibrium, within limits.
+
+    A law without memory, see :class:`rolling_controller.law.Law`.
+
+    Attributes
+    ----------
+    inputs, output
+        Layouts of the state that a step takes, and of the control.
+    x, u
+        State and control of the equilibrium.
+    gain
+        K, shape (m, n tangent).
+    cost
+        S of V = d^T S d, the cost to go of d = x - x_e over what can be controlled.
+    decomposition
+        What can be controlled and what cannot, of the states that can move at all.
+    record, limits
+        What :func:`law_equations` takes of it: (x, u, rows of K), and minimum and maximum control.
+    poles, slowest
+        Eigenvalues of the closed loop over one period, and its longest time constant [s].
+
+    """
+
+    period: float | None = None
+    opaque = ''
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        p: ArrayLike,
+        x: ArrayLike,
+        *,
+        u: ArrayLike | None = None,
+        weights: LqrWeights | None = None,
+        active_controls: Sequence[str] | None = None,
+        control_limits: Limits = math.inf,
+        period: float = PERIOD,
+    ) -> None:
+        """
+        Linearise, take out what no control moves, and solve the Riccati equation.
+
+        Parameters
+        ----------
+        system, p
+            The system and its parameters.
+        x, u
+            The equilibrium; u is zero if None.
+        weights
+            Weights of the regulator, the system's default weights where None; ``terminal`` is not
+            used.
+        active_controls
+            Scalar names of the controls that feedback may use; all if None.
+        control_limits
+            Least and greatest value by scalar name, or what the magnitude may be: one number for
+            all, or one for each control.
+        period
+            Time for which a control is held [s].
+
+        Raises
+        ------
+        ParameterError
+            The state is no equilibrium, a weight is not right, or something grows that no control
+            moves.
+
+        """
+        weights = (weights or LqrWeights()).of(system)
+        self.system, self.p = system, np.asarray(p, dtype=float)
+        self.x = np.array(x, dtype=float)
+        self.u = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
+        names = list(active_controls or system.control.names)
+        check_names(names, system.control.names, 'active_controls: no control')
+        moving = moving_directions(system, self.x, names)
+        active = np.array([system.control.names.index(name) for name in names])
+        linear = linear_model(system, self.p, self.x, self.u)
+        Q = weights.tracking_diagonal(system.tangent)[moving]
+        self.decomposition = kalman_decomposition(
+            linear.A[np.ix_(moving, moving)],
+            linear.B[np.ix_(moving, active)],
+            [system.tangent.names[k] for k in moving],
+            Q,
+        )
+        self._check_stabilizable()
+        self._solve(weights, Q, moving, active, period)
+        self.inputs, self.output = state_inputs(system), system.control
+        self._law = FastFunction(law_function(system))
+        self._difference = FastFunction(_dense(system.difference))
+        self._difference.inputs[1][:] = self.x
+        self.record = np.concatenate([self.x, self.u, self.gain.ravel()])
+        self.limits = limit_arrays(system.control, control_limits)
+        self._law.inputs[1][:] = self._law.inputs[2][:] = self.record
+        self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
+
+    def _check_stabilizable(self) -> None:
+        d = self.decomposition
+        if not d.is_stabilizable:
+            raise ParameterError(
+                'this equilibrium cannot be balanced with these controls: a part that they do not '
+                f'move grows with {d.rest_rates.real.max():.3g} 1/s; it lies in '
+                f'{"; ".join(d.describe())}'
+            )
+
+    def _solve(
+        self,
+        weights: LqrWeights,
+        Q: Array,
+        moving: NDArray[np.int_],
+        active: NDArray[np.int_],
+        h: float,
+    ) -> None:
+        from scipy.linalg import expm, solve_discrete_are  # noqa: PLC0415  large
+
+        system, d = self.system, self.decomposition
+        r, m = d.B.shape
+        step = expm(np.block([[d.A, d.B], [np.zeros((m, r + m))]]) * h)
+        A, B = step[:r, :r], step[:r, r:]
+        R = weights.control_diagonal(system.control)
+        Q_z, R_z = d.V.T @ np.diag(Q) @ d.V * h, np.diag(R[active]) * h
+        try:
+            S = solve_discrete_are(A, B, Q_z, R_z)
+        except (np.linalg.LinAlgError, ValueError) as error:  # which one is up to LAPACK
+            raise ParameterError(
+                'the Riccati equation has no solution: give a weight to every part of the state '
+                f'that is to come to rest ({error})'
+            ) from None
+        K = np.linalg.solve(R_z + B.T @ S @ B, B.T @ S @ A)
+        self.poles = np.linalg.eigvals(A - B @ K)
+        if not np.abs(self.poles).max() < 1:
+            raise ParameterError(
+                'the closed loop is not stable: give a weight to every part of the state that is '
+                'to come to rest'
+            )
+        self.slowest = -h / math.log(np.abs(self.poles).max(initial=1e-300))
+        n = system.tangent.size
+        self.gain = np.zeros((system.control.size, n))
+        self.gain[np.ix_(active, moving)] = K @ d.take_V
+        self.cost = np.zeros((n, n))
+        self.cost[np.ix_(moving, moving)] = d.take_V.T @ S @ d.take_V
+        self.basis = np.zeros((n, r))
+        self.basis[moving] = d.V
+
+    @property
+    def uncontrollable(self) -> list[str]:
+        """What no control moves to first order, in words; reported, and left as it is."""
+        return self.decomposition.describe()
+
+    @property
+    def law(self) -> ca.Function:
+        """The control within its limits as an expression, ``(x, t) -> u``."""
+        x, t, record = ca.SX.sym('x', self.system.state.size), ca.SX.sym('t'), ca.DM(self.record)
+        u = law_equations(self.system)(x, record, record, 0, *map(ca.DM, self.limits))
+        return ca.Function('law', [x, t], [u])
+
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
+        """Return the control within its limits in a state, at any time; see :meth:`start`."""
+        self._law.inputs[0][:] = inputs
+        return None, self._law.evaluate().copy()
+
+    def error(self, x: ArrayLike) -> Array:
+        """Return the difference from the equilibrium in tangent units, shape (n tangent,)."""
+        self._difference.inputs[0][:] = x
+        return self._difference.evaluate().copy()
+
+    def value(self, x: ArrayLike) -> float:
+        """Return the cost to go V of what can be controlled."""
+        d = self.error(x)
+        return float(d @ self.cost @ d)
+
+
+def _dense(function: ca.Function) -> ca.Function:
+    """Return a function of two arguments with a dense output."""
+    symbols = [ca.SX.sym(f'x{k}', function.numel_in(k)) for k in range(2)]
+    return ca.Function(function.name(), symbols, [ca.densify(function(*symbols))])
 
 
 class Hold(BalanceLqr):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.hold import BalanceLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.batch.lanes import equations

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.servo import limited, servo_acceleration
 from rolling_dynamics.contract.layout import Entry, Layout
 from scipy.linalg import expm, solve_discrete_are
@@ -57,7 +57,7 @@ def pair(name: str, unit: str) -> Layout:
 
 def axis_model(
     gain: float, period: float, acceleration: float, walk: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """
     Return A and Q of ball [m], its rate [m/s] and the offset of the tilt, shape (3, 3) each.
 
@@ -79,25 +79,21 @@ def axis_model(
     return A, np.outer(kick, kick) * acceleration**2 / T + np.diag([0, 0, walk**2 * T])
 
 
-def held(
-    A: NDArray[np.float64], B: NDArray[np.float64], period: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
     """Return A (n, n) and B (n, m) of ``dx/dt = A x + B u`` over a period [s] of constant u."""
     n, m = B.shape
     step = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
     return step[:n, :n], step[:n, n:]
 
 
-def steady_gain(
-    A: NDArray[np.float64], Q: NDArray[np.float64], variance: float
-) -> NDArray[np.float64]:
+def steady_gain(A: Array, Q: Array, variance: float) -> Array:
     """Return the gains (n) of a Kalman filter whose first state is measured with a variance."""
     H, R = np.eye(1, len(A)), np.array([[variance]])
     P = solve_discrete_are(A.T, H.T, Q, R)
     return np.asarray(P @ H.T / (H @ P @ H.T + R)).ravel()
 
 
-def kalman_gain(rig: RigModel, walk: float = OFFSET) -> NDArray[np.float64]:
+def kalman_gain(rig: RigModel, walk: float = OFFSET) -> Array:
     """
     Return the steady gains of ball [1], ball rate [1/s], offset [counts/m], shape (3,).
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_controller.ball_balancer.axis_program import Horizon
 from rolling_controller.ball_balancer.ball_filter import (
     BALL,
     BALL_RATE,
@@ -14,15 +15,14 @@ from rolling_controller.ball_balancer.ball_filter import (
     TILTED,
 )
 from rolling_controller.ball_balancer.estimator import pair, steady_gain
-from rolling_controller.ball_balancer.horizon import Horizon
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.contract.layout import Layout
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
 
-Array = NDArray[np.float64]
 FRAMES = 24  # that are looked ahead
 PLACE, RATE, ANGLE, TURN = 1e-3, 0.05, 0.1, 1.0  # deviations that count as one: m, m/s, rad, rad/s
 ACCELERATION = 0.02  # m/s^2 sqrt(s): white acceleration that the model does not know

@@ -9,7 +9,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator
 from rolling_controller.ball_balancer.estimator import AXES, estimate, held, pair
 from rolling_controller.ball_balancer.labyrinth import labyrinth_law
@@ -20,6 +19,7 @@ from rolling_controller.export.c import as_c, CSource
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.law import Law
 from rolling_controller.step_law import StepLaw
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
@@ -29,7 +29,6 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from scipy.linalg import solve_discrete_are
 
-Array = NDArray[np.float64]
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
 LQR_SCALES = (0.015, 0.3, 200.0)  # m, m/s, counts
 PID_SCALES = (0.04, 0.3, 0.05)  # m, m/s, m s

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer import offset_map
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry
 
-Array = NDArray[np.float64]
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
 UNKNOWN = 40.0  # counts, of the noise and what is not modelled in one frame
 SLOWEST = 0.02  # m/s, below which a ball may rest

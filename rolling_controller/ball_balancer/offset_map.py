@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
-Array = NDArray[np.float64]
 STEEP, LENGTH = 8.0, 0.05  # counts (standard deviation of a slope), m: of the field expected
 REACH = 0.06  # m: beyond, the map goes on as at this distance along each axis
 SCALE = 0.05  # m, that counts as one in the polynomials

@@ -17,16 +17,15 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer import estimator, learned_gain, offset_map
 from rolling_controller.ball_balancer.axis_program import AxisProgram, TILTED
 from rolling_controller.ball_balancer.estimator import Estimate, estimate, Motion, pair
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.step_law import VectorLaw
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Entry, Layout
 
-Array = NDArray[np.float64]
 KINETIC = 0.7  # share of the breakaway that slows a rolling ball: a guess, as it is rarely known
 SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that tell it
 NEAR = 7e-4  # m from the set point at which a ball at rest may stay

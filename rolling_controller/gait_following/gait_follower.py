@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.reference_loop import (
     INPUTS,
     LeanGains,
     ReferenceLoop,
 )
-from rolling_controller.gait_following.swing_tracking import TrackingGains
+from rolling_controller.gait_following.swing_tracking import LegReference, TrackingGains
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.gait_following.lean import on_slope, resting_lean, turned
-from rolling_controller.gait_following.leg_reference import LegReference
 from rolling_controller.gait_following.momentum_filter import MomentumFilter
-from rolling_controller.gait_following.swing_tracking import SwingTracking, TrackingGains
+from rolling_controller.gait_following.swing_tracking import (
+    LegReference,
+    on_slope,
+    resting_lean,
+    SwingTracking,
+    TrackingGains,
+    turned,
+)
 from rolling_controller.law import STATE as STATE_INPUT
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout

@@ -1,13 +1,14 @@
-"""States and commands of an experiment in the laboratory, in the plane or in space."""
+"""Plan, states and commands of an experiment in the laboratory, in the plane or in space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import json
+from pathlib import Path
 
 import numpy as np
 from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
-from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.laboratory.laws import (
     FOLLOWING,
     PLANAR,
@@ -18,11 +19,65 @@ from rolling_controller.laboratory.laws import (
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_dynamics.regular_file import read_regular
+from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model
-from rolling_dynamics.text import quoted
+from rolling_dynamics.text import printable, quoted
+from rolling_planner import plan_rolling
+from rolling_planner.check_plan import check_plan
+from rolling_planner.plan import Plan
+from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.problem.scenario import read_problem
 from rolling_planner.restricted_plan import restricted_plan
+
+MAX_BYTES = 100_000_000  # of a plan file
+SAME_START = 1e-6  # by which each number of two starts may differ [m, rad, m/s, rad/s]
+
+
+def experiment_plan(scenario: Scenario, plan_file: str = '') -> Plan:
+    """
+    Return the plan of an experiment, once the contact is seen to hold along it.
+
+    Parameters
+    ----------
+    scenario
+        What is moved, and from where.
+    plan_file
+        What `rolling plan` wrote for this scenario; empty to plan by its section ``plan``.
+
+    Raises
+    ------
+    ScenarioError, ParameterError, PlanningError
+        There is no section ``plan``, no plan is found or can be read, it starts elsewhere, or the
+        contact does not hold along it.
+
+    """
+    if plan_file:
+        plan = _read(Path(plan_file).expanduser())
+        check_plan_fits(plan, scenario.system)
+        if not np.abs(plan.states[0] - scenario.x0).max() <= SAME_START:
+            raise PlanningError(
+                f'{plan_file}: starts elsewhere than {scenario.name}; plan with that scenario'
+            )
+    else:
+        plan = plan_rolling(read_problem(scenario))
+    found = check_plan(scenario.system, scenario.p, plan)
+    if not found.ok:
+        raise PlanningError(f'the plan of {scenario.name} does not hold: {found.reason}')
+    return plan
+
+
+def _read(path: Path) -> Plan:
+    try:
+        document = json.loads(read_regular(path, MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f'{path}: is not JSON: {printable(error, 200)}') from None
+    if not isinstance(document, dict) or 'plan' not in document:
+        raise ParameterError(f'{path}: holds no plan; `rolling plan` writes one')
+    return Plan.from_dict(document['plan'])
+
 
 ALL = (0, 1, 2, 3, 4, 5)
 MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that any hand gets

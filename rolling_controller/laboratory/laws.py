@@ -1,40 +1,252 @@
 """
-Laws of the experiments, each with those that it is compared with.
+Laws of the experiments of the laboratory, with the weights and limits that they are run with.
 
-Woodruff & Lynch, Section VIII: damping about rest, flip-up, throw and catch; and balance in space,
-which they leave to future work. Laws that follow a plan take it from
-:mod:`rolling_controller.laboratory.experiment_plan`.
+Woodruff & Lynch, Section VIII: damping about rest, flip-up to balance, throw and catch; each with
+those that it is compared with. Balance in space they leave to future work (Section IX): of a ball
+the contact point and the velocities are controlled and the attitude is left free; of an ellipsoid
+its tilt and rates. Spin, and the relations that rolling keeps to first order, are taken out before
+the Riccati equation; :attr:`BalanceLqr.uncontrollable` names them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
-from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.balance.hand_over import HandOver
-from rolling_controller.balance.laboratory_laws import (
-    balance_region,
-    damping_regulator,
-    flip_up_arms,
-    predictive_flip_up,
-    throw_catch_law,
+from numpy.typing import ArrayLike
+from rolling_controller.balance.hand_over import HandOver, Phase
+from rolling_controller.balance.hold import BalanceLqr
+from rolling_controller.balance.region_of_attraction import (
+    region_of_attraction,
+    RegionOfAttraction,
 )
-from rolling_controller.balance.spatial_laws import spatial_regulator
-from rolling_controller.law import Law, StateFeedback
-from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.law import Law, OpenLoop, state_inputs, StateFeedback, TOUCHING
+from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.time_varying_lqr import TimeVaryingLqr
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
-from rolling_planner.laboratory.throw_catch import plan_throw_catch
+from rolling_planner.laboratory.throw_catch import LIMITS, plan_throw_catch, ThrowCatchPlan
 from rolling_planner.plan import Plan
 
+CONTROL_LIMITS = {
+    'alpha_WH_H_y': (-60.0, 60.0),
+    'a_WH_H_x': (-8.0, 8.0),
+    'a_WH_H_z': (-3.0, 3.0),
+}
+CONTROL_WEIGHTS = (0.1, 1.0, 1.0)
+BALANCE = {
+    'd_WH': 10.0,
+    'p_WH': 100.0,
+    'd_HO': 100.0,
+    'w_WH_H': 0.1,
+    'v_WH_H': 1.0,
+    'w_HO_H': 1.0,
+}
+TRACKING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 3.0}
+TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
+HORIZON = Horizon(period=4e-3)
+# with what an estimator makes of images that are noisy, late and hidden, the angle of a balanced
+# object wanders least where it and that of the hand, which add up, outweigh all else
+RESTING = TRACKING | {'d_HO': 1e4, 'd_WH': 1e4}
+DAMPING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 5.0, 'd_WH': 100.0}
+
+
+SPATIAL_LIMITS = {f'alpha_WH_H_{k}': (-80.0, 80.0) for k in 'xyz'} | {
+    f'a_WH_H_{k}': (-8.0, 8.0) for k in 'xyz'
+}
+SPATIAL_WEIGHTS = (0.1, 0.1, 0.1, 1.0, 1.0, 1.0)
+HAND = {'d_WH': 10.0, 'p_WH': 100.0, 'w_WH_H': 0.1, 'v_WH_H': 1.0, 'w_HO_H': 1.0}
+BALL = HAND | {'contact_h': 1000.0}
+ELLIPSOID = HAND | {'d_HO': 100.0}
 REGION_SAMPLES = 500
 PREDICTIVE = 'predictive'
 Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
 Predicting = Callable[[PredictiveLaw], Law[Any]]  # where the programs of a law are solved
+
+
+class FlipUpArms(NamedTuple):
+    """
+    The three ways to flip up that are compared.
+
+    Attributes
+    ----------
+    replay
+        The plan's controls, and nothing after.
+    replay_balance
+        The plan's controls, then balance.
+    feedback_balance
+        Time-varying LQR along the plan, then balance.
+
+    """
+
+    replay: OpenLoop
+    replay_balance: HandOver
+    feedback_balance: HandOver
+
+
+def balance_regulator(
+    laboratory: Laboratory, hand: tuple[float, float] = (0.0, 0.0)
+) -> BalanceLqr:
+    """Return the regulator of the upright object, with the hand at a place x, z [m]."""
+    return _regulator(laboratory, UPRIGHT, BALANCE, hand)
+
+
+def damping_regulator(laboratory: Laboratory) -> BalanceLqr:
+    """Return the regulator that damps the rocking of the object that lies flat, VIII-C."""
+    return _regulator(laboratory, FLAT, DAMPING, (0.0, 0.0))
+
+
+def balance_region(laboratory: Laboratory, samples: int = 500) -> RegionOfAttraction:
+    """Return the region from which the upright object is balanced, by sampling."""
+    return region_of_attraction(balance_regulator(laboratory), samples=samples)
+
+
+def flip_up_arms(laboratory: Laboratory, plan: Plan, region: RegionOfAttraction) -> FlipUpArms:
+    """
+    Return the laws of a flip-up.
+
+    Parameters
+    ----------
+    laboratory
+        The ellipse and the plate.
+    plan
+        A flip-up of this laboratory.
+    region
+        Of its balance regulator; see :func:`balance_region`.
+
+    """
+    feedback = _feedback(laboratory, plan, CONTROL_LIMITS)
+    replay, regulator = OpenLoop(feedback.system, plan), region.regulator
+    return FlipUpArms(
+        replay,
+        HandOver(replay, regulator, region=region, latest=plan.duration),
+        HandOver(feedback, regulator, region=region, latest=plan.duration),
+    )
+
+
+def predictive_flip_up(laboratory: Laboratory, plan: Plan) -> PredictiveLaw:
+    """
+    Return one law from lying flat to upright, without a hand-over, within friction.
+
+    Parameters
+    ----------
+    laboratory, plan
+        As of :func:`flip_up_arms`.
+
+    Raises
+    ------
+    ParameterError
+        There is no solver.
+
+    """
+    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
+    return PredictiveLaw(
+        *laboratory.model(),
+        plan,
+        weights,
+        rest=LqrWeights(tracking=RESTING),
+        control_limits=CONTROL_LIMITS,
+        horizon=HORIZON,
+        scaled=('inertia',),
+    )
+
+
+def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> ThrowCatchLaw:
+    """Return the law of a throw with its catch."""
+    limits = {name: (-high, high) for name, high in zip(CONTROL_LIMITS, LIMITS, strict=True)}
+    carry = _feedback(laboratory, plan.carry, limits)
+    return ThrowCatchLaw(plan, carry, balance_regulator(laboratory, plan.hand))
+
+
+def _feedback(
+    laboratory: Laboratory, plan: Plan, limits: Mapping[str, tuple[float, float]]
+) -> TimeVaryingLqr:
+    weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
+    return TimeVaryingLqr(*laboratory.model(), plan, weights, control_limits=limits)
+
+
+def _regulator(
+    laboratory: Laboratory, beta: float, weights: dict[str, float], hand: tuple[float, float]
+) -> BalanceLqr:
+    system, p = laboratory.model()
+    return BalanceLqr(
+        system,
+        p,
+        laboratory.rest(beta, hand=hand),
+        weights=LqrWeights(tracking=weights, terminal={}, control=CONTROL_WEIGHTS),
+        control_limits=CONTROL_LIMITS,
+    )
+
+
+class ThrowCatchLaw:
+    """
+    The control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z) of a throw and of the balance after the catch.
+
+    Besides the state of the model of rolling it takes the mode. While the object flies, only the
+    hand's part of the state matters. Woodruff & Lynch, VIII-E; see
+    :class:`rolling_controller.law.Law`.
+    """
+
+    period: float | None = None
+    opaque = ''
+
+    def __init__(self, plan: ThrowCatchPlan, carry: Law[Any], regulator: BalanceLqr) -> None:
+        """
+        Put the throw before the balance.
+
+        Parameters
+        ----------
+        plan
+            The throw.
+        carry
+            Feedback along it up to the release.
+        regulator
+            Balance at the place of the catch, the object upright there.
+
+        """
+        self.plan, self.carry, self.regulator = plan, carry, regulator
+        self.inputs, self.output = state_inputs(regulator.system, TOUCHING), regulator.output
+        self._turn = regulator.system.state.slice('q_HO')
+
+    def start(self, before: Phase | None = None) -> Phase:  # noqa: ARG002
+        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
+        return Phase(self.carry.start())
+
+    def step(self, memory: Phase, inputs: ArrayLike, t: float) -> tuple[Phase, Array]:
+        """Return the memory, and the control at a time since the start of the throw [s]."""
+        x, touching = np.split(np.array(inputs, dtype=float), [-1])
+        rests = self.plan.move.start + self.plan.move.duration
+        if memory.balancing_since is None and touching and t > rests:
+            memory = memory._replace(balancing_since=t)
+        if touching and t < self.plan.carry.duration:
+            along, u = self.carry.step(memory.along, x, t)
+            return memory._replace(along=along), u
+        if memory.balancing_since is None:
+            return memory, np.array(self.plan.control_at(t))
+        # upright is every half turn of the ellipse: the nearest one is meant
+        (w, s), upright = x[self._turn], self.regulator.x[self._turn]
+        if abs(x[self._turn] @ upright) < math.sqrt(0.5):
+            x[self._turn] = -s, w
+        return memory, self.regulator.step(None, x, t)[1]
+
+
+def spatial_regulator(body: SpatialBody) -> BalanceLqr:
+    """Return the regulator of a ball in the middle of the plate, or of an upright ellipsoid."""
+    model, p = body.model()
+    weights = BALL if body.is_ball else ELLIPSOID
+    return BalanceLqr(
+        model,
+        p,
+        body.rest(model),
+        weights=LqrWeights(tracking=weights, terminal={}, control=SPATIAL_WEIGHTS),
+        control_limits=SPATIAL_LIMITS,
+    )
 
 
 @dataclass(frozen=True, eq=False)

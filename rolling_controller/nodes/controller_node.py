@@ -11,8 +11,8 @@ from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.hand import Hand
+from rolling_controller.nodes.planner_client import Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
-from rolling_controller.nodes.replanner import Replanner
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_controller.tracker import HAND_UNCOUNTED
 from rolling_dynamics.contact.state_source import StateSource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolling_controller.design import CONTACT_OPTIONS, LAWS, LQR
-from rolling_controller.option import Option
+from rolling_controller.lqr_weights import Option
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter
 

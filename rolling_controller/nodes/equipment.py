@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from rclpy.node import Node
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.machine import Machine
-from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_node_kit.overruns import Overruns

@@ -13,15 +13,14 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Ending, Execution, Standing
-from rolling_controller.nodes.goal_poses import GoalPoses
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.nodes.plan_intake import accepted_plan
-from rolling_controller.predictor import Predictor
+from rolling_controller.nodes.planner_client import GoalPoses
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when

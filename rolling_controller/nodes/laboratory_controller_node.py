@@ -28,7 +28,7 @@ from rolling_controller.laboratory.laws import (
 )
 from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import Hand
@@ -36,7 +36,6 @@ from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.nodes.trial import CODES, Trial, TrialState
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw
-from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, RollingError

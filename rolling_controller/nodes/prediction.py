@@ -6,10 +6,10 @@ from typing import Any
 
 from nav_msgs.msg import Path
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.law import Law
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.pursuit import Pursuit
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import ERROR, Health, SuiteNode, WARN
@@ -38,7 +38,7 @@ class Prediction:
         self._timer: Any = None
         self._path: Any = None
 
-    def create(self, system: RollingSystem, params: NDArray[np.float64]) -> None:
+    def create(self, system: RollingSystem, params: Array) -> None:
         """Create the topic."""
         self._pose, self._params = system.pose, params
         self._object = system.pose.name_out().index('object')

@@ -11,23 +11,49 @@ from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
 from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.control_loop import CODES
-from rolling_controller.nodes.execution import Standing
+from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
+from rolling_controller.nodes.execution import Driving, Standing, Wanted
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
-from rolling_controller.nodes.robot_parameters import robot_parameters, TABLE
-from rolling_controller.nodes.velocity_loop import Driving, Wanted
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import finite
-from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
+
+TABLE = (
+    *EXECUTION,
+    Parameter(
+        name='command_timeout',
+        default=0.5,
+        low=0.01,
+        high=60.0,
+        unit='s',
+        text='age of a cmd_vel beyond which the robot is stopped',
+    ),
+    Parameter(
+        name='frame_prefix', default='', read_only=True, text='prefix of the frame base_link'
+    ),
+    Parameter(
+        name='enable_stamped_cmd_vel',
+        default=True,
+        read_only=True,
+        text='whether cmd_vel is a TwistStamped; else a Twist',
+    ),
+)
+
+
+def robot_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
+    """Return the parameters of the laws of a kind of robot."""
+    return tuple(option_parameter(option, kind.group) for option in kind.options)
+
 
 REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
 # what an execution ended by, as a robot names the faults at which it is to be held

@@ -8,17 +8,54 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
 from rolling_controller.nodes.machine import stamp_check
-from rolling_controller.nodes.robot_states import RobotStates
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import RobotModel
 from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.joint_state_codec import JointStateDecoder
+from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.qos import COMMAND, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
+
+
+class RobotStates(NewestState[Array]):
+    """Takes states by the names of their layout; none of them depends on those before."""
+
+    def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
+        """Take states of this layout; the topic is named where one is refused."""
+        super().__init__(check)
+        self._decoder = JointStateDecoder(layout.names)
+        self._topic = topic
+        self._quaternions = [
+            layout.slice(e.name) for e in layout.entries if e.kind == 'quaternion'
+        ]
+
+    def take(self, data: bytes) -> None:
+        """Take one serialized message."""
+        try:
+            stamp, x = self._decoder.read(data)
+        except ParameterError as error:
+            self.refuse(f'{self._topic}: {error}')
+            return
+        if not math.isfinite(x.sum()):
+            self.refuse(f'{self._topic} is not finite')
+            return
+        for where in self._quaternions:
+            norm = math.sqrt(float(x[where] @ x[where]))
+            if not 0.5 < norm < 2.0:
+                self.refuse(f'{self._topic}: a quaternion has the norm {norm:.3g}')
+                return
+            x[where] /= norm
+        self.offer(stamp, x)
+        self.state()
+
+    def _read(self, raw: Array) -> Array:
+        return raw
 
 
 class RobotMachine:

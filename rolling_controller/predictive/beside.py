@@ -8,13 +8,13 @@ from typing import Any
 from weakref import ref, ReferenceType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.pursuit import Pursuit
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 
-Array = NDArray[np.float64]
 LOOK = 0.5  # between two looks whether the loop is still there [s]
 STALE = 0.2  # age of a policy from which on the safe command is given [s]
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.stepper import runge_kutta
 from rolling_dynamics.suggestion import check_names
 
-Array = NDArray[np.float64]
 DERIVATION = 'estimated step 1'  # changes with how it follows from the dynamics
 MEMORY = 25  # measurements over which innovations are averaged
 SURPRISE = 5.0  # squared mean innovation over what is expected, from which on it is a push

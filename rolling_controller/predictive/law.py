@@ -12,8 +12,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import state_inputs
-from rolling_controller.linearization import step_functions
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
+from rolling_controller.nominal import step_functions
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
     Costs,
@@ -24,6 +24,7 @@ from rolling_controller.predictive.program import (
 )
 from rolling_controller.predictive.reference import Reference, Used
 from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFunction
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
 from rolling_dynamics.contract.layout import Entry
@@ -32,7 +33,6 @@ from rolling_dynamics.restriction import moving_directions
 from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 SHORTEST = 1e-4  # that a node counts [s]
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.predictive.reference import Used
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-
-Array = NDArray[np.float64]
 
 
 class Policy(NamedTuple):

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 from rolling_controller.predictive.stage import Stages
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.extras import need
 
-Array = NDArray[np.float64]
 UNBOUNDED = 1e30
 SOLVED = 1  # the solver's flag
 PENALTY = 10.0  # of the slack, over the greatest multiplier that the gradient lets expect

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_controller.law import Course
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.reference import Reference
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers, RestGoal
 from rolling_dynamics.errors import RollingError
 from rolling_planner.plan import Plan
@@ -29,7 +30,6 @@ from rolling_planner.problem.goal import goal_error, nearest_turn
 from rolling_planner.problem.object_motion import object_entry
 from transforms3d.quaternions import mat2quat
 
-Array = NDArray[np.float64]
 Answer = Callable[[float], Plan | None]  # raises RollingError where there is no plan
 Ask = Callable[[PlanProblem], Answer]
 LONGEST_LEAD = 4.0  # s

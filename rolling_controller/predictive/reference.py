@@ -8,15 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.linearization import Linearization, LinearSteps, step_functions
 from rolling_controller.lqr_weights import LqrWeights
-from rolling_controller.nominal import nominal_trajectory, NominalTrajectory
+from rolling_controller.nominal import (
+    Linearization,
+    LinearSteps,
+    nominal_trajectory,
+    NominalTrajectory,
+    step_functions,
+)
 from rolling_controller.riccati import Reach, solve_riccati
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
 from rolling_planner.plan import Plan
 
-Array = NDArray[np.float64]
 SUBSTEPS = 4  # gains between two nodes, at least
 FINE = 5  # steps of the simulation between two gains
 NEGLIGIBLE = 1e-6  # singular values, over the greatest

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.linearization import ramp_step
+from rolling_controller.nominal import ramp_step
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int_]
 STEADY = 1.5  # rate of the fastest mode times the duration of a block
 DERIVATION = 'stages 4'  # changes with how they follow from the dynamics

@@ -1,19 +1,22 @@
-"""Robots that follow their plans by time-varying LQR, and are held at the end."""
+"""Laws of robots: a regulator along the plan and a hold at its end, or what a plug-in names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 import math
 from typing import Any
 
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following, Law
-from rolling_controller.lqr_options import read_weights
-from rolling_controller.robot_laws.velocity_hold import VelocityHold
+from rolling_controller.lqr_weights import Option, read_weights
+from rolling_controller.robot_laws.steering import VelocityHold
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import FAR
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 
@@ -127,3 +130,54 @@ class HeldRobot(RegulatedRobot):
     def _hold(self, x: Array, within: float = FAR) -> Hold:
         s = self._scenario
         return Hold(s.system, s.p, x, control_limits=s.control_limits, within=within)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RobotKind:
+    """
+    A kind of robot.
+
+    Attributes
+    ----------
+    group
+        Name before its options.
+    options
+        What a user may choose.
+    laws
+        ``module:class`` of its laws, made from a scenario and the values of the options by name.
+
+    """
+
+    group: str
+    options: tuple[Option, ...]
+    laws: str
+
+    def make(self, scenario: Scenario, values: Mapping[str, float]) -> RegulatedRobot:
+        """
+        Return the laws of the robot that a scenario describes.
+
+        Parameters
+        ----------
+        scenario
+            The scenario.
+        values
+            Of the options by name; looked up anew for each law, so that they may change.
+
+        Raises
+        ------
+        ParameterError
+            The robot cannot be controlled.
+
+        """
+        module, _, name = self.laws.partition(':')
+        robot: RegulatedRobot = getattr(import_module(module), name)(scenario, values)
+        return robot
+
+
+DEFAULT = RobotKind(group='', options=(), laws='rolling_controller.robot_laws.regulator:HeldRobot')
+
+
+def robot_kind(system: str) -> RobotKind:
+    """Return the kind of a system; the default where its plug-in names none."""
+    kind: RobotKind = role_of(system, 'law') or DEFAULT
+    return kind

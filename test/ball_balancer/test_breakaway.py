@@ -4,11 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.identification import breakaway as resting
 from rolling_controller.ball_balancer.identification import identify as of
+from rolling_controller.ball_balancer.identification import servo_response as resting
 from rolling_controller.ball_balancer.identification.differences import differences
-from rolling_controller.ball_balancer.identification.experiment import emulated, PUT
-from rolling_controller.ball_balancer.identification.log import Log, log_of
+from rolling_controller.ball_balancer.identification.log import emulated, Log, log_of, PUT
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel

@@ -7,8 +7,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.identification import experiment
 from rolling_controller.ball_balancer.identification import identify as of
+from rolling_controller.ball_balancer.identification import log as experiment
 from rolling_controller.ball_balancer.identification.differences import differences
 from rolling_controller.ball_balancer.identification.log import Log, log_of, read_log, write_log
 from rolling_controller.ball_balancer.laws import pid_law

@@ -10,10 +10,9 @@ from rolling_controller.ball_balancer import estimator, learned_gain, offset_map
 from rolling_controller.ball_balancer.axis_program import AxisProgram, THERE
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.predictive import predictive_law
+from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_controller.ball_balancer.set_points import place_on
-from rolling_controller.ball_balancer.time_optimal import fastest_move
+from rolling_controller.ball_balancer.rig_model import fastest_move, RigModel
 from rolling_controller.law import replay
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario

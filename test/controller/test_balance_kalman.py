@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller.balance.balance_lqr import BalanceLqr
+from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.kalman_decomposition import kalman_decomposition
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.contact import ContactSystem

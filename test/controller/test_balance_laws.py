@@ -4,9 +4,11 @@ from collections import deque
 
 import numpy as np
 import pytest
-from rolling_controller.balance.balance_lqr import BalanceLqr
 from rolling_controller.balance.hand_over import balancing_since
-from rolling_controller.balance.laboratory_laws import (
+from rolling_controller.balance.hold import BalanceLqr
+from rolling_controller.balance.region_of_attraction import region_of_attraction
+from rolling_controller.laboratory.experiment_model import experiment_plan
+from rolling_controller.laboratory.laws import (
     balance_region,
     balance_regulator,
     CONTROL_LIMITS,
@@ -14,8 +16,6 @@ from rolling_controller.balance.laboratory_laws import (
     flip_up_arms,
     throw_catch_law,
 )
-from rolling_controller.balance.region_of_attraction import region_of_attraction
-from rolling_controller.laboratory.experiment_plan import experiment_plan
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError

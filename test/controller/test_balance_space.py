@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.balance.region_of_attraction import region_of_attraction
-from rolling_controller.balance.spatial_laws import spatial_regulator
+from rolling_controller.laboratory.laws import spatial_regulator
 from rolling_controller.law import StateFeedback
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
 from rolling_controller import LqrWeights, PredictiveLaw, TimeVaryingLqr
-from rolling_controller.balance.balance_lqr import BalanceLqr
-from rolling_controller.lqr_options import read_weights, weight_options
-from rolling_controller.lqr_weights import limit_arrays
+from rolling_controller.balance.hold import BalanceLqr
+from rolling_controller.lqr_weights import limit_arrays, read_weights, weight_options
 from rolling_controller.robot_laws import point_mass_kind, spin_rolling_sphere_kind
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS

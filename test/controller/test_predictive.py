@@ -9,8 +9,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
-from rolling_controller.linearization import LinearSteps, step_functions
 from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.nominal import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
 from rolling_controller.predictive.law import Horizon, PredictiveLaw

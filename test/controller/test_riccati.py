@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
-from rolling_controller.linearization import LinearSteps
+from rolling_controller.nominal import LinearSteps
 from rolling_controller.riccati import Reach, solve_riccati
 from scipy.linalg import expm, solve_discrete_are
 

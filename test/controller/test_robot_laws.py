@@ -12,7 +12,7 @@ from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
 from rolling_controller.mass_driven_velocity import VelocityGains
 from rolling_controller.robot_laws import robot_kind
-from rolling_controller.robot_laws.registry import DEFAULT
+from rolling_controller.robot_laws.regulator import DEFAULT
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.plugin import roles

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.predictor import Predictor
+from rolling_controller.motion_watch import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassDisk, RailMass

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import LqrWeights, OpenLoop, run_lockstep, StateFeedback, TimeVaryingLqr
-from rolling_controller.linearization import Linearization
+from rolling_controller.nominal import Linearization
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import Stepper

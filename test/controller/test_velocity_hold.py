@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from rolling_controller.robot_laws.velocity_hold import VelocityHold
+from rolling_controller.robot_laws.steering import VelocityHold
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario

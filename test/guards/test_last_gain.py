@@ -4,7 +4,7 @@ from cart import Cart, P, plan_of
 import numpy as np
 import pytest
 from rolling_controller import LqrWeights, TimeVaryingLqr
-from rolling_controller.linearization import LinearSteps
+from rolling_controller.nominal import LinearSteps
 from rolling_controller.riccati import Reach, solve_riccati
 
 PLAN = plan_of([0.0, 0.5, 1.0], [0.5, 0.5, 0.5])

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from rolling_controller.laboratory import experiment_plan as module
+from rolling_controller.laboratory import experiment_model as module
 from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.scenario import load_scenario

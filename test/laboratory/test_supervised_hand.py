@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from rolling_controller import motion_watch
 from rolling_controller.answers import Answers
-from rolling_controller.motion_watch import HandBound, MotionWatch
-from rolling_controller.predictor import Predictor
+from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.supervisor import step
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections

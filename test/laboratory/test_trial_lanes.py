@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver
-from rolling_controller.balance.laboratory_laws import balance_regulator, CONTROL_LIMITS
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
+from rolling_controller.laboratory.laws import balance_regulator, CONTROL_LIMITS
 from rolling_controller.law import OpenLoop
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.compiled import compiler

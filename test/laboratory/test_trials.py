@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rolling_controller.balance.laboratory_laws import predictive_flip_up
+from rolling_controller.laboratory.laws import predictive_flip_up
 from rolling_controller.law import gathered, STATE, state_inputs, TOUCHING
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller.laboratory.experiment_plan import experiment_plan
+from rolling_controller.laboratory.experiment_model import experiment_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory, turn_about_y, UPRIGHT
 from rolling_dynamics.hybrid_contact.model_state import plant_state

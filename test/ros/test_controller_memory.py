@@ -14,13 +14,12 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.predictor import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan

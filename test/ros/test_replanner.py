@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller.nodes.replanner import plan_goal
+from rolling_controller.nodes.planner_client import plan_goal
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.nodes.goal_request import goal_job, split_start
 from rolling_planner.nodes.planner_parameters import TABLE

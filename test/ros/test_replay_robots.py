@@ -7,15 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rolling_controller.law import Following, OpenLoop
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes import equipment as equipment_module
 from rolling_controller.nodes.control_loop import CODES, HELD
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.robot_controller_node import Options
-from rolling_controller.nodes.robot_parameters import TABLE
-from rolling_controller.nodes.robot_states import RobotStates
-from rolling_controller.predictor import Predictor
+from rolling_controller.nodes.robot_controller_node import Options, TABLE
+from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.robots.emulated_robot import emulated_robot

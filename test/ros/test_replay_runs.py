@@ -22,13 +22,12 @@ from rolling_controller.laboratory.run_log import (
     steps_in,
 )
 from rolling_controller.law import Memoryless, STATE, TOUCHING
-from rolling_controller.motion_watch import HandBound, MotionWatch
+from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.nodes import trial as trial_module
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
-from rolling_controller.predictor import Predictor
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import serialize_message
-from rolling_controller.nodes.robot_states import RobotStates
+from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.joint_state_codec import JointStateDecoder

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.log import Log
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from scipy import sparse
 from scipy.linalg import cholesky_banded, solve_banded
 
-Array = NDArray[np.float64]
 NODES = 6  # of the integral, in each of both intervals
 SLOWEST = 0.015  # m/s: slower, the direction of rolling resistance is not certain
 UNEVEN_OVER, ROUGH_OVER = 0.02, 0.015  # m, between bumps: of the slope, of the resistance

@@ -14,26 +14,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from rolling_controller.ball_balancer.identification.breakaway import (
-    Breakaway,
-    breakaway,
-    put_downs,
-    PutDown,
-)
 from rolling_controller.ball_balancer.identification.differences import (
     Differences,
     differences,
     UNEVEN_OVER,
 )
 from rolling_controller.ball_balancer.identification.log import Log
-from rolling_controller.ball_balancer.identification.plate_turns import beyond_proportion, PULL
-from rolling_controller.ball_balancer.identification.servo_response import Response, response
+from rolling_controller.ball_balancer.identification.servo_response import (
+    beyond_proportion,
+    Breakaway,
+    breakaway,
+    PULL,
+    put_downs,
+    PutDown,
+    Response,
+    response,
+)
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import least_squares, minimize
 from scipy.special import ndtri
 
-Array = NDArray[np.float64]
 NAMES = (
     'delay',
     'servo_acceleration',

@@ -18,8 +18,8 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
+from rolling_controller.ball_balancer.protocol import PATHS, place_on
 from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw, Watch
-from rolling_controller.ball_balancer.set_points import PATHS, place_on
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
 from rolling_dynamics.arrays import Array

@@ -24,11 +24,10 @@ from rolling_controller.laboratory.run_log import (
     TOUCHING,
 )
 from rolling_controller.law import Law
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictive.law import PredictiveLaw
-from rolling_controller.predictor import Predictor
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model

@@ -9,12 +9,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rolling_controller.ball_balancer.identification import (
-    experiment as of_a_rig,
-)
-from rolling_controller.ball_balancer.identification import (
-    identify as likelihood,
-)
+from rolling_controller.ball_balancer.identification import identify as likelihood
+from rolling_controller.ball_balancer.identification import log as of_a_rig
 from rolling_controller.ball_balancer.identification.identify import Identified
 from rolling_controller.ball_balancer.identification.log import read_log, write_log
 from rolling_controller.ball_balancer.laws import pid_law

@@ -8,7 +8,7 @@ import math
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
-from rolling_controller.laboratory.experiment_plan import experiment_plan
+from rolling_controller.laboratory.experiment_model import experiment_plan
 from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import load_scenario
