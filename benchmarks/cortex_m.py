@@ -187,7 +187,7 @@ def _rows(
 ) -> Iterator[Row]:
     board = on_board(source, real, frames, outputs, processor)
     here = CompiledLaw(source=source, real=real)
-    expected = replay(here, frames)
+    expected = replay(here, frames)[0]
     title = f'{source.name} in {real} on {processor.name}, {how}'
     most = board.instructions.max()
     yield Row(

@@ -112,9 +112,11 @@ def check_inputs(law: Law[Any], names: Sequence[str]) -> None:
         )
 
 
-def replay(law: Law[M], inputs: ArrayLike, times: ArrayLike | None = None) -> Array:
+def replay(
+    law: Law[M], inputs: ArrayLike, times: ArrayLike | None = None, before: M | None = None
+) -> tuple[Array, M]:
     """
-    Return the outputs of a law from its start.
+    Return the outputs of a law from its start, and its memory at the end.
 
     Parameters
     ----------
@@ -124,21 +126,23 @@ def replay(law: Law[M], inputs: ArrayLike, times: ArrayLike | None = None) -> Ar
         Recorded inputs, shape (k, inputs.size), a row a step.
     times
         Time of each [s]; a period apart if None.
+    before
+        Memory before a break, of which the start may keep something.
 
     Returns
     -------
-    NDArray
-        Shape (k, output.size).
+    tuple of NDArray and memory
+        The outputs have the shape (k, output.size).
 
     """
     rows = np.asarray(inputs, dtype=float)
     if times is None:
         times = np.arange(len(rows)) * (law.period or 0.0)
-    memory, outputs = law.start(), []
+    memory, outputs = law.start(before), []
     for row, t in zip(rows, np.asarray(times, dtype=float).tolist(), strict=True):
         memory, output = law.step(memory, row, t)
         outputs.append(output)
-    return np.array(outputs)
+    return np.array(outputs, dtype=float).reshape(len(rows), law.output.size), memory
 
 
 class Memoryless:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +12,15 @@ from rolling_controller.law import gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation, Measurement
 
 PERIOD = 1e-3  # s, between looks for measurements under a law that has no period of its own
+Given = tuple[float, float, Array]  # stamp and arrival of a measurement [s], inputs of the law
 
 
 class ClosedLoop(NamedTuple):
     """
-    Closed-loop motion, at every step and where it ended.
+    Closed-loop motion, at every step of the plant and where it ended.
 
     Attributes
     ----------
@@ -31,21 +31,21 @@ class ClosedLoop(NamedTuple):
     events
         Events of the motion, such as changes of mode; that of a guard that ended it is terminal.
     stamps, inputs, outputs
-        Of each step of a law that answers sensors: time of the measurement [s], shape (j,), what
-        it took and what it gave, shapes (j, i) and (j, o).
+        Of each step of the law: time of the measurement [s], shape (j,), what it took and what it
+        gave, shapes (j, i) and (j, o).
     memory
-        Memory of that law at the end.
+        Memory of the law at the end.
 
     """
 
     times: Array
     states: Array
     controls: Array
-    events: tuple[Event, ...] = ()
-    stamps: Array = np.zeros(0)
-    inputs: Array = np.zeros((0, 0))
-    outputs: Array = np.zeros((0, 0))
-    memory: Any = None
+    events: tuple[Event, ...]
+    stamps: Array
+    inputs: Array
+    outputs: Array
+    memory: Any
 
     @property
     def ended(self) -> Event | None:
@@ -90,35 +90,34 @@ def run_lockstep(
     Returns
     -------
     ClosedLoop
-        At every step. It ends before its time at a guard that ends the motion, by an event.
+        It ends before its time at a guard that ends the motion, by an event.
+
+    Raises
+    ------
+    SimulationError
+        The motion ends where it starts.
 
     """
-    steps = round(duration * rate)
-    dt = duration / steps
-    plant = Stepper(system, p, max_step=dt)
-    x = np.array(x_start, dtype=float)
-    measured: deque[Array] = deque([x] * (delay + 1), maxlen=delay + 1)
-    memory, most = law.start(), np.asarray(limits, dtype=float)
+    steps, plant = round(duration * rate), Emulation(system, p, limits=limits)
+    dt, x = duration / steps, np.array(x_start, dtype=float)
+    seen = deque([x] * (delay + 1), maxlen=delay + 1)
 
-    def answered(t: float) -> Array:
-        nonlocal memory
-        memory, u = law.step(memory, gathered(law.inputs, {STATE: measured[0], **signals(t)}), t)
-        return np.asarray(np.minimum(np.maximum(u, -most), most))
+    def look(k: int) -> Iterable[Given]:
+        if k > 0:
+            plant.advance(k * dt)
+            seen.append(plant.state.x)
+            if plant.state.ended is not None or k == steps:
+                return ()
+        t = k * dt
+        return [(t, t, gathered(law.inputs, {STATE: seen[0], **signals(t)}))]
 
-    controls = [answered(0.0)]
-    s = plant.begin(x, controls[0])
-    times, states, events = [0.0], [x], list(s.events)
-    while s.ended is None and len(times) <= steps:
-        k = len(times)
-        s = plant.step(s, controls[-1], k * dt - s.t)
-        times.append(s.t)
-        states.append(s.x)
-        events += s.events
-        measured.append(s.x)
-        more = s.ended is None and k < steps
-        controls.append(answered(k * dt) if more else controls[-1])
-    columns = np.array(times), np.array(states), np.array(controls)
-    return ClosedLoop(*columns, tuple(events), memory=memory)
+    def send(u: Array, at: float) -> None:
+        if at > 0.0:
+            plant.send(u, at)
+        else:  # the mode at the start depends on the first control
+            plant.restart(x, u)
+
+    return _answered(plant, law, steps, look, send)
 
 
 def run_emulated(
@@ -150,20 +149,38 @@ def run_emulated(
     Returns
     -------
     ClosedLoop
-        At every step of the plant. It ends before its time at a guard that ends the motion.
+        It ends before its time at a guard that ends the motion.
 
     """
-    memory, rows = law.start(), []
     period = law.period or PERIOD
-    for k in range(int(np.floor(duration / period)) + 1):
-        for m in plant.advance(k * period + delay):
-            given = inputs(m)
-            memory, output = law.step(memory, given, m.stamp)
-            plant.send(control(output), m.arrival)
-            rows.append((m.stamp, given, output))
+
+    def look(k: int) -> Iterable[Given]:
+        return ((m.stamp, m.arrival, inputs(m)) for m in plant.advance(k * period + delay))
+
+    def send(output: Array, at: float) -> None:
+        plant.send(control(output), at)
+
+    return _answered(plant, law, int(np.floor(duration / period)), look, send)
+
+
+def _answered(
+    plant: Emulation,
+    law: Law[Any],
+    steps: int,
+    look: Callable[[int], Iterable[Given]],
+    send: Callable[[Array, float], None],
+) -> ClosedLoop:
+    """Return the motion of a plant under the answers to what each look gives."""
+    memory, rows = law.start(), []
+    for k in range(steps + 1):
+        for stamp, arrival, given in look(k):
+            memory, output = law.step(memory, given, stamp)
+            send(output, arrival)
+            rows.append((stamp, given, output))
         if plant.state.ended is not None:
             break
     stamps, taken, outputs = (np.array(column) for column in zip(*rows, strict=True))
-    states, controls = np.array([s.x for s in plant.states]), np.array(plant.controls)
-    events, times = tuple(plant.events), np.array(plant.times)
-    return ClosedLoop(times, states, controls, events, stamps, taken, outputs, memory)
+    columns = np.array(plant.times), np.array([s.x for s in plant.states])
+    controls = np.array([*plant.controls[1:], plant.controls[-1]])
+    events = (*plant.states[0].events, *plant.events)
+    return ClosedLoop(*columns, controls, events, stamps, taken, outputs, memory)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -268,3 +269,12 @@ class HandBound:
             f'the hand is {value:.3g} m or rad from the plan as {kind}; '
             f'tracking_bound allows {self.bound:.3g}'
         )
+
+
+def supervision(
+    system: RollingSystem, params: ArrayLike, limits: Array | None, value: Callable[[str], Any]
+) -> tuple[Predictor, MotionWatch]:
+    """Return prediction and supervisor of a machine, by the parameters of its controller."""
+    delay, horizon = value('command_delay'), value('prediction_horizon')
+    predictor = Predictor(system, params, delay=delay, horizon=horizon)
+    return predictor, MotionWatch(system, predictor, limits=limits, noisy=value('noisy_states'))

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from rclpy.node import Node
-from rolling_controller.motion_watch import MotionWatch, Predictor
+from rolling_controller.motion_watch import MotionWatch, Predictor, supervision
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
+from rolling_node_kit.suite_node import SuiteNode
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
 LOOK_PERIOD = 0.02  # longest time between two turns in simulated time [s]
@@ -62,6 +64,31 @@ class LoopEquipment:
     values: ParameterTable
     sim_time: bool
     warn: Callable[[str], object] = lambda _: None
+
+    @classmethod
+    def of(
+        cls,
+        node: SuiteNode,
+        machine: Machine,
+        system: RollingSystem,
+        params: Array,
+        start: Array,
+        limits: Array | None,
+        **more: Any,
+    ) -> Self:
+        """Return what the loops of a node use on a machine; ``more`` are further attributes."""
+        v = node.values
+        predictor, watch = supervision(system, params, limits, v.__getitem__)
+        return cls(
+            machine=machine,
+            predictor=predictor,
+            watch=watch,
+            start=start,
+            values=v,
+            sim_time=node.get_parameter('use_sim_time').value,
+            warn=node.get_logger().warning,
+            **more,
+        )
 
     @property
     def timeout(self) -> float:

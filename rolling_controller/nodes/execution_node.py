@@ -13,7 +13,6 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
-from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Ending, Execution, Standing
@@ -140,31 +139,16 @@ class ExecutionNode(CompilingNode):
         self.system, v = model.system, self.values
         if v['finite_limits']:
             check_limits(model)
-        predictor = Predictor(
+        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps a second')
+        tracker = Tracker(
             model.system,
             model.params,
-            delay=v['command_delay'],
-            horizon=v['prediction_horizon'],
+            uncounted=uncounted,
+            limits=model.control_limits,
+            patience=v['patience'],
         )
-        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps a second')
-        return Equipment(
-            machine=machine,
-            tracker=Tracker(
-                model.system,
-                model.params,
-                uncounted=uncounted,
-                limits=model.control_limits,
-                patience=v['patience'],
-            ),
-            predictor=predictor,
-            watch=MotionWatch(
-                model.system, predictor, limits=model.control_limits, noisy=v['noisy_states']
-            ),
-            start=model.start,
-            values=v,
-            sim_time=self.get_parameter('use_sim_time').value,
-            warn=self.get_logger().warning,
-        )
+        given = model.system, model.params, model.start, model.control_limits
+        return Equipment.of(self, machine, *given, tracker=tracker)
 
     @property
     def preparing(self) -> str:

@@ -28,7 +28,6 @@ from rolling_controller.laboratory.laws import (
 )
 from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law
-from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import Hand
@@ -156,21 +155,8 @@ class LaboratoryControllerNode(CompilingNode):
         self._limits = subject.limits(model.control_limits)
         self._hand = LaboratoryHand(self, v, subject.source, subject.system.state, self._limits)
         self._hand.subject = subject
-        predictor = Predictor(
-            subject.system,
-            subject.params,
-            delay=v['command_delay'],
-            horizon=v['prediction_horizon'],
-        )
-        noisy = v['noisy_states']
-        self._equipment = LoopEquipment(
-            machine=self._hand,
-            predictor=predictor,
-            watch=MotionWatch(subject.system, predictor, limits=self._limits, noisy=noisy),
-            start=subject.start,
-            values=v,
-            sim_time=self._simulated,
-            warn=self.get_logger().warning,
+        self._equipment = LoopEquipment.of(
+            self, self._hand, subject.system, subject.params, subject.start, self._limits
         )
         self._make_topics()
         if v['experiment'] in PREDICTED:

@@ -92,8 +92,8 @@ def inputs():
 def test_an_exported_law_runs_here_from_its_c(rig, inputs, monkeypatch):
     law = EXPORTED['pid'](rig)
     compiled = CompiledLaw(source=as_c(law))
-    expected = replay(law, inputs[580:])
-    assert np.array_equal(replay(compiled, inputs[580:]), expected)
+    expected = replay(law, inputs[580:])[0]
+    assert np.array_equal(replay(compiled, inputs[580:])[0], expected)
     start = compiled.start()
     moved, _ = compiled.step(start, (0.03, 0, 0, 0), 0.0)
     assert not np.array_equal(moved, start)
@@ -140,7 +140,7 @@ def run_c(source, inputs, folder, *options, real='double'):
 def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
     law = EXPORTED[name](rig)
     source = as_c(law)
-    expected = replay(law, inputs)
+    expected = replay(law, inputs)[0]
     for k, options in enumerate((SANITIZED, ['-O2'])):
         (tmp_path / str(k)).mkdir()
         found = run_c(source, inputs, tmp_path / str(k), *options)
@@ -156,7 +156,7 @@ def test_c_gives_the_same_bits_in_double(name, rig, inputs, tmp_path):
 def test_the_estimator_in_float_keeps_to_what_is_stated(rig, inputs, tmp_path):
     """Less than 0.1 mm while the ball is seen, as stated in docs/ball_balancer.md."""
     law, driven = EXPORTED['estimator'](rig), inputs * [1, 1, 2500, 2500]
-    expected = replay(law, driven)
+    expected = replay(law, driven)[0]
     found = run_c(as_c(law), driven, tmp_path, '-O2', real='float')
     off = np.delete(abs(found - expected), np.s_[600:640], axis=0).max(axis=0)
     assert off[:2].max() < 1e-4, 'place [m]'
@@ -271,7 +271,7 @@ def test_the_predictive_law_in_c_does_what_the_law_here_does(rig, inputs, tmp_pa
     """With another solver. Commands are whole counts: none differs."""
     pytest.importorskip('daqp')
     law = predictive_law(rig)
-    expected = replay(law, inputs)
+    expected = replay(law, inputs)[0]
     found = run_c(predictive_as_c(law), inputs, tmp_path, '-O1', *SANITIZED)
     assert abs(found - expected).max() <= 1e-6 * rig.reach
     assert (found[611:640] == 0).all(), 'level while the ball is lost'
@@ -385,7 +385,7 @@ def test_the_sketch_for_a_board_drives_its_servos(rig, inputs, tmp_path):
     )
     said = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
     assert said[:2, 0].tolist() == [9, 10]
-    assert np.array_equal(said[:, 1].reshape(-1, 2), 1500 + 2 * replay(law, rows))
+    assert np.array_equal(said[:, 1].reshape(-1, 2), 1500 + 2 * replay(law, rows)[0])
     assert (said[2 * 36 : 2 * 40, 1] == 1500).all(), 'level while the ball is lost'
 
 
@@ -466,7 +466,7 @@ def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
         seen = bool((abs(row[:2]) < 10).all())
         goal = row[2:] if (abs(row[2:]) < 10).all() else np.zeros(2)
         expected.append([axis.step(row[k], seen, goal[k]) for k, axis in enumerate(axes)])
-    assert np.array_equal(replay(LAWS['lqr'](rig), inputs), expected)
+    assert np.array_equal(replay(LAWS['lqr'](rig), inputs)[0], expected)
 
 
 def test_a_law_that_needs_a_library_is_refused():

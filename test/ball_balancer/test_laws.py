@@ -122,9 +122,9 @@ def test_a_ball_that_rests_near_its_set_point_is_left_alone(file):
     pytest.importorskip('daqp')
     rig = RigModel.of(file)
     law, lost = LAWS['predictive'](rig), [(np.nan, 0, 0, 0), *12 * [(np.nan, np.nan, 0, 0)]]
-    commands = replay(law, 20 * [(5e-4, 0, 0, 0)])
+    commands = replay(law, 20 * [(5e-4, 0, 0, 0)])[0]
     assert np.ptp(commands[6:], axis=0) == pytest.approx([0, 0])
-    pushed = replay(law, 30 * [(3e-3, 0, 0, 0)] + lost)
+    pushed = replay(law, 30 * [(3e-3, 0, 0, 0)] + lost)[0]
     assert pushed[10, 0] < 0
     assert pushed[25, 0] < pushed[10, 0]
     assert not pushed[30, 1]

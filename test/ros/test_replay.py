@@ -204,5 +204,5 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     damaged = tmp_path / 'damaged'
     shutil.copytree(good, damaged)
     path = next(damaged.glob('*.mcap'))
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 8])
+    path.write_bytes(path.read_bytes()[:500])  # less than the first chunk, whenever it was written
     assert main(['replay', str(damaged)]) == 2

@@ -10,18 +10,17 @@ end before its plan does; its last command has no stamp.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import math
 from typing import Any
 
 import numpy as np
-from rolling_controller.law import Law
+from rolling_controller.law import Law, replay
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.executed import executed_plans, source_of
-from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed, Timed
 
 
 def replay_executions(
@@ -50,71 +49,50 @@ def replay_executions(
             'of its computation; only an experiment in simulated time is replayed bit by bit'
         )
     source = source_of(settings[0]['scenario_file'])
-    stretches = _stretches(recorded, source.commands)
+    stretches, states = _stretches(recorded, source.commands), list(source.states(recorded))
     runs = []
     for k, ((start, plan), values) in enumerate(zip(plans, settings, strict=True)):
-        say(f'execution {k + 1} of {len(plans)}: feedback')
+        say(f'execution {k + 1} of {len(plans)}')
         following = source.follow(plan, values)
         settle = values['settle_time'] if following.holds else 0.0
         later = [begin for begin, _ in plans[k + 1 : k + 2]]
+        commands = _commands(stretches, start, min(later, default=math.inf))
+        duration = float(plan.times[-1]) + settle
         runs.append(
-            _Run(
-                start=start,
-                duration=float(plan.times[-1]) + settle,
-                law=following.law,
-                commands=_commands(stretches, start, min(later, default=math.inf)),
-                replayed=Replayed(
-                    f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
-                    fingerprint=values.get(FINGERPRINT, ''),
-                ),
+            Replayed(
+                f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
+                fingerprint=values.get(FINGERPRINT, ''),
+                answers=_answers(following.law, states, start, duration, commands, source.limits),
             )
         )
-    say('commands')
-    for stamp, x in source.states(recorded):
-        for run in runs:
-            run.take(stamp, x, source.limits)
-    for run in runs:
-        run.end()
-    return [run.replayed for run in runs]
+    return runs
 
 
-@dataclass(eq=False, kw_only=True)
-class _Run:
-    """An execution: its start [ns], its length [s], its commands by stamp, what came of it."""
-
-    start: int
-    duration: float
-    law: Law[Any]
-    commands: dict[int, Array]
-    replayed: Replayed
-
-    def __post_init__(self) -> None:
-        self._memory = self.law.start()
-        self._last = max(self.commands, default=self.start - 1)
-
-    def _time(self, stamp: int) -> float | None:
-        """Return the time in the plan, by the controller's own arithmetic; None outside of it."""
-        t = (stamp - self.start) * 1e-9
-        return t if 0 <= t < self.duration else None
-
-    def take(self, stamp: int, x: Array, limits: Array | None) -> None:
-        """Compute the command to a state, if the execution had not ended before it came."""
-        t = self._time(stamp)
-        if t is None or stamp > self._last:
-            return
-        self._memory, u = self.law.step(
-            self._memory, x, t
-        )  # even if its command was not recorded: a law may remember
-        if limits is not None:
-            u = np.minimum(np.maximum(u, -limits), limits)
-        command = self.commands.pop(stamp, None)
-        self.replayed.answers.append(Answer(stamp, np.array(u, dtype=float), command))
-
-    def end(self) -> None:
-        """Note the commands that answer states which are not in the recording."""
-        for stamp, command in self.commands.items():
-            if self._time(stamp) is not None:
-                self.replayed.answers.append(Answer(stamp, None, command))
+def _answers(
+    law: Law[Any],
+    states: list[Timed],
+    start: int,
+    duration: float,
+    commands: dict[int, Array],
+    limits: Array | None,
+) -> list[Answer]:
+    """Return the answers to the states of an execution, which may end before its plan does."""
+    last = max(commands, default=start - 1)
+    # by the controller's own arithmetic; a law may remember states whose command is not recorded
+    taken = [
+        (stamp, (stamp - start) * 1e-9, x)
+        for stamp, x in states
+        if start <= stamp <= last and (stamp - start) * 1e-9 < duration
+    ]
+    computed, _ = replay(law, [x for _, _, x in taken], [t for _, t, _ in taken])
+    if limits is not None:
+        computed = np.minimum(np.maximum(computed, -limits), limits)
+    stamps = [stamp for stamp, _, _ in taken]
+    out = [
+        Answer(stamp, u, commands.get(stamp)) for stamp, u in zip(stamps, computed, strict=True)
+    ]
+    lost = sorted(set(commands) - set(stamps))
+    return out + [Answer(t, None, commands[t]) for t in lost if 0 <= (t - start) * 1e-9 < duration]
 
 
 def _stretches(recorded: Recorded, topic: str) -> list[dict[int, Array]]:

@@ -24,7 +24,7 @@ from rolling_controller.laboratory.run_log import (
     TOUCHING,
 )
 from rolling_controller.law import Law
-from rolling_controller.motion_watch import MotionWatch, Predictor
+from rolling_controller.motion_watch import supervision
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.predictive.law import PredictiveLaw
@@ -142,19 +142,9 @@ class _Laboratory:
         subject, self._brake_time = self._subject, values['brake_time']
         subject.source.restart()
         self._read = None
-        predictor = Predictor(
-            subject.system,
-            subject.params,
-            delay=values['command_delay'],
-            horizon=values['prediction_horizon'],
-        )
-        watch = MotionWatch(
-            subject.system,
-            predictor,
-            limits=self._limits,
-            noisy=values.get('noisy_states', False),  # older recordings have none
-        )
-        return Answers(chosen_law(self._prepared, values['law']), predictor, watch)
+        known = {'noisy_states': False, **values}  # older recordings have none
+        given = subject.system, subject.params, self._limits, known.__getitem__
+        return Answers(chosen_law(self._prepared, values['law']), *supervision(*given))
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return a predictive law as the controller has it in simulated time."""

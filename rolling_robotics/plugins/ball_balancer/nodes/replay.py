@@ -8,11 +8,13 @@ which its commands depend: they come out bit by bit, in wall-clock time too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from rolling_controller.ball_balancer.laws import law_on_nodes
 from rolling_controller.ball_balancer.nodes.rig_controller_node import TABLE
-from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw, Watch
+from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw
+from rolling_controller.law import replay
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.errors import ParameterError
@@ -57,24 +59,25 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     law = SupervisedLaw(file, law_on_nodes(file, settings[0]['law']))
     commands = _commands(recorded, file.actuator(system).message)
     say('commands')
-    runs: list[Replayed] = []
-    memory: Watch | None = None
-    for stamp, message in log:
-        if tuple(message.name) != FRAME or len(message.position) != len(FRAME):
-            raise ParameterError(f'{recorded.path}: {FRAMES} is damaged')
-        *inputs, begins = np.array(message.position, dtype=float)
-        if begins:
-            memory = law.start(memory)
-            title = f'run {len(runs) + 1}, {settings[0]["law"]}'
-            runs.append(Replayed(title, fingerprint=settings[0].get(FINGERPRINT, '')))
-        if memory is None:
-            raise ParameterError(
-                f'{recorded.path}: {FRAMES} lacks the beginning; start the recorder before the '
-                'controller'
-            )
-        memory, tilt = law.step(memory, inputs, stamp * 1e-9)
-        u = file.command(system, p, tilt)
-        runs[-1].answers.append(Answer(stamp, u, commands.get(stamp)))
+    if any(tuple(m.name) != FRAME or len(m.position) != len(FRAME) for _, m in log):
+        raise ParameterError(f'{recorded.path}: {FRAMES} is damaged')
+    stamps, rows = np.array([t for t, _ in log]), np.array([m.position for _, m in log])
+    begins = np.flatnonzero(rows[:, -1]).tolist()
+    if not begins or begins[0] > 0:
+        raise ParameterError(
+            f'{recorded.path}: {FRAMES} lacks the beginning; start the recorder before the '
+            'controller'
+        )
+    runs, memory = [], None
+    for k, (first, end) in enumerate(pairwise([*begins, len(log)])):
+        times = stamps[first:end]
+        tilts, memory = replay(law, rows[first:end, :-1], times * 1e-9, memory)
+        answers = [
+            Answer(t, file.command(system, p, tilt), commands.get(t))
+            for t, tilt in zip(times.tolist(), tilts, strict=True)
+        ]
+        title, machine = f'run {k + 1}, {settings[0]["law"]}', settings[0].get(FINGERPRINT, '')
+        runs.append(Replayed(title, fingerprint=machine, answers=answers))
     return runs
 
 
