@@ -124,11 +124,18 @@ $(STAMP_MUTATE): requirements/mutate.txt $(STAMP_PACKAGE)
 # own, the longest first (test/conftest.py). Files are named, since each worker would read them all.
 ROS_TESTS := test/ros test/launch
 ROS_PYTEST := pytest -n 3 --dist loadfile --no-loadscope-reorder
+# The mathematics takes what they leave, at a lower priority, and is shown once they have ended.
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros' \
-	    $(addprefix --ignore=,$(ROS_TESTS))
+	@mkdir -p build
+	@echo 'testing the mathematics into build/mathematics.log, and the nodes:'
+	@nice -n 5 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not ros' \
+	    $(addprefix --ignore=,$(ROS_TESTS)) > build/mathematics.log 2>&1 & \
+	mathematics=$$!; failed=0; \
 	$(BIN)/python -m $(ROS_PYTEST) -m 'not slow and ros' \
-	    $(ROS_TESTS) test/damaged test/test_packaging.py test/test_written_before.py
+	    $(ROS_TESTS) test/damaged test/test_packaging.py test/test_written_before.py \
+	    || failed=1; \
+	wait $$mathematics || failed=1; \
+	cat build/mathematics.log; exit $$failed
 
 test-all: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'

@@ -147,7 +147,7 @@ def test_damping_has_to_be_faster_than_rest_alone(tmp_path, capsys, slow, reache
 
 def test_both_drivers_are_counted(capsys):
     good, bad = record(FLIP_UP, flipped), record(FLIP_UP, lambda _: FLAT, 'open_loop')
-    beside = {'closed_loop': [FLIP_UP.criterion.outcome(good)]}
+    beside = [FLIP_UP.criterion.outcome(good)]
     assert concluded(FLIP_UP, good, good, bad, beside=beside) == REACHED
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ['closed_loop', '2', 'of', '2', '1', 'of', '1'] in rows
