@@ -211,7 +211,7 @@ def predicted(rig: RigModel) -> ca.Function:
     now = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
     after = next_state(Estimate(now, now, z['offset'], z['followed']), z, command)
     m = motion_at_frame(rig, after)
-    after |= {'tilt': m.tilt, 'tilt_rate': m.tilt_rate, 'ball': m.ball, 'ball_rate': m.ball_rate}
+    after |= vars(m)
     inputs = [ca.vertcat(*z.values()), command]
     return ca.Function('predicted', inputs, [ca.vertcat(*(after[e.name] for e in entries))])
 
@@ -233,13 +233,4 @@ def next_state(e: Estimate, z: dict[str, ca.SX], command: ca.SX) -> dict[str, ca
     """Return the state of the estimator after a command is sent."""
     sent = [name for name in z if name.startswith('sent_')]
     moved = dict(zip(sent, [command, *(z[name] for name in sent[:-1])], strict=True))
-    m = e.now
-    return {
-        'tilt': m.tilt,
-        'tilt_rate': m.tilt_rate,
-        'ball': m.ball,
-        'ball_rate': m.ball_rate,
-        'offset': e.offset,
-        **moved,
-        'followed': e.followed,
-    }
+    return {**vars(e.now), 'offset': e.offset, **moved, 'followed': e.followed}

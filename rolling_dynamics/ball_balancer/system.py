@@ -131,7 +131,7 @@ class BallBalancer(BallOnPlate):
         x = s.x.copy()
         x[2:4] = 0.0
         still = MotionState(t=s.t, x=x, mode='stuck', p=s.p, events=s.events)
-        held = float(self._margin(x, u, s.t, s.p)) >= 0
+        held = float(self.modes['stuck'].guards['breakaway'](x, u, s.t, s.p)) >= 0
         return still if held else self._rolling_from_rest(still, u)
 
     def _rolling_from_rest(self, s: MotionState, u: Array) -> MotionState:
@@ -144,13 +144,10 @@ class BallBalancer(BallOnPlate):
 
     @cached_property
     def _breakaway(self) -> ca.SX:
-        return breakaway_angle(self._at['ball'], self._params)
-
-    @cached_property
-    def _resistance(self) -> ca.SX:
-        """What an angle of 1 rad of resistance takes from the acceleration [m/s^2]."""
+        """Acceleration [m/s^2] that the resistance takes from a ball at the breakaway angle."""
         matrix, _ = self.parts.machine.dynamics.equations
-        return self.wrench(self.free)[5] / matrix[0, 0]
+        angle = breakaway_angle(self._at['ball'], self._params)
+        return self.wrench(self.free)[5] / matrix[0, 0] * angle
 
     @cached_property
     def _rolling(self) -> Mode:
@@ -160,7 +157,7 @@ class BallBalancer(BallOnPlate):
         if self.resistance == 'smooth':
             slow = speed / p['stribeck_speed']
             share = (share + (1 - share) * ca.exp(-(slow**2))) * ca.tanh(2 * slow)
-        acceleration = self.free - share * self._resistance * self._breakaway * v / speed
+        acceleration = self.free - share * self._breakaway * v / speed
         xdot = self.parts.rate_of_state(acceleration)
         if self.resistance == 'smooth':
             return self._mode(xdot, acceleration, {}, {})
@@ -175,12 +172,7 @@ class BallBalancer(BallOnPlate):
     @cached_property
     def _held(self) -> ca.SX:
         """How far the drive is from what breaks the ball away, 1 without any drive."""
-        most = self._resistance * self._breakaway
-        return 1 - ca.sumsqr(self.free) / (most**2 + SLIGHT**2)
-
-    @cached_property
-    def _margin(self) -> ca.Function:
-        return self.function('held', self._held)
+        return 1 - ca.sumsqr(self.free) / (self._breakaway**2 + SLIGHT**2)
 
     @cached_property
     def _drive(self) -> ca.Function:

@@ -13,6 +13,7 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import Ellipsoid, Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.mechanism.slipping import SlippingMachine
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     'Revolute',
     'Revolution',
     'Rolling',
+    'SlippingMachine',
     'Solid',
     'Sphere',
     'Spherical',

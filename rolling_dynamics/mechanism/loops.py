@@ -8,16 +8,18 @@ is the multiplier.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 
+STILL = 1e-12  # m/s: keeps the direction of no slip a number
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -35,8 +37,9 @@ class Contact:
         Name and surface of the body that rolls.
     on
         Name of the body with the plane; the empty string for the ground.
-    mu
-        Coefficient of static friction.
+    mu, mu_kinetic
+        Coefficients of static and of kinetic friction; without the latter a motion ends where the
+        contact would slip.
     surface
         What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
         without a tyre also in a hollow sphere.
@@ -56,6 +59,7 @@ class Contact:
     shape: Shape
     on: str = ''
     mu: ca.SX | float = 1.0
+    mu_kinetic: ca.SX | float | None = None
     surface: Surface = field(default_factory=Plane)
     normal_force: ca.SX | float | None = None
     side_force: ca.SX | float | None = None
@@ -75,6 +79,14 @@ class Contact:
         if self.stiffness is not None:
             normal = -self.stiffness * rows.gap - self.damping * rows.velocity[2]
         return {k: ca.SX(f) for k, f in ((1, side), (2, normal)) if f is not None}
+
+    def directions(self, rows: ContactRows, *, slips: bool) -> dict[int, ca.SX]:
+        """Return the force (3) for a unit of each component, by its number; kinetic friction."""
+        if not slips:
+            return {k: ca.SX(ca.DM.eye(3)[:, k]) for k in range(3)}
+        mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
+        v = rows.velocity[:2]
+        return {2: ca.vertcat(-mu * v / ca.sqrt(ca.sumsqr(v) + STILL**2), 1)}
 
 
 class ContactRows(NamedTuple):
@@ -146,6 +158,7 @@ def closed_rates(
     drift: tuple[ca.SX, ca.SX],
     *,
     symmetric: bool,
+    slipping: Collection[int] = (),
 ) -> Closed:
     """
     Return the motion of a tree whose loops the contacts close.
@@ -162,6 +175,8 @@ def closed_rates(
         Symbols of the state, and its rate where the speeds are constant.
     symmetric
         Whether the matrix is.
+    slipping
+        Numbers of the contacts that slip.
 
     Returns
     -------
@@ -171,25 +186,32 @@ def closed_rates(
 
     """
     matrix, right = equations
-    kept = constraints(contacts, rows)
-    for c, r in zip(contacts, rows, strict=True):
-        for k, force in c.given(r).items():
-            right = right + ca.jacobian(r.velocity[k], speeds).T * force
-    velocity = ca.vertcat(*kept)
+    known, columns, each = [], [], []
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        given, J = c.given(r), ca.jacobian(r.velocity, speeds)
+        units = c.directions(r, slips=i in slipping)
+        known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(3, 1)))
+        free = [u for k, u in units.items() if k not in given]
+        columns.append(ca.horzcat(ca.SX(3, 0), *free))
+        each.append(J.T @ columns[-1])
+        right = right + J.T @ known[-1]
+    velocity = ca.vertcat(*constraints(contacts, rows, slipping))
     J = ca.jacobian(velocity, speeds)
-    solved = eliminate(matrix, ca.horzcat(right, J.T), symmetric=symmetric)
-    free, answer = solved[:, 0], solved[:, 1:]
-    needed = -ca.jtimes(velocity, *drift) - J @ free
-    multipliers = eliminate(J @ answer, needed, symmetric=symmetric)
-    found = iter(ca.vertsplit(multipliers))
-    given = [c.given(r) for c, r in zip(contacts, rows, strict=True)]
-    forces = [[g[k] if k in g else next(found) for k in range(3)] for g in given]
-    return Closed(free + answer @ multipliers, [ca.vertcat(*force) for force in forces])
+    solved = eliminate(matrix, ca.horzcat(right, *each), symmetric=symmetric)
+    alone, answer = solved[:, 0], solved[:, 1:]
+    needed = -ca.jtimes(velocity, *drift) - J @ alone
+    multipliers = eliminate(J @ answer, needed, symmetric=symmetric and not slipping)
+    parts = ca.vertsplit(multipliers, [0, *np.cumsum([u.shape[1] for u in columns]).tolist()])
+    forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
+    return Closed(alone + answer @ multipliers, forces)
 
 
-def constraints(contacts: Sequence[Contact], rows: Sequence[ContactRows]) -> list[ca.SX]:
-    """Return the velocities that vanish: those along which the force is not given."""
-    return [
-        ca.vertcat(*(r.velocity[k] for k in range(3) if k not in c.given(r)))
-        for c, r in zip(contacts, rows, strict=True)
-    ]
+def constraints(
+    contacts: Sequence[Contact], rows: Sequence[ContactRows], slipping: Collection[int] = ()
+) -> list[ca.SX]:
+    """Return the velocities that vanish, along which the force is unknown."""
+    out = []
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        free = [k for k in ((2,) if i in slipping else range(3)) if k not in c.given(r)]
+        out.append(ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in free)))
+    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
+CREEP = 1e-6  # m/s, below which a contact that slips sticks
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
 ROLLING = (Rolling, PureRolling)
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
@@ -54,6 +55,8 @@ class _Carrying:
         The contact in W, and the frame of the plane.
     wrench
         Torque and force (6) on the body that rolls, in the frame of the plane.
+    slip
+        Velocity (2) [m/s] over the plane where the contact slips, else None.
 
     """
 
@@ -61,6 +64,7 @@ class _Carrying:
     place_W: ca.SX
     R_WP: ca.SX
     wrench: ca.SX
+    slip: ca.SX | None = None
 
 
 class MachineSystem(WrittenSystem):
@@ -71,14 +75,16 @@ class MachineSystem(WrittenSystem):
     ----------
     machine
         The description.
+    slipping
+        Numbers of the contacts beside the joints that slip.
 
     """
 
     machine: Machine
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, slipping: Collection[int] = ()) -> None:
         """Take a machine, or raise ParameterError where nothing of it rolls."""
-        self.machine, self.name = machine, machine.name
+        self.machine, self.name, self.slipping = machine, machine.name, tuple(slipping)
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
         rolls = any(isinstance(b.joint, ROLLING) for b in machine.bodies.values())
@@ -88,6 +94,15 @@ class MachineSystem(WrittenSystem):
         moved = {e.name for j in joints for e in (*j.configuration, *j.speeds)}
         for name in {e.name for e in self.state.entries} - moved - set(machine.rates):
             raise ParameterError(f'{machine.name}: {name!r} is in no joint and has no rate')
+        bare = {name for name, body in machine.bodies.items() if body.mass is None}
+        for name, body in reversed(machine.bodies.items()):
+            if body.parent and name not in bare:
+                bare.discard(body.parent)
+        for name in (n for n in machine.bodies if n in bare and machine.bodies[n].joint.speeds):
+            raise ParameterError(
+                f'{machine.name}: {name!r} moves and neither it nor what it carries has mass; '
+                'give it a mass, or a Driven joint'
+            )
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -128,6 +143,7 @@ class MachineSystem(WrittenSystem):
             self._speeds,
             (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
+            slipping=self.slipping,
         )
 
     @cached_property
@@ -143,11 +159,21 @@ class MachineSystem(WrittenSystem):
                 place = link.p_WB + link.R_WF @ link.contact[0]
                 out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
         forces = self._solution.forces
-        for contact, rows, force in zip(machine.contacts, self._closures, forces, strict=True):
-            name = contact.body + (f'_{contact.on}' if contact.body in out else '')
+        closing = zip(machine.contacts, self._closures, forces, strict=True)
+        for i, (contact, rows, force) in enumerate(closing):
+            first, second = contact.body, f'{contact.body}_{contact.on or 2}'
+            options = (first, second, *(f'{first}_{k + 3}' for k in range(i)))
+            name = next(n for n in options if n not in out)
             whole = ca.vertcat(ca.SX(3, 1), force)
-            out[name] = _Carrying(contact.mu, rows.place_W, rows.R_WP, whole)
+            slip = rows.velocity[:2] if i in self.slipping else None
+            out[name] = _Carrying(contact.mu, rows.place_W, rows.R_WP, whole, slip)
         return out
+
+    def margin(self, at: _Carrying) -> ca.SX:
+        """Return what is left to the limit of friction [N], or to the end of slip [m/s]."""
+        if at.slip is not None:
+            return ca.norm_2(at.slip) - CREEP
+        return at.mu * at.wrench[5] - ca.sqrt(ca.sumsqr(at.wrench[3:5]) + 1e-300)
 
     def _closing_force(self, name: str) -> ca.SX:
         """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
@@ -215,10 +241,9 @@ class MachineSystem(WrittenSystem):
         """One mode: rolling while every contact holds."""
         e, guards = self.expressions, dict(self.machine.guards)
         for name, at in self.contacts.items():
-            fx, fy, fz = ca.vertsplit(at.wrench[3:])
             ending = f'_{name}' if len(self.contacts) > 1 else ''
-            guards[f'normal_force{ending}'] = fz
-            guards[f'friction{ending}'] = at.mu * fz - ca.sqrt(fx * fx + fy * fy + 1e-300)
+            guards[f'normal_force{ending}'] = at.wrench[5]
+            guards[f'{"friction" if at.slip is None else "stick"}{ending}'] = self.margin(at)
         return {
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
@@ -265,11 +290,18 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def _without_slip(self) -> ca.SX:
         """The state with the speeds nearest to its own that keep the rows of the contacts."""
-        s, speeds = self.symbols, self._speeds
-        slip = ca.vertcat(*constraints(self.machine.contacts, self._closures))
-        J = ca.jacobian(slip, speeds)
-        nearest = speeds - J.T @ eliminate(J @ J.T, slip, symmetric=True)
-        return ca.substitute(s.x, speeds, nearest)
+        return self.nearest(ca.vertcat(*self.rows))
+
+    @property
+    def rows(self) -> list[ca.SX]:
+        """Velocities of the contacts beside the joints that vanish."""
+        return constraints(self.machine.contacts, self._closures, self.slipping)
+
+    def nearest(self, slip: ca.SX) -> ca.SX:
+        """Return the state with the speeds nearest to its own for which velocities vanish."""
+        J = ca.jacobian(slip, self._speeds)
+        nearest = self._speeds - J.T @ eliminate(J @ J.T, slip, symmetric=True)
+        return ca.substitute(self.symbols.x, self._speeds, nearest)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """
@@ -281,7 +313,7 @@ class MachineSystem(WrittenSystem):
             Naming the contact and its gap or slip, or the rank of the rows.
 
         """
-        slips = constraints(self.machine.contacts, self._closures)
+        slips = self.rows
         for contact, rows, slip in zip(self.machine.contacts, self._closures, slips, strict=True):
             gap = float(self._numbers(rows.gap, x, p)[0])
             speed = float(np.linalg.norm(self._numbers(slip, x, p)))

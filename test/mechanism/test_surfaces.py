@@ -21,6 +21,7 @@ from rolling_dynamics.mechanism import (
     Revolute,
     Revolution,
     Rolling,
+    SlippingMachine,
     Solid,
     Sphere,
     Wheel,
@@ -343,3 +344,104 @@ def test_an_ellipsoid_that_rolls_on_a_soft_floor_obeys_newton_and_euler():
 def test_what_does_not_touch_at_a_known_point_is_rejected(shape, surface, text):
     with pytest.raises(ParameterError, match=text):
         with_ball('wrong').contact(Contact(body='ball', shape=shape, surface=surface))
+
+
+@pytest.mark.parametrize(
+    ('given', 'text'),
+    [
+        ({'normal_force': 1.0, 'stiffness': 1e3}, 'either normal_force or stiffness'),
+        ({'side_force': 0.0, 'rollers': 0.0}, 'either side_force or rollers'),
+        ({'rollers': 0.0}, 'rollers are on the rim of a Wheel, not on a Sphere'),
+    ],
+)
+def test_what_a_contact_may_not_say_is_rejected(given, text):
+    with pytest.raises(ParameterError, match=text):
+        with_ball('wrong').contact(Contact(body='ball', shape=Sphere(ca.SX(R)), **given))
+
+
+def sliding_ball(stiffness=None):
+    machine = Machine('sliding')
+    joint = free('ball')
+    machine.body('ball', joint, Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)))
+    shape = Sphere(ca.SX(R))
+    machine.contact(Contact(body='ball', shape=shape, mu=0.3, mu_kinetic=0.2, stiffness=stiffness))
+    torque = machine.control(Entry('torque', ('torque',), 'N m'))
+    machine.torque(torque * ca.DM([0, 1, 0]), on='ball')
+    return SlippingMachine(machine)
+
+
+@pytest.mark.parametrize('stiffness', [None, 1e6])
+def test_a_bowling_ball_slides_and_then_rolls_at_five_sevenths_of_its_speed(stiffness):
+    system, v = sliding_ball(stiffness), 3.0
+    sunk = 0.0 if stiffness is None else MASS * G / stiffness
+    x = system.state.pack(p_ball=[0, 0, R - sunk], v_ball=[v, 0, 0])
+    end, rolls = 2 * v / (7 * 0.2 * G), 5 / 7 * v
+    run = simulate(system, np.zeros(0), x, np.zeros(1), 1.0, rtol=1e-10, atol=1e-12)
+    (event,) = run.events
+    assert event.name == 'stick'
+    near = 1e-6 + 2 * sunk / R
+    assert event.time == pytest.approx(end, rel=near)
+    last = system.state.unpack(run.states[-1])
+    assert last['v_ball'] == pytest.approx([rolls, 0, 0], rel=near, abs=1e-9)
+    assert last['w_ball'] == pytest.approx([0, rolls / R, 0], rel=near, abs=1e-9)
+    way = v * end - 0.2 * G * end**2 / 2 + rolls * (1.0 - end)
+    assert last['p_ball'] == pytest.approx([way, 0, R - sunk], rel=near)
+
+
+@pytest.mark.parametrize('fraction', [0.99, 1.01])
+def test_a_driven_ball_slips_beyond_the_limit_of_static_friction(fraction):
+    """Rolling needs 5/7 of the torque over the radius as friction."""
+    system = sliding_ball()
+    torque = fraction * 0.3 * MASS * G * R * 7 / 5
+    x = system.state.pack(p_ball=[0, 0, R])
+    run = simulate(system, np.zeros(0), x, [torque], 0.5, rtol=1e-10, atol=1e-12)
+    last = system.state.unpack(run.states[-1])
+    if fraction < 1:
+        speed = torque / (7 / 5 * MASS * R) * 0.5
+        assert last['w_ball'][1] == pytest.approx(speed / R, rel=1e-9)
+    else:
+        speed = 0.2 * G * 0.5
+        spin = (torque - 0.2 * MASS * G * R) / (0.4 * MASS * R**2) * 0.5
+        assert last['w_ball'][1] == pytest.approx(spin, rel=1e-5)
+    assert last['v_ball'] == pytest.approx([speed, 0, 0], rel=1e-5, abs=1e-9)
+
+
+def test_of_two_contacts_the_one_with_little_friction_slips():
+    """A ball that is squeezed by 4 N between the floor and a plate that moves off."""
+    machine, squeeze, pull = with_ball('squeezed'), 4.0, 6.0
+    push = machine.control(vector_entry('push', 'm/s^2', 'W'))
+    machine.body('plate', Driven(joint=free('plate'), rates=ca.vertcat(push, ca.SX(3, 1))))
+    ball = Sphere(ca.SX(R))
+    machine.contact(Contact(body='ball', shape=ball, mu=0.5, mu_kinetic=0.5))
+    machine.contact(
+        Contact(body='ball', shape=ball, on='plate', mu=0.1, mu_kinetic=0.08, normal_force=squeeze)
+    )
+    system = SlippingMachine(machine)
+    assert list(system.modes) == [
+        'rolling',
+        'slipping_ball',
+        'slipping_ball_plate',
+        'slipping_ball_ball_plate',
+    ]
+    x = system.state.pack(p_ball=[0, 0, R], p_plate=[0, 0, 2 * R], q_plate=[0, 1, 0, 0])
+    assert 0.35 * MASS * pull > 0.1 * squeeze  # what rolling needs above, and what there is
+    s = system.begin([], x, [pull, 0, 0], 0.0)
+    assert s.mode == 'slipping_ball_plate'
+    found = system.state.unpack(
+        np.array(system.modes[s.mode].dynamics(s.x, [pull, 0, 0], 0, [])).ravel()
+    )
+    # by the momentum about the contact with the floor
+    expected = 2 * 0.08 * squeeze / (7 / 5 * MASS)
+    assert found['v_ball'] == pytest.approx([expected, 0, 0], abs=1e-9)
+    gently = system.begin([], x, [0.5, 0, 0], 0.0)
+    assert gently.mode == 'rolling'
+    rolls = system.modes['rolling'].dynamics(x, [0.5, 0, 0], 0, [])
+    found = system.state.unpack(np.array(rolls).ravel())
+    assert found['v_ball'] == pytest.approx([0.25, 0, 0], abs=1e-12)
+
+
+def test_a_machine_without_kinetic_friction_does_not_slip():
+    machine = with_ball('sticks')
+    machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R))))
+    with pytest.raises(ParameterError, match='no contact has a mu_kinetic'):
+        SlippingMachine(machine)

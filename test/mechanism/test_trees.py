@@ -263,6 +263,11 @@ def test_what_no_machine_is_is_rejected():
     bare.variable(Entry('lost', ('lost',), 'm'))
     with pytest.raises(ParameterError, match="'lost' is in no joint and has no rate"):
         MachineSystem(bare)
+    light = Machine('light')
+    light.body('A', joint, Revolution(ca.SX(1.0), ca.SX(0.01)))
+    light.body('B', hinge('angle', [1, 0, 0], [0, 0, 0]), on='A')
+    with pytest.raises(ParameterError, match="'B' moves and neither it nor what it carries has"):
+        MachineSystem(light)
     sideways = Machine('sideways')
     sideways.body('A', rolls(Sphere(ca.SX(0.1)), 'up'), Revolution(ca.SX(1.0), ca.SX(0.01)))
     with pytest.raises(ParameterError, match=r"axes must be one of .*'world'.* got 'up'"):
