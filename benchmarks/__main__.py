@@ -15,8 +15,7 @@ import os
 from pathlib import Path
 import sys
 
-from benchmarks.registry import GROUPS
-from benchmarks.row import Row
+from benchmarks.row import GROUPS, Row
 
 MARKS = {True: 'yes', False: 'NO', None: ''}
 MET, MISSED, NOT_MEASURED = 0, 1, 4

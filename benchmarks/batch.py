@@ -9,8 +9,7 @@ from pathlib import Path
 import time
 
 from benchmarks.mujoco_models import mjx_steps, MODELS, mujoco_steps
-from benchmarks.row import Row
-from benchmarks.timing import timed
+from benchmarks.row import Row, timed
 import numpy as np
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.compiled import compiles

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import time
 import timeit
 
-from benchmarks.problems import hard
+from benchmarks.plans import hard
 from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray

@@ -11,8 +11,7 @@ import sys
 import tempfile
 import time
 
-from benchmarks.row import Row
-from benchmarks.timing import DURATION, simulated, timed, TOLERANCE
+from benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.internal_masses import PointMassBall, published, RailMass

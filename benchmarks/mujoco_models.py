@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 import time
 
-from benchmarks.timing import timed
+from benchmarks.row import timed
 from rolling_robotics.reproduce.woodruff_lynch.other_engines import MODEL, STEP
 
 REPEATS = 3

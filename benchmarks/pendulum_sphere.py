@@ -9,8 +9,7 @@ import statistics
 import time
 from typing import Any
 
-from benchmarks.row import Row
-from benchmarks.timing import DURATION, simulated, timed, TOLERANCE
+from benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
 from rolling_controller.gait_following import follow, random_disturbance
 from rolling_dynamics.pendulum_sphere import (

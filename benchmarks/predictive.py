@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import time
 
-from benchmarks.problems import hard
+from benchmarks.plans import hard
 from benchmarks.pushed_ball import Held, trial
 from benchmarks.row import Row
 import numpy as np

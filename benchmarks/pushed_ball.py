@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from benchmarks.problems import REST
+from benchmarks.plans import REST
 import casadi as ca
 import numpy as np
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, TimeVaryingLqr

@@ -1,4 +1,4 @@
-"""One figure of the benchmarks."""
+"""Rows of figures, their groups, and the time that calls take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 import math
 import re
-from typing import Any
+import statistics
+import time
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.contract import RollingSystem
+from rolling_dynamics.simulation import simulate
 
 NUMBER = r'[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?'
 GOAL = re.compile(rf'(at most|at least|is) ({NUMBER})(?: within ({NUMBER}))?')
@@ -79,3 +86,77 @@ class Row:
         finite = value is not None and math.isfinite(value)
         plain = {'value': value if finite else None, 'met': self.met, 'measured': self.measured}
         return {**asdict(self), **plain}
+
+
+T = TypeVar('T')
+RUNS, DURATION = 5, 20.0  # of a simulation [s]
+TOLERANCE, EXACT = 1e-10, 3e-14
+
+
+def timed(
+    call: Callable[[], T], repeats: int = 1, clock: Callable[[], float] = time.process_time
+) -> tuple[list[float], T]:
+    """Return the times of calls [s], by default CPU times, and what the last one returned."""
+    spent = []
+    for _ in range(repeats):
+        start = clock()
+        found = call()
+        spent.append(clock() - start)
+    return spent, found
+
+
+def simulated(
+    system: RollingSystem,
+    p: ArrayLike,
+    x0: ArrayLike,
+    control: Any = None,  # noqa: ANN401  (what `simulate` takes)
+    **options: Any,  # noqa: ANN401
+) -> tuple[float, float]:
+    """Return the median time of a run [s], the functions being compiled, and its error."""
+
+    def run(tolerance: float) -> NDArray[np.float64]:
+        trajectory = simulate(
+            system,
+            p,
+            x0,
+            control,
+            DURATION,
+            t_eval=[0.0, DURATION],
+            dense=False,
+            rtol=tolerance,
+            atol=tolerance,
+            **options,
+        )
+        return np.array(trajectory.states[-1])
+
+    exact = run(EXACT)
+    spent, end = timed(lambda: run(TOLERANCE), RUNS, time.perf_counter)
+    return statistics.median(spent), float(np.abs(end - exact).max())
+
+
+GROUPS = {
+    'first_minute': 'benchmarks.first_minute:rows',
+    'spinning_plate': 'benchmarks.spinning_plate:rows',
+    'dynamics': 'benchmarks.dynamics:rows',
+    'batch': 'benchmarks.batch:rows',
+    'plans': 'benchmarks.plans:rows',
+    'scaling': 'benchmarks.scaling:rows',
+    'control': 'benchmarks.control:rows',
+    'predictive': 'benchmarks.predictive:rows',
+    'moved_goals': 'benchmarks.moved_goals:rows',
+    'predictive_systems': 'benchmarks.predictive_systems:rows',
+    'predictive_flights': 'benchmarks.predictive_flights:rows',
+    'butterfly': 'benchmarks.butterfly:rows',
+    'balance_arm': 'benchmarks.balance_arm:rows',
+    'memory': 'benchmarks.memory:rows',
+    'internal_masses': 'benchmarks.internal_masses:rows',
+    'pendulum_sphere': 'benchmarks.pendulum_sphere:rows',
+    'ball_balancer': 'benchmarks.ball_balancer:rows',
+    'labyrinth': 'benchmarks.labyrinth:rows',
+    'cortex_m': 'benchmarks.cortex_m:rows',
+    'path_length': 'benchmarks.path_length:rows',
+    'spin_rolling': 'benchmarks.spin_rolling:rows',
+    'viewer': 'benchmarks.viewer:rows',
+    'laboratory': 'benchmarks.laboratory:rows',
+    'flip_ups': 'benchmarks.flip_ups:rows',
+}

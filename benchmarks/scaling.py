@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks.problems import hard
-from benchmarks.row import Row
-from benchmarks.timing import timed
+from benchmarks.plans import hard
+from benchmarks.row import Row, timed
 import numpy as np
 from rolling_planner import plan_rolling
 

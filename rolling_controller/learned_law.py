@@ -14,10 +14,9 @@ from rolling_controller.law import Course, state_inputs
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.time_varying_lqr import KNOT
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import read_regular
-from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_planner.plan import Plan
 
 LARGEST = 16_000_000  # of a file [bytes]

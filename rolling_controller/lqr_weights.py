@@ -12,8 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract import default_weights, RegulatorWeights
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.errors import check_names, ParameterError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,10 +19,8 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.stepper import step_of_order_4
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_states_fit
-from rolling_planner.plan_validity import HOLD
-from rolling_planner.refinement.feedback import collocated_states, growth, UNSTABLE
+from rolling_planner.plan import check_states_fit, HOLD, Plan
+from rolling_planner.refinement.rollout import collocated_states, growth, UNSTABLE
 
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics
 

@@ -22,12 +22,10 @@ from rolling_controller.riccati import Reach, solve_riccati
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, SimulationError
+from rolling_dynamics.errors import CancelledError, check_names, SimulationError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.restriction import moving_directions
-from rolling_dynamics.suggestion import check_names
-from rolling_planner.plan import Plan
-from rolling_planner.plan_validity import HOLD
+from rolling_planner.plan import HOLD, Plan
 
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds

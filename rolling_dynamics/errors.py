@@ -1,7 +1,11 @@
-"""Exceptions of the suite, all below one base class, and whose code an exception comes from."""
+"""Errors, and what they say: text that can be printed, and names that may be meant."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 import traceback
+from typing import Any, get_args
 
 PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package that one of its roles was loaded from
 
@@ -61,3 +65,87 @@ def described(error: BaseException) -> str:
     """Return type and text of an exception that was not expected, after its origin."""
     text, where = f'{type(error).__name__}: {error}', origin(error)
     return f'{where}: {text}' if where else text
+
+
+LONGEST = 500  # characters of a message in which such text stands
+LONGEST_NAME = 80  # characters of a name: of a topic, a type, a frame, a joint, a node
+LEFT_OUT = '...'
+
+
+def printable(text: object, longest: int = LONGEST) -> str:
+    """
+    Return a text on one line, without control characters and not longer than stated.
+
+    Parameters
+    ----------
+    text
+        Whatever came: a name, a sentence, an exception.
+    longest
+        Number of characters that are kept; what is longer ends in ``...``.
+
+    Returns
+    -------
+    str
+        The text, with a blank for each line break and a question mark for every other character
+        that is not printable: those of escape sequences, marks that turn the direction of writing.
+
+    """
+    given = str(text)
+    kept = given if len(given) <= longest else given[: longest - len(LEFT_OUT)] + LEFT_OUT
+    return kept if kept.isprintable() else ''.join(map(_shown, kept))
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    return ' ' if character.isspace() else '?'
+
+
+def quoted(text: object, longest: int = LONGEST_NAME) -> str:
+    """Return a name in quotes, see :func:`printable`."""
+    return repr(printable(text, longest))
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """Return the name most like the given one, empty if none is like it."""
+    import difflib  # noqa: PLC0415  (only errors need it)
+
+    return next(iter(difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)), '')
+
+
+def suggestion(given: str, known: Sequence[str]) -> str:
+    """Return ``; did you mean ...? ...``: the name most like the given one, and all there are."""
+    close = nearest(str(given), known)
+    hint = f'did you mean {close!r}? ' if close else ''
+    return f'; {hint}there are: {", ".join(known)}' if known else ''
+
+
+def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    """
+    Refuse a name that does not exist.
+
+    Parameters
+    ----------
+    given
+        Names.
+    known
+        Names that exist.
+    what
+        What they name, for the error: ``weights.tracking: no state``, say.
+
+    Raises
+    ------
+    ParameterError
+        A name is unknown; the text gives the one most like it and all there are.
+
+    """
+    for name in given:
+        if name not in known:
+            raise ParameterError(f'{what} {quoted(name)}{suggestion(name, known)}')
+
+
+def check_choice(name: str, given: object, choices: Any) -> None:  # noqa: ANN401  a Literal
+    """Raise ParameterError unless a value is one of those of a ``Literal``."""
+    known = get_args(choices)
+    if given not in known:
+        raise ParameterError(f'{name} must be one of {known}, got {given!r}')

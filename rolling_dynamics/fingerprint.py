@@ -15,7 +15,7 @@ from pathlib import Path
 import platform
 
 import numpy as np
-from rolling_dynamics.text import quoted
+from rolling_dynamics.errors import quoted
 
 PORTABLE = 1e-9  # largest difference between two kinds of machine, relative to numbers above 1
 _CPUINFO = Path('/proc/cpuinfo')

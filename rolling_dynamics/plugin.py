@@ -16,9 +16,7 @@ import logging
 from pkgutil import iter_modules
 from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError, PLUGIN_OF
-from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.text import printable, quoted
+from rolling_dynamics.errors import ParameterError, PLUGIN_OF, printable, quoted, suggestion
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -21,9 +21,8 @@ from rolling_dynamics.contract.capabilities import has
 from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
 from rolling_dynamics.contract.mode import Event, Mode, MotionState, Transition
 from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
-from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.errors import check_names, ParameterError, SimulationError
 from rolling_dynamics.simulation.guards import projection
-from rolling_dynamics.suggestion import check_names
 
 ROUNDING = 1e-9  # by which a reset that is a Python function may move a state that rests
 REST = 'rest'  # entry of the parameters: values other than zero of the states that rest

@@ -1,13 +1,12 @@
-"""
-Rotations as expressions: unit quaternions (w, x, y, z) in CasADi.
-
-Numbers (as opposed to expressions) go through transforms3d. Every function here is homogeneous in
-the quaternion: a norm that drifts from 1 changes no rotation.
-"""
+"""Rotations: matrices, rates, attitudes of many times, and products of small matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 
 def skew(v: ca.SX) -> ca.SX:
@@ -100,3 +99,43 @@ def roll_pitch_yaw(q: ca.SX) -> ca.SX:
 def homogeneous(R: ca.SX, p: ca.SX) -> ca.SX:
     """Return the 4x4 matrix of a pose."""
     return ca.vertcat(ca.horzcat(R, p), ca.horzcat(0, 0, 0, 1))
+
+
+def without_jumps(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return unit quaternions, shape (N, 4), each with the sign that is next to the one before."""
+    turns = np.sum(q[1:] * q[:-1], axis=1)
+    signs = np.concatenate([[1.0], np.cumprod(np.where(turns < 0, -1.0, 1.0))])
+    return np.asarray(q * signs[:, None])
+
+
+def quaternions(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """
+    Return unit quaternions w, x, y, z of rotation matrices, shape (N, 4), without jumps.
+
+    The bits are those of ``transforms3d.quaternions.mat2quat`` (Bar-Itzhack, 2000), which takes
+    one matrix at a time.
+    """
+    R = np.array([np.asarray(m, dtype=float) for m in matrices]).reshape(-1, 9)
+    xx, yx, zx, xy, yy, zy, xz, yz, zz = R.T
+    K = np.zeros((len(R), 4, 4))  # the lower half counts
+    K[:, 0, 0] = xx - yy - zz
+    K[:, 1, 0], K[:, 1, 1] = yx + xy, yy - xx - zz
+    K[:, 2, 0], K[:, 2, 1], K[:, 2, 2] = zx + xz, zy + yz, zz - xx - yy
+    K[:, 3, 0], K[:, 3, 1], K[:, 3, 2], K[:, 3, 3] = yz - zy, zx - xz, xy - yx, xx + yy + zz
+    _, vectors = np.linalg.eigh(K / 3.0)
+    q = vectors[:, [3, 0, 1, 2], -1]
+    return without_jumps(np.where(q[:, :1] < 0, -q, q))
+
+
+def inverse_2x2(m: ca.SX) -> ca.SX:
+    """Return the inverse of a 2x2 matrix in closed form."""
+    det = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+    return ca.vertcat(ca.horzcat(m[1, 1], -m[0, 1]), ca.horzcat(-m[1, 0], m[0, 0])) / det
+
+
+def solve_3x3(A: ca.SX, b: ca.SX) -> ca.SX:
+    """Return A^-1 b of a 3x3 matrix by the adjugate: no branches, few operations."""
+    a, d, g = A[:, 0], A[:, 1], A[:, 2]
+    dg, ga, ad = ca.cross(d, g), ca.cross(g, a), ca.cross(a, d)
+    determinant = ca.dot(a, dg)
+    return ca.vertcat(ca.dot(dg, b), ca.dot(ga, b), ca.dot(ad, b)) / determinant

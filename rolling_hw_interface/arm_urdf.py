@@ -10,12 +10,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.configuration import find_config
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import read_regular
+from rolling_dynamics.configuration import find_config, read_regular
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.robots.urdf import add_origin, Description, ORIGIN, text_of
 from rolling_dynamics.robots.view import Ball, Rod, Shape
-from rolling_dynamics.text import quoted
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import Body, Chain, Link, Place
 from rolling_hw_interface.arm_model import ArmModel

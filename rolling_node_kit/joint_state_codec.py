@@ -14,8 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import ParameterError, printable
 from rolling_node_kit.cdr import (
     aligned,
     ENCAPSULATION,

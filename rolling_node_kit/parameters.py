@@ -23,9 +23,8 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quoted
 from rolling_dynamics.fingerprint import fingerprint
-from rolling_dynamics.text import LONGEST_NAME, printable, quoted
 
 FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
 

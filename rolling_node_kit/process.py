@@ -25,8 +25,7 @@ from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rolling_dynamics.errors import RollingError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable, RollingError
 from rolling_node_kit.signals import quiet_end
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]

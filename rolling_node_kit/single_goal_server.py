@@ -23,8 +23,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
-from rolling_dynamics.errors import described
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import described, printable
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.suite_node import SuiteNode
 

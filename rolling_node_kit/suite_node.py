@@ -15,8 +15,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
-from rolling_dynamics.errors import described, RollingError, SimulationError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import described, printable, RollingError, SimulationError
 from rolling_node_kit.common_parameters import COMMON
 from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop

@@ -18,8 +18,7 @@ from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_dynamics.simulation.control import ControlLike, Timed
 from rolling_dynamics.simulation.guards import joined
 from rolling_planner.hand_trajectory import hand_trajectory
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.plan import check_plan_fits, Plan
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem

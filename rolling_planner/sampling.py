@@ -19,8 +19,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.simulation import simulate
-from rolling_planner.plan import Plan
-from rolling_planner.plan_validity import HOLD
+from rolling_planner.plan import HOLD, Plan
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem
 from rolling_planner.progress import Iteration, Report, Watch

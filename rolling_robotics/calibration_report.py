@@ -10,10 +10,10 @@ from typing import Any, cast, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import Chain

@@ -21,9 +21,9 @@ from rolling_dynamics.errors import (
     PlanningError,
     RollingError,
     SimulationError,
+    suggestion,
 )
 from rolling_dynamics.one_thread import one_thread
-from rolling_dynamics.suggestion import suggestion
 from rolling_node_kit.signals import quiet_end
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.console import say

@@ -10,7 +10,7 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable
 
 if TYPE_CHECKING:
     from typing_extensions import Self

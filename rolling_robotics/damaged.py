@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import os
 
-from rolling_dynamics.errors import ParameterError, RollingError, ScenarioError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import ParameterError, printable, RollingError, ScenarioError
 
 LONGEST_REASON = 200  # characters
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.configuration import find_config, find_scenario
-from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario_model import load_robot
-from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.text import printable
 from rolling_robotics.experiment import Experiment, of_robot
 import yaml
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import read_regular
-from rolling_dynamics.text import printable, quoted
+from rolling_dynamics.configuration import read_regular
+from rolling_dynamics.errors import ParameterError, printable, quoted
 
 LARGEST = 1e30  # no quantity of mechanics in SI units is greater
 Entries = Mapping[str, Any]

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.configuration import examples
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.errors import ParameterError, printable, quoted, RollingError
 from rolling_dynamics.plugin import BROKEN, plugin_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.text import printable, quoted
 
 
 class NamedSystem(NamedTuple):

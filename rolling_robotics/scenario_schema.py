@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 from rolling_dynamics.plugin import roles
-from rolling_dynamics.scenario.json_schema import Json, schema_of
-from rolling_dynamics.scenario.json_schema import Json as Schema
+from rolling_dynamics.scenario.faults import Json, schema_of
+from rolling_dynamics.scenario.faults import Json as Schema
 from rolling_planner.planners.planner import general_planner
 from rolling_planner.problem import PlanProblem
 from rolling_robotics.sweep.points import SweepSection

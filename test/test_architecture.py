@@ -39,7 +39,7 @@ LAYERS = {
 # The kit stands between the helpers of the mathematics, which are all that it imports of the
 # suite, and the nodes of every package.
 KIT = 'rolling_node_kit'
-HELPERS = {f'rolling_dynamics.{name}' for name in ('errors', 'fingerprint', 'quaternions', 'text')}
+HELPERS = {f'rolling_dynamics.{name}' for name in ('errors', 'fingerprint', 'quaternions')}
 WITHOUT_ROS = f'{KIT}.signals'  # the command line ends like a node
 FILES = [path for package in LAYERS for path in sorted((ROOT / package).rglob('*.py'))]
 MATHEMATICS = [p for p in FILES if not {'nodes', KIT} & set(p.relative_to(ROOT).parts)]
@@ -393,13 +393,13 @@ OF_SYSTEM = {
         'rolling_dynamics.contact.',
         'rolling_dynamics.hybrid_contact',
         'rolling_dynamics.scenario.contact',
-        'rolling_dynamics.scenario.placement',
+        'rolling_dynamics.scenario.contact_sections',
         'rolling_planner.laboratory',
         'rolling_planner.seeds.contact_seeds',
         'rolling_planner.seeds.kinematic_seed',
-        'rolling_planner.seeds.rolling_path',
-        'rolling_planner.seeds.tilt_seed',
-        'rolling_planner.seeds.turned_hand',
+        'rolling_planner.seeds.kinematic_seed',
+        'rolling_planner.seeds.contact_seeds',
+        'rolling_planner.seeds.contact_seeds',
         'rolling_controller.laboratory',
         'rolling_robotics.plugins.contact',
     ),

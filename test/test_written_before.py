@@ -13,7 +13,7 @@ from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.plan import check_plan_fits
 from rolling_robotics.files import read_result
 from rolling_robotics.result import arrays, simulate_scenario
 from rolling_robotics.scene.general import scene_of

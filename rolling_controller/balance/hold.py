@@ -18,9 +18,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.equilibrium import FAR, linear_model, nearest_equilibrium, UNSTABLE
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.restriction import moving_directions
-from rolling_dynamics.suggestion import check_names
 
 PERIOD = 1e-3  # s, of the control loop
 

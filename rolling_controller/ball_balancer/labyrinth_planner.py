@@ -20,8 +20,7 @@ from rolling_dynamics.extras import need
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
-from rolling_planner.plan import Plan
-from rolling_planner.plan_validity import HOLD
+from rolling_planner.plan import HOLD, Plan
 from rolling_planner.planners.planner import Planned, Request, SystemPlanner
 from rolling_planner.progress import Iteration, Report
 

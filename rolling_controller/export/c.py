@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.step_law import StepLaw, VectorLaw
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import quoted
+from rolling_dynamics.errors import ParameterError, quoted
 
 UNARY = {
     ca.OP_ASSIGN: '{0}',

@@ -12,8 +12,7 @@ from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_dynamics.pendulum_sphere.system import resting_direction, STATE
 from rolling_planner.gait_planner import GaitSequence, GaitStep
-from rolling_planner.plan import Plan
-from rolling_planner.plan_validity import HOLD
+from rolling_planner.plan import HOLD, Plan
 
 SLICE = 512  # samples between two questions whether to give up
 STILL = 1e-5  # rad, rad/s: a pendulum nearer than this to its rest is at rest

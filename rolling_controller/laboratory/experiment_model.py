@@ -17,18 +17,16 @@ from rolling_controller.laboratory.laws import (
     SPATIAL,
 )
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError, PlanningError
+from rolling_dynamics.errors import ParameterError, PlanningError, printable, quoted
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
-from rolling_dynamics.regular_file import read_regular
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model
-from rolling_dynamics.text import printable, quoted
 from rolling_planner import plan_rolling
 from rolling_planner.check_plan import check_plan
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.restricted_plan import restricted_plan
 

@@ -16,9 +16,8 @@ from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_controller.tracker import HAND_UNCOUNTED
 from rolling_dynamics.contact.state_source import StateSource
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import quoted, RollingError
 from rolling_dynamics.scenario_model import load_model
-from rolling_dynamics.text import quoted
 from rolling_node_kit.process import run_node
 from rolling_node_kit.suite_node import Health
 from rolling_planner.plan import Plan

@@ -37,10 +37,9 @@ from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
-from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.errors import ParameterError, quoted, RollingError
 from rolling_dynamics.nodes.plant_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, load_model
-from rolling_dynamics.text import quoted
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.common_parameters import OVERRUN

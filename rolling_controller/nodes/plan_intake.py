@@ -11,8 +11,7 @@ from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.parameters import ParameterTable
 from rolling_planner.nodes.conversions import message_to_plan
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.plan import check_plan_fits, Plan
 
 
 def accepted_plan(

@@ -13,8 +13,7 @@ from rclpy.action import ActionClient
 from rclpy.task import Future
 from rolling_controller.predictive.pursuit import Answer
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.errors import RollingError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable, RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import SuiteNode

@@ -16,9 +16,8 @@ from rolling_controller.nodes.execution import Driving, Standing, Wanted
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.robot_laws import robot_kind, RobotKind
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.scenario_model import load_robot
-from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import finite
 from rolling_node_kit.parameters import Parameter, ParameterTable

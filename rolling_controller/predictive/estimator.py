@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.stepper import runge_kutta
-from rolling_dynamics.suggestion import check_names
 
 DERIVATION = 'estimated step 1'  # changes with how it follows from the dynamics
 MEMORY = 25  # measurements over which innovations are averaged

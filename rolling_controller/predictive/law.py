@@ -29,8 +29,8 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import check_names
 from rolling_dynamics.restriction import moving_directions
-from rolling_dynamics.suggestion import check_names
 from rolling_planner.plan import Plan
 
 SHORTEST = 1e-4  # that a node counts [s]

@@ -26,8 +26,8 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers, RestGo
 from rolling_dynamics.errors import RollingError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.constraints import object_entry
 from rolling_planner.problem.goal import goal_error, nearest_turn
-from rolling_planner.problem.object_motion import object_entry
 from transforms3d.quaternions import mat2quat
 
 Answer = Callable[[float], Plan | None]  # raises RollingError where there is no plan

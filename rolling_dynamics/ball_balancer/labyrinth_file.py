@@ -11,7 +11,6 @@ from pydantic import Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
-from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -22,7 +21,7 @@ from rolling_dynamics.scenario.fields import (
     several,
     whole,
 )
-from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 

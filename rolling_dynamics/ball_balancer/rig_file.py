@@ -19,7 +19,7 @@ from rolling_dynamics.scenario.control import Control
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import quantity, Section, TIME
 from rolling_dynamics.scenario.formulas import check_finite
-from rolling_dynamics.scenario.registry import model_of
+from rolling_dynamics.scenario.scenario import model_of
 from rolling_dynamics.simulation.emulation import Emulation
 
 

@@ -13,7 +13,6 @@ from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate_maps import random_maps
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -25,7 +24,7 @@ from rolling_dynamics.scenario.fields import (
     section,
     whole,
 )
-from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radius

@@ -17,8 +17,7 @@ from rolling_dynamics.batch.lanes import Equations, equations
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.errors import check_names, ParameterError
 
 Array = NDArray[np.float64]
 LEAST = 64  # motions that are worth a thread

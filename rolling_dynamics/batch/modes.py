@@ -15,10 +15,9 @@ from rolling_dynamics.batch.lanes import Equations, equations, Index, Lanes
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.mode import Mode, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, NOISE, STOP
 from rolling_dynamics.simulation.stepper import STRAIGHT
-from rolling_dynamics.suggestion import check_names
 
 ADAPTIVE = 'DOP853'
 METHODS = ('RK4', ADAPTIVE)

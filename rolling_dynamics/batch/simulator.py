@@ -16,8 +16,7 @@ from rolling_dynamics.batch.lanes import Array, Lanes
 from rolling_dynamics.batch.modes import ADAPTIVE, Modes, NOT_STARTED, Options
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.errors import check_names, ParameterError
 
 LEAST = 256  # lanes that are worth a thread
 SHARES = (0.75, 0.25)  # of a thread's lanes: the small part goes to who is ready first

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import SurfaceError
-from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.surfaces.atlas import locate_on_chart
 from rolling_dynamics.surfaces.surface import Surface
 

@@ -16,8 +16,7 @@ from rolling_dynamics.contact.rolling_dynamics import (
 )
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import SurfaceError
-from rolling_dynamics.rotations import rate_space, rotation_matrix
-from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 

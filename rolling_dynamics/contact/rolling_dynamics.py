@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.rotations import skew
-from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.rotations import inverse_2x2, skew
 from rolling_dynamics.surfaces.surface import LocalGeometry, Surface
 
 FRICTION_MODELS = ('rolling', 'pure_rolling')

@@ -11,8 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.errors import ParameterError, suggestion
 
 # Standard messages, and the entries that a layout may have for each; components end in _x, _y, ...
 SENSOR_MESSAGES: Mapping[str, tuple[str, ...]] = {

@@ -10,10 +10,8 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted, suggestion
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
-from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.text import quoted
 
 KINDS = ('vector', 'angle', 'quaternion', 'turn')
 

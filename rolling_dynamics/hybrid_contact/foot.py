@@ -19,8 +19,7 @@ from rolling_dynamics.contact.representation import (
 )
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.hybrid_contact.layouts import BodyVectors
-from rolling_dynamics.rotations import rate_space, rotation_matrix
-from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry, Layout, Symbols
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Joint
 from rolling_dynamics.mechanism.link import ground, Link
@@ -16,7 +16,6 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
 from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
-from rolling_dynamics.suggestion import suggestion
 
 
 @dataclass(frozen=True, eq=False)

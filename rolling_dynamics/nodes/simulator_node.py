@@ -11,7 +11,7 @@ import sys
 from geometry_msgs.msg import AccelStamped, Vector3
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.nodes.plant_node import (
     Loaded,
@@ -21,7 +21,6 @@ from rolling_dynamics.nodes.plant_node import (
 )
 from rolling_dynamics.nodes.plant_topics import PlantTopics
 from rolling_dynamics.scenario_model import load_model, Model
-from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import accel_to_control, finite
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.plugin import role_of
-from rolling_dynamics.suggestion import check_names
 
 Colour = tuple[float, float, float]
 Chequer = tuple[Colour, Colour]

@@ -12,8 +12,6 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
-from rolling_dynamics.scenario.attitude import quaternion_of
-from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.contact_hybrid import (
     check_hybrid,
     free_state,
@@ -29,9 +27,13 @@ from rolling_dynamics.scenario.contact_sections import (
     Initial,
     Limits,
     Object,
+    placed_at,
+    placed_by_attitude,
+    placed_by_coordinates,
+    Placement,
     Pose,
+    relative_velocity,
 )
-from rolling_dynamics.scenario.contact_velocity import relative_velocity
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     array,
@@ -41,14 +43,14 @@ from rolling_dynamics.scenario.fields import (
     section,
     usual,
 )
-from rolling_dynamics.scenario.hand_motion import Driven, HandMotion, HandStart, resting
-from rolling_dynamics.scenario.placement import (
-    placed_at,
-    placed_by_attitude,
-    placed_by_coordinates,
-    Placement,
+from rolling_dynamics.scenario.hand_motion import (
+    Driven,
+    HandMotion,
+    HandStart,
+    quaternion_of,
+    resting,
 )
-from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import Edges
 from rolling_dynamics.surfaces.atlas import best_chart, contact_frame, locate_on_chart, POLE
 from rolling_dynamics.surfaces.surface import Surface

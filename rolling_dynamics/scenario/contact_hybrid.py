@@ -9,13 +9,16 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.scenario.attitude import quaternion_of
-from rolling_dynamics.scenario.contact_sections import Friction, Initial, Pose
-from rolling_dynamics.scenario.contact_velocity import relative_velocity
+from rolling_dynamics.scenario.contact_sections import (
+    Friction,
+    Initial,
+    Placement,
+    Pose,
+    relative_velocity,
+)
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import quantity, Section
-from rolling_dynamics.scenario.hand_motion import HandStart
-from rolling_dynamics.scenario.placement import Placement
+from rolling_dynamics.scenario.hand_motion import HandStart, quaternion_of
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 if TYPE_CHECKING:  # few scenarios need it

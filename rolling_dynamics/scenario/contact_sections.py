@@ -1,22 +1,27 @@
-"""What the scenario of an object on a moving hand may hold."""
+"""Sections of bodies in contact: surfaces, placement, velocities."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+import math
+from typing import Literal, NamedTuple
 
+import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.equations import GRAVITY
-from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.contact_velocity import RelativeVelocity
+from rolling_dynamics.contact.representation import support_point
+from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.scenario.fields import (
     array,
     either,
     entry,
     gone,
     note,
+    OneOf,
     Positive,
     quantity,
     refused,
@@ -25,9 +30,146 @@ from rolling_dynamics.scenario.fields import (
     tensors,
     vector,
 )
-from rolling_dynamics.scenario.hand_motion import HandStart
+from rolling_dynamics.scenario.hand_motion import Attitude, HandStart, quaternion_of
 from rolling_dynamics.scenario.mesh_section import MeshSection  # noqa: F401  adds its kind
 from rolling_dynamics.scenario.surface_section import Edges, SURFACES, SurfaceSection
+from rolling_dynamics.surfaces.atlas import contact_frame
+from rolling_dynamics.surfaces.surface import Surface
+from transforms3d.quaternions import mat2quat, quat2mat
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Placement:
+    """
+    A contact configuration in both representations.
+
+    Attributes
+    ----------
+    q_HO
+        Attitude of the object in the hand, w, x, y, z.
+    contact_h
+        Contact point in the chart of the hand.
+    contact_o, psi
+        Contact point in the chart of the object, and angle between the contact frames [rad]; both
+        None where the chart of the object is degenerate.
+
+    """
+
+    q_HO: NDArray[np.float64]
+    contact_h: NDArray[np.float64]
+    contact_o: NDArray[np.float64] | None
+    psi: float | None
+
+
+def placed_by_coordinates(
+    object_surface: Surface,
+    hand_surface: Surface,
+    contact_o: NDArray[np.float64],
+    contact_h: NDArray[np.float64],
+    psi: float,
+) -> Placement:
+    """
+    Return the placement of contact coordinates (u, v) and psi [rad].
+
+    R_HO = R_HCh R_ChCo R_CoO.
+    """
+    object_surface.check_regular(contact_o)
+    c, s = math.cos(psi), math.sin(psi)
+    R_ChCo = np.array([[c, -s, 0], [-s, -c, 0], [0, 0, -1]])
+    R_HCh, R_OCo = contact_frame(hand_surface, contact_h), contact_frame(object_surface, contact_o)
+    return Placement(
+        q_HO=mat2quat(R_HCh @ R_ChCo @ R_OCo.T), contact_h=contact_h, contact_o=contact_o, psi=psi
+    )
+
+
+def placed_by_attitude(
+    object_surface: Surface,
+    hand_surface: Surface,
+    q_HO: NDArray[np.float64],
+    contact_h: NDArray[np.float64],
+) -> Placement:
+    """Return the placement of a quaternion wxyz and a point (u, v); needs a support function."""
+    R_HO, R_HCh = quat2mat(q_HO), contact_frame(hand_surface, contact_h)
+    point = _object_point(object_surface, -R_HO.T @ R_HCh[:, 2])
+    return placed_at(object_surface, hand_surface, q_HO, contact_h, object_surface.locate(point))
+
+
+def placed_at(
+    object_surface: Surface,
+    hand_surface: Surface,
+    q_HO: NDArray[np.float64],
+    contact_h: NDArray[np.float64],
+    contact_o: NDArray[np.float64],
+) -> Placement:
+    """Return the placement of a quaternion q_HO wxyz with known contact points (u, v)."""
+    try:
+        object_surface.check_regular(contact_o)
+    except SurfaceError:  # a pole of the chart
+        return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=None, psi=None)
+    R_HCh, R_OCo = contact_frame(hand_surface, contact_h), contact_frame(object_surface, contact_o)
+    R_ChCo = R_HCh.T @ quat2mat(q_HO) @ R_OCo
+    psi = math.atan2(-R_ChCo[0, 1], R_ChCo[0, 0])
+    return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=contact_o, psi=psi)
+
+
+def _object_point(surface: Surface, n_O: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the point [m] of a convex object with outward normal n, both in O."""
+    n, p = ca.SX.sym('n', 3), ca.SX.sym('p', surface.parameters.numel())
+    f = ca.Function('point', [n, p], [support_point(surface, n, p)[0]])
+    return np.array(f(n_O, surface.parameter_values)).reshape(3)
+
+
+PATH = 'initial.relative_velocity'
+
+
+class RelativeVelocity(OneOf):
+    """Velocity of the object over the hand, at rest by default."""
+
+    w_HO_Ch: Array | None = vector(
+        'relative angular velocity, in the contact frame Ch of the hand', 'rad/s', default=None
+    )
+    w_WO_W: Array | None = vector(
+        'angular velocity of the object in the world', 'rad/s', default=None
+    )
+    _gone = gone(
+        w_HO_H='give w_WO_W instead, which is R_WH (w_HO_H + w_WH_H), or w_HO_Ch',
+        q_dot='give w_HO_Ch instead, of which the rates of the coordinates follow',
+    )
+
+
+class Velocity(NamedTuple):
+    """w_HO in H and in Ch [rad/s]."""
+
+    in_H: Array
+    in_Ch: Array
+
+
+def relative_velocity(
+    given: RelativeVelocity | None, system: ContactSystem, hand: HandStart, at: Placement
+) -> Velocity:
+    """
+    Return the relative angular velocity of an entry, zero if there is none.
+
+    Raises
+    ------
+    ScenarioError
+        It spins with ``pure_rolling``.
+
+    """
+    if given is None:
+        return Velocity(np.zeros(3), np.zeros(3))
+    R_HCh = contact_frame(system.hand_surface, at.contact_h)
+    form, values = given.only
+    in_H = R_HCh @ values
+    if form == 'w_WO_W':
+        in_H = quat2mat(hand.q_WH).T @ values - hand.w_WH_H
+    in_Ch = R_HCh.T @ in_H
+    if system.friction == 'pure_rolling' and abs(in_Ch[2]) > 1e-9 * max(1.0, abs(in_Ch).max()):
+        raise ScenarioError(
+            f'{PATH}.{form}: spins about the contact normal at {in_Ch[2]:.6g} rad/s, which pure '
+            "rolling excludes; make w_HO_Ch[2] zero or use friction.model 'rolling'"
+        )
+    return Velocity(in_H, in_Ch)
 
 
 class Object(Section):

@@ -15,9 +15,8 @@ import re
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.configuration import find_scenario, read_regular
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.regular_file import read_regular
 import yaml
 
 MAX_BYTES = 5_000_000
@@ -92,9 +91,7 @@ def read_document(path: str | Path) -> Document:
     given = _parsed(text, str(path))
     tells_lines(lambda read: read.update(plain(given, str(path))))(document)
     if 'mesh' in text:
-        from rolling_dynamics.scenario.mesh_section import (  # noqa: PLC0415  stands above this
-            with_meshes,
-        )
+        from rolling_dynamics.scenario.mesh_section import with_meshes  # noqa: PLC0415
 
         with_meshes(document, path.parent)
     return document

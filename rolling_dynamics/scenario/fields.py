@@ -40,13 +40,11 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema, CoreSchema, PydanticCustomError, PydanticKnownError
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ExpressionError
+from rolling_dynamics.errors import ExpressionError, printable, suggestion
 from rolling_dynamics.plugin import BROKEN
 from rolling_dynamics.scenario.document import shorten
+from rolling_dynamics.scenario.faults import Json, schema_of
 from rolling_dynamics.scenario.formulas import formula_of_time, number, SMALLEST
-from rolling_dynamics.scenario.json_schema import Json, schema_of
-from rolling_dynamics.suggestion import suggestion
-from rolling_dynamics.text import printable
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')

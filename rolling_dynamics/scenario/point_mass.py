@@ -14,8 +14,6 @@ from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailM
 from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.masses import check_apart, check_trajectories, Mass
 from rolling_dynamics.internal_masses.system import Box
-from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
-from rolling_dynamics.scenario.common import ScenarioFile
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     either,
@@ -31,16 +29,19 @@ from rolling_dynamics.scenario.fields import (
     terms,
     vector,
 )
-from rolling_dynamics.scenario.point_mass_drive import Breakpoints, read_drives
-from rolling_dynamics.scenario.point_mass_hybrid import (
+from rolling_dynamics.scenario.hand_motion import Attitude, quaternion_of
+from rolling_dynamics.scenario.point_mass_parts import (
     BodyStart,
+    Breakpoints,
     check_hybrid,
     height,
     Hybrid,
     hybrid_start,
+    mass_of,
+    MassSection,
+    read_drives,
 )
-from rolling_dynamics.scenario.point_mass_rails import mass_of, MassSection
-from rolling_dynamics.scenario.scenario import Scenario
+from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation

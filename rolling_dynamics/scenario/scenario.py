@@ -1,19 +1,39 @@
-"""A scenario that was read: a rolling system, where it starts and what drives it."""
+"""A scenario: its file, the system that it names, and what is doubtful in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TYPE_CHECKING
+import math
+from pathlib import Path
+from typing import Any, Literal, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.errors import ScenarioError, suggestion
+from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.fields import quantity, Section
+from rolling_dynamics.scenario.document import plain, read_document, shorten, tells_lines
+from rolling_dynamics.scenario.faults import check, entries_of, entry_path, schema_of
+from rolling_dynamics.scenario.fields import (
+    either,
+    entry,
+    note,
+    NotNegative,
+    numbers,
+    OneOf,
+    quantity,
+    refused,
+    Section,
+    section,
+    several,
+)
+from rolling_dynamics.scenario.formulas import number
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation import Trajectory
@@ -98,3 +118,234 @@ class Scenario:
                     f'initial: {what} is not finite at the start; look for numbers that are too '
                     'large or too small, and for formulas without a value there'
                 )
+
+
+MAX_OUTPUTS = 1_000_000
+Action = Literal['stop', 'record', 'ignore']
+
+
+class Output(OneOf):
+    """When the result is written (default: 100 times per second)."""
+
+    rate: float = quantity('samples per second', 'Hz', positive=True, default=100.0)
+    times: Array | None = numbers(
+        'increasing times, the last at most the duration',
+        's',
+        of=NotNegative,
+        count=(1, MAX_OUTPUTS),
+        default=None,
+    )
+
+    @model_validator(mode='after')
+    def _increasing(self) -> Output:
+        if self.times is not None and not np.all(np.diff(self.times) > 0):
+            raise refused(f'must increase, got {self.times.tolist()}', 'times')
+        return self
+
+    def over(self, duration: float) -> Array:
+        """Return the times at which results are written [s], shape (N,)."""
+        if self.times is not None:
+            if self.times[-1] > duration:
+                raise ScenarioError(
+                    f'output.times: must lie within the duration {duration:g} s, got '
+                    f'{self.times[-1]:g}'
+                )
+            return self.times
+        count = duration * self.rate
+        if count > MAX_OUTPUTS:
+            raise ScenarioError(
+                f'output.rate: gives {count:.3g} samples in {duration:g} s; at most {MAX_OUTPUTS} '
+                f'are written, so at most {MAX_OUTPUTS / duration:.6g} Hz'
+            )
+        times = np.arange(math.floor(count + 1e-9) + 1) / self.rate
+        return times if duration - times[-1] < 1e-9 * duration else np.append(times, duration)
+
+
+def _stopping(names: list[str]) -> dict[str, str]:
+    return dict.fromkeys(names, 'stop')
+
+
+class ScenarioFile(Section):
+    """
+    What a scenario may hold: the entries that all have, to which a system adds its own.
+
+    A plug-in names its subclass as ``scenario``.
+    """
+
+    system: str = note('kind of rolling system')
+    name: str | None = note(
+        'name of the scenario; the name of its file if left out', default=None, min_length=1
+    )
+    description: str = note('what it shows, in a sentence', default='')
+    duration: float = quantity('time to simulate, and horizon of a plan', 's', positive=True)
+    output: Output = section(Output)
+    events: Mapping[str, str] = entry(
+        either(several=several(str, made=_stopping), mapping=dict[str, Action]),
+        'what happens where a margin falls through zero, by its name: `stop`, `record` or '
+        '`ignore`; a list of names stops at each',
+        default={},
+    )
+    tolerances: Tolerances = section(Tolerances)
+    plan: dict[str, Any] | None = note('what `rolling plan` looks for, see below', default=None)
+    sweep: dict[str, Any] | None = note('what `rolling sweep` varies, see below', default=None)
+
+    def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
+        """
+        Return the scenario.
+
+        Parameters
+        ----------
+        name
+            Its name if the document gives none.
+        raw
+            The document as plain data.
+
+        Raises
+        ------
+        ScenarioError
+            What was given makes no scenario; the text begins with the path of an entry.
+
+        """
+        raise NotImplementedError
+
+    def bodies(self) -> Iterable[tuple[str, float, float]]:
+        """Return the path of its mass, mass [kg] and volume [m^3] of each solid body."""
+        return ()
+
+    def common(
+        self,
+        name: str,
+        raw: Mapping[str, Any],
+        system: RollingSystem,
+        events: Mapping[str, str],
+        duration: float | None = None,
+    ) -> dict[str, Any]:
+        """
+        Return the arguments of ``Scenario`` that do not depend on the kind of system.
+
+        Parameters
+        ----------
+        name, raw
+            As of :meth:`build`.
+        system
+            The system.
+        events
+            What happens at its guards by default; where nothing is said, the motion stops.
+        duration
+            In seconds, where the scenario's own has another unit.
+
+        """
+        seconds = self.duration if duration is None else duration
+        guards = next(iter(system.modes.values())).guards
+        for given in self.events:
+            if given not in guards:
+                raise ScenarioError(
+                    f'events: unknown event {given!r}{suggestion(given, list(guards))}'
+                )
+        known = {guard: action for guard, action in events.items() if guard in guards}
+        watched = dict.fromkeys(guards, 'stop') | known | dict(self.events)
+        return {
+            'name': self.name or name,
+            'description': self.description,
+            'system': system,
+            'duration': seconds,
+            'output_times': self.output.over(seconds),
+            'events': watched if len(system.modes) == 1 else {},
+            'tolerances': self.tolerances,
+            'raw': raw,
+        }
+
+
+def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario') -> Scenario:
+    """
+    Return the scenario of a YAML file, or of a mapping with the same entries.
+
+    Parameters
+    ----------
+    source
+        Path of a file, name of an example (``'spinning_plate'``), or a mapping.
+    name
+        Name of a mapping that gives none; a file's is its stem.
+
+    Returns
+    -------
+    Scenario
+        Checked and ready to run.
+
+    Raises
+    ------
+    ScenarioError
+        An entry is missing, misspelt or out of range; one line for each fault, each beginning with
+        the path of its entry and ending with the line of the file.
+
+    """
+    if isinstance(source, Mapping):
+        return load_plain(plain(source, name), name)
+    return load_plain(read_document(source), Path(source).stem)
+
+
+@tells_lines
+def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
+    """Return the scenario of a document that is plain data already, and that nobody changes."""
+    return check(model_of(document), document).build(name, document)
+
+
+def check_plain(document: Mapping[str, Any]) -> None:
+    """Raise ScenarioError unless each entry of plain data is of its kind and in its range."""
+    check(model_of(document), document)
+
+
+def model_of(document: Mapping[str, Any]) -> type[ScenarioFile]:
+    """Return the model of plain data by its entry ``system``."""
+    if 'system' not in document:
+        known = suggestion('', list(plugins()))
+        raise ScenarioError(f'system: is missing (kind of rolling system{known})')
+    system = document['system']
+    model: type[ScenarioFile] | None = None
+    if isinstance(system, str):
+        model = role_of(system, 'scenario')
+    if model is None:
+        raise ScenarioError(f'system: got {shorten(system)}{others(str(system), "scenario")}')
+    return model
+
+
+SMALLEST, LARGEST = 1e-4, 10.0  # of a body [m]
+LIGHTEST, DENSEST = 0.08, 22_600.0  # hydrogen and osmium [kg/m^3]
+
+
+def doubts(document: Mapping[str, Any]) -> list[str]:
+    """
+    Return questions about a scenario that was read, each beginning with the path of an entry.
+
+    Parameters
+    ----------
+    document
+        The scenario as plain data.
+
+    """
+    model = model_of(document)
+    out = [
+        f'{path}: is {value:g} m meant? Lengths are in metres; 100 mm is 0.1'
+        for path, value in _lengths(schema_of(model), document, '')
+        if not SMALLEST <= value <= LARGEST
+    ]
+    for path, mass, volume in check(model, document).bodies():
+        if volume > 0 and not LIGHTEST <= mass / volume <= DENSEST and mass > 0:
+            out.append(
+                f'{path}: is {mass:g} kg meant? With its size that is {mass / volume:.3g} kg/m^3, '
+                f'and matter has {LIGHTEST:g} to {DENSEST:g}; masses are in kg, lengths in metres'
+            )
+    return out
+
+
+def _lengths(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401
+    """Yield path and value [m] of each entry that is the size of something."""
+    if isinstance(value, list):
+        for k, inner in enumerate(value):
+            yield from _lengths(schema.get('items', {}), inner, f'{path}[{k}]')
+    elif isinstance(value, dict):
+        known = entries_of(schema, value)
+        for key, inner in value.items():
+            yield from _lengths(known.get(key, {}), inner, entry_path((key,), path))
+    elif schema.get('unit') == 'm' and schema.get('exclusiveMinimum') == 0:
+        yield path, number(value)

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
 from rolling_dynamics.contract.mode import MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.modes import ACTIONS, RECORD, STOP
 from rolling_dynamics.simulation.run import Run, Settings
 from rolling_dynamics.simulation.trajectory import Trajectory
-from rolling_dynamics.suggestion import check_names
 
 
 def simulate(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.small_matrices import inverse_2x2
+from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.surface import LocalGeometry
 

@@ -25,8 +25,7 @@ from rolling_dynamics.contract.capabilities import (
 from rolling_dynamics.contract.layout import Layout, tangent_layout
 from rolling_dynamics.contract.mode import Mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import RollingError
-from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.errors import RollingError, suggestion
 from rolling_dynamics.testing.checked_system import close, Failed, NotApplicable, Subject, values
 
 ON_CONSTRAINTS = 1e-6  # how far a given state may be off

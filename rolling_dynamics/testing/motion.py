@@ -9,8 +9,8 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, compiles, newest, wait
 from rolling_dynamics.contract.capabilities import Conservation, offers
+from rolling_dynamics.errors import suggestion
 from rolling_dynamics.simulation.guards import projection
-from rolling_dynamics.suggestion import suggestion
 from rolling_dynamics.testing.checked_system import (
     close,
     Failed,

@@ -15,10 +15,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.attitudes import without_jumps
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.rotations import without_jumps
 from rolling_hw_interface.object_prediction import contact_function
 from transforms3d.quaternions import quat2mat
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.scenario_model import load_model
-from rolling_dynamics.text import quoted
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.conversions import checked_pose

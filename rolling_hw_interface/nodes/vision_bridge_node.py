@@ -12,8 +12,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import quoted
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arrays

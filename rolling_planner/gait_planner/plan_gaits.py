@@ -12,10 +12,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_planner.errors import PlanningTimeoutError
-from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep
-from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
-from rolling_planner.gait_planner.timing import PeriodTable, Timing
-from rolling_planner.gait_planner.visibility import VisibilityGraph
+from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep, PeriodTable, Timing
+from rolling_planner.gait_planner.problem import GaitProblem, VisibilityGraph, Waypoint
 from rolling_planner.progress import Iteration, Report, Watch
 
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints

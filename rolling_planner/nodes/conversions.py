@@ -12,10 +12,8 @@ from nav_msgs.msg import Path
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError, quoted
 from rolling_dynamics.quaternions import matrix_to_wxyz
-from rolling_dynamics.suggestion import check_names
-from rolling_dynamics.text import quoted
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import (
     array_to_wrench,
@@ -26,8 +24,7 @@ from rolling_node_kit.conversions import (
     wrench_to_array,
     wxyz_to_quaternion,
 )
-from rolling_planner.plan import Plan
-from rolling_planner.plan_validity import check_sizes, Sizes
+from rolling_planner.plan import check_sizes, Plan, Sizes
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import quoted
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_interfaces.action import PlanRolling
 from rolling_planner.nodes.conversions import named_values, whole_entries
 from rolling_planner.planners.job import PlanningModel

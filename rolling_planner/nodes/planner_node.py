@@ -30,14 +30,12 @@ from rolling_planner.nodes.conversions import (
     trajectory_to_arrays,
 )
 from rolling_planner.nodes.goal_request import check_system, goal_job, split_start
-from rolling_planner.nodes.plan_result import failure, feedback_message, result_message
-from rolling_planner.nodes.plan_topics import PlanTopics
+from rolling_planner.nodes.plan_topics import failure, feedback_message, PlanTopics, result_message
 from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_plan_fits
-from rolling_planner.planners.body_motion import bodies_named
+from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.planners.job import planning_model, PlanningModel
+from rolling_planner.planners.planner import bodies_named
 from rolling_planner.workers.worker import FAULT, Outcome
 from rolling_planner.workers.worker_pool import WorkerPool
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_planner.planners.planner import DEFAULTS
-from rolling_planner.transcription.collocation import METHODS
+from rolling_planner.transcription.transcription import METHODS
 
 WORK = 'rolling_planner.planners.job:work'
 

@@ -13,20 +13,17 @@ from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
-from rolling_planner.planners.body_motion import body_motions
-from rolling_planner.planners.planner import Planned, Request, SystemPlanner
+from rolling_planner.planners.planner import body_motions, Planned, Request, SystemPlanner
 from rolling_planner.problem import PlanProblem
-from rolling_planner.problem.axis_goal import axis_goal_entries
+from rolling_planner.problem.constraints import axis_goal_entries, OBJECT_ENTRIES
 from rolling_planner.problem.goal import goal_error, goal_misses
-from rolling_planner.problem.object_motion import OBJECT_ENTRIES
 from rolling_planner.problem.plan_problem import BY_SAMPLES
 from rolling_planner.problem.scenario import control_limits, known_of, read_problem
 from rolling_planner.progress import Report
-from rolling_planner.refinement.feedback import collocated_states, under_feedback
 from rolling_planner.refinement.planner import plan_rolling, Planner
-from rolling_planner.refinement.rollout import RolloutSimulator
+from rolling_planner.refinement.rollout import collocated_states, RolloutSimulator, under_feedback
 from rolling_planner.sampling import plan_by_samples
-from rolling_planner.transcription.collocation import METHODS
+from rolling_planner.transcription.transcription import METHODS
 
 LONGEST_HORIZON = 120.0  # s
 OPTIONS = (

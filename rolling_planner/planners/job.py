@@ -13,8 +13,7 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_planner.errors import PlanningTimeoutError
-from rolling_planner.planners.body_motion import body_motions
-from rolling_planner.planners.planner import planner_of, Request, SystemPlanner
+from rolling_planner.planners.planner import body_motions, planner_of, Request, SystemPlanner
 from rolling_planner.progress import Iteration
 
 if TYPE_CHECKING:
@@ -119,10 +118,7 @@ def _plan(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Simulate a plan, or the object on a hand that follows a trajectory; judge the contact."""
-    from rolling_planner.check_plan import (  # noqa: PLC0415  rarely needed
-        check_hand_trajectory,
-        check_plan,
-    )
+    from rolling_planner.check_plan import check_hand_trajectory, check_plan  # noqa: PLC0415
 
     scenario = planning_model(job['scenario_file']).scenario
     system, start = scenario.system, job['start']

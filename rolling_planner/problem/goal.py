@@ -14,7 +14,7 @@ from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_planner.errors import InfeasibleError
-from rolling_planner.problem.axis_goal import axis_miss
+from rolling_planner.problem.constraints import axis_miss
 from rolling_planner.problem.plan_problem import PlanProblem
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 

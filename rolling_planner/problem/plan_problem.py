@@ -14,8 +14,13 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, StrictBo
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, Envelope, offers, RestGoal
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.scenario.attitude import Attitude, quaternion_of
+from rolling_dynamics.errors import (
+    check_choice,
+    check_names,
+    ParameterError,
+    ScenarioError,
+    suggestion,
+)
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     array,
@@ -29,11 +34,16 @@ from rolling_dynamics.scenario.fields import (
     tensor,
     types,
 )
-from rolling_dynamics.suggestion import check_choice, check_names, suggestion
+from rolling_dynamics.scenario.hand_motion import Attitude, quaternion_of
 from rolling_planner.plan import Plan
-from rolling_planner.problem.axis_goal import aligned, axis_entries
-from rolling_planner.problem.limits import check_within, state_limits
-from rolling_planner.problem.object_motion import OBJECT_ENTRIES, object_entry
+from rolling_planner.problem.constraints import (
+    aligned,
+    axis_entries,
+    check_within,
+    OBJECT_ENTRIES,
+    object_entry,
+    state_limits,
+)
 
 
 def _wanted(given: Any) -> Any:  # noqa: ANN401
@@ -124,7 +134,7 @@ class PlanProblem:
     goal
         Wanted values by entry or scalar name of the state, or of the object's motion in the world
         (``p_WO``, ``q_WO``, ``v_WO_W``, ``w_WO_W``, and those in other frames, see
-        :mod:`rolling_planner.problem.object_motion`). What is not named is free, but for the rest
+        :mod:`rolling_planner.problem.constraints`). What is not named is free, but for the rest
         goal of the system (velocities zero, hand turned as at the start); None frees an entry of
         that. There is no rest goal with ``release``, or where a velocity of the object is wanted.
         An attitude is a quaternion wxyz, or a mapping as in a scenario: ``{'rpy': [0, 0, 1]}``.

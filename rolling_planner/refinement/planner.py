@@ -1,24 +1,199 @@
-"""
-Iterative direct collocation: plan coarsely, simulate, refine until the goal is truly reached.
-
-Source: Woodruff & Lynch, Section VI and Appendix C; instead of trusting the nodes, every
-constraint is judged on the simulated trajectory, and tightened where it is broken in between.
-"""
+"""Planning by collocation: attempts, and the diagnosis of problems without a solution."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+import math
 import time
 from typing import Any
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import PlanningError
+from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.goal import goal_misses
 from rolling_planner.progress import Report, Watch
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
-from rolling_planner.refinement.diagnosis import failure
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
-from rolling_planner.transcription.formulation import formulate
+from rolling_planner.transcription.bounds import control_limit
+from rolling_planner.transcription.formulation import formulate, Formulation
+
+ITERATIONS = 120  # of the optimisation without the constraint
+AT_LIMIT = 1e-3  # how near to a limit, as a share of its size, counts as at it
+SOLVED = 0.1  # simulated goal error, beyond the tolerance, up to which the rest counts as met
+
+
+def failure(
+    problem: PlanProblem, formulation: Formulation, best: Attempt | None, watch: Watch
+) -> PlanningError:
+    """Return the error that tells why there is no plan."""
+    missed = 'no guess was found' if best is None else _missed(problem, best)
+    if watch.expired:
+        return PlanningTimeoutError(_spent_text(problem, missed, watch))
+    if best is None:
+        return NotConvergedError(f'no plan: {missed}')
+    if best.optimum.solved and best.broken:
+        return InfeasibleError(
+            f'no plan: {missed} where the motion is simulated, between the nodes of the grids; '
+            'allow more refinements, or relax that constraint'
+        )
+    watch.stage = 'diagnose'
+    for name, relaxed in _relaxations(problem, formulation, best):
+        if watch.expired:
+            break
+        needed = _needed(name, problem, relaxed, best, watch)
+        if needed:
+            return InfeasibleError(f'no plan: {needed}; with it, {missed}')
+    stuck = best.optimum.status == 'Infeasible_Problem_Detected'
+    if stuck or best.broken or best.optimum.violation > problem.goal_tolerance:
+        return InfeasibleError(
+            f'no plan ({best.optimum.status}): {missed}; allow a longer horizon, wider limits, '
+            'more friction or more degrees of freedom'
+        )
+    return NotConvergedError(
+        f'no plan ({best.optimum.status}): {missed}; allow more segments or refinements, another '
+        'guess or another seed'
+    )
+
+
+def _spent_text(problem: PlanProblem, missed: str, watch: Watch) -> str:
+    if watch.exhausted:
+        return f'no plan within an effort of {problem.effort:g}: {missed}; allow more effort'
+    budget = problem.time_budget
+    return f'no plan within the time budget of {budget:.3g} s: {missed}; allow more time'
+
+
+def _missed(problem: PlanProblem, best: Attempt) -> str:
+    """Return what the best attempt does not meet, in words."""
+    reasons = [f'{v} is broken' for v in best.broken]
+    if not best.error <= problem.goal_tolerance:
+        misses = {
+            name: float(np.linalg.norm(m))
+            for name, m in goal_misses(problem, best.rollout.states[-1]).items()
+        }
+        if all(math.isfinite(m) for m in misses.values()):
+            worst = max(misses, key=lambda name: misses[name], default='')
+            reasons.append(
+                f'the goal error {best.error:.3g} exceeds the tolerance '
+                f'{problem.goal_tolerance:.3g}, most in goal.{worst} ({misses.get(worst, 0):.3g})'
+            )
+        else:
+            reasons.append('the simulated motion runs away')
+    return '; '.join(reasons)
+
+
+def _relaxations(
+    problem: PlanProblem, formulation: Formulation, best: Attempt
+) -> Iterator[tuple[str, PlanProblem]]:
+    """Yield the names of constraints at their limit, and the problem without each."""
+    at = _at_limit(problem, formulation, best)
+    free: dict[str, dict[str, Any]] = {
+        'friction': {'friction_cone': False},
+        'spin': {'spin_friction': False},
+        'control_limits': {'control_limits': math.inf},
+        'state_limits': {
+            'state_limits': {n: v for n, v in problem.state_limits.items() if n not in at}
+        },
+        'normal_force': {'normal_force_min': -math.inf, 'friction_cone': False},
+    }
+    groups = {
+        'control_limits': [n for n in problem.system.control.names if n in at],
+        'state_limits': [n for n in problem.state_limits if n in at],
+    }
+    lifted: dict[str, Any] = {}
+    for name, change in free.items():
+        names = groups.get(name, [name] if name in at else [])
+        if names:
+            lifted |= change
+            what = f'{name} of {", ".join(names)}' if name in groups else name
+            yield what, replace(problem, **change)
+    if len(lifted) > 1:
+        yield 'horizon', replace(problem, **lifted)
+
+
+def _at_limit(problem: PlanProblem, formulation: Formulation, best: Attempt) -> set[str]:
+    """Return the names of envelope functions, controls and states at one of their limits."""
+    bounds, rows, model = best.bounds, best.transcription.rows, formulation.model
+    path = best.optimum.g[rows['path']].reshape(best.transcription.n_nodes, -1)
+    low = bounds.g_low[rows['path']].reshape(path.shape)
+    found = {
+        name
+        for k, name in enumerate(formulation.envelope)
+        if np.any(path[:, k] <= low[:, k] + AT_LIMIT)
+    }
+    z, nx = best.optimum.z, model.state.size
+    reach = np.maximum(1.0, np.abs(z)) * AT_LIMIT
+    at = (z <= bounds.z_low + reach) | (z >= bounds.z_high - reach)
+    names = problem.system.state.names, problem.system.control.names
+    found |= {names[0][i] for k, i in enumerate(model.state_index) if at[1:, k].any()}
+    return found | {names[1][i] for k, i in enumerate(model.control_index) if at[:, nx + k].any()}
+
+
+def _needed(
+    name: str, problem: PlanProblem, relaxed: PlanProblem, best: Attempt, watch: Watch
+) -> str | None:
+    """Return what a constraint would have to be, None if lifting it does not help."""
+    if best.optimum.solved and np.all(np.isfinite(best.rollout.states)):
+        r = best.rollout
+        guess = Guess.from_samples(r.times, r.states, r.controls)
+    else:
+        guess = next(iter(initial_guesses(relaxed, watch)))
+    times = np.linspace(0.0, problem.horizon, problem.segments + 1)
+    found = attempt(
+        relaxed,
+        formulate(relaxed),
+        times,
+        guess,
+        {},
+        watch,
+        iterations=ITERATIONS,
+    )
+    if not (found.optimum.solved and found.error <= problem.goal_tolerance + SOLVED):
+        return None
+    return _words(name, problem, found)
+
+
+def _words(name: str, problem: PlanProblem, found: Attempt) -> str:
+    wrenches = found.rollout.wrenches
+    if name == 'horizon':
+        return (
+            f'the horizon of {problem.horizon:.3g} s is too short for the limits of contact and '
+            'controls together'
+        )
+    f_z = np.maximum(wrenches[:, 5], 1e-12)
+    params = problem.system.parameters.unpack(problem.p)
+    if name == 'friction':
+        mu = float(np.max(np.hypot(wrenches[:, 3], wrenches[:, 4]) / f_z))
+        return (
+            f'the friction cone cannot be kept: mu = {params["mu"][0]:.3g} is given, a plan '
+            f'without it needs {mu:.3g}'
+        )
+    if name == 'spin':
+        mu = float(np.max(np.abs(wrenches[:, 2]) / f_z))
+        return (
+            f'the spin friction cannot be kept: mu_spin = {params["mu_spin"][0]:.3g} m is given, '
+            f'a plan without it needs {mu:.3g} m'
+        )
+    if name == 'normal_force':
+        least = float(found.rollout.margins['normal_force'].min())
+        return (
+            'the normal force cannot be kept: at least '
+            f'{problem.normal_force_min:.3g} of the weight is asked for, a plan without it and '
+            f'without friction limit comes to {least:.3g}'
+        )
+    if name.startswith('control_limits'):
+        parts = []
+        for k, control in enumerate(problem.system.control.names):
+            if control in name.replace(',', ' ').split():
+                peak = float(np.abs(found.rollout.controls[:, k]).max())
+                low, high = control_limit(problem, control)
+                parts.append(f'{control} in [{low:.3g}, {high:.3g}], needed {peak:.3g}')
+        return f'the control_limits cannot be kept ({"; ".join(parts)})'
+    return f'the {name} cannot be kept'
+
 
 TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
 AIMED, NEAR = 5, 0.02  # the same where a goal is aimed beside, and from which error on

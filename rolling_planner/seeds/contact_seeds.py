@@ -1,22 +1,173 @@
-"""First guesses of plans of an object on a hand, by the kinematics of rolling."""
+"""Seeds of an object on a hand: rolled, tilted, with a turned hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 from typing import cast
 
+import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.problem import PlanProblem
+from rolling_planner.problem.goal import turned
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import Guess
-from rolling_planner.seeds.kinematic_seed import KinematicPlanner, SeedProblem
-from rolling_planner.seeds.rolling_path import RollingPath
-from rolling_planner.seeds.tilt_seed import tilt_seed
-from rolling_planner.seeds.turned_hand import with_turning_hand
+from rolling_planner.seeds.kinematic_seed import (
+    KinematicPlanner,
+    KinematicSeed,
+    RollingPath,
+    SeedProblem,
+)
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
+
+LARGEST_TILT = 0.6  # rad
+SOFT = 1e-4  # keeps the least squares regular where a tilt has no effect
+
+
+def tilt_seed(
+    system: ContactSystem, p: Array, seed: KinematicSeed, active_controls: Array
+) -> tuple[Array, Array]:
+    """
+    Return whole states and controls at the times of the seed, shapes (k, n) and (k, m).
+
+    Parameters
+    ----------
+    system, p
+        The contact system and its parameters.
+    seed
+        A rolling path, and the hand along it.
+    active_controls
+        Indices of the controls that may be used.
+
+    """
+    push = _push(system, p, seed, active_controls)  # (k, 6): tilt and acceleration of the hand
+    times, layout = seed.times, system.state
+    tilt, accel = push[:, :3], push[:, 3:]
+    rate = np.gradient(tilt, times, axis=0)
+    states = seed.states.copy()
+    attitude = layout.slice('q_WH')
+    for k, turn in enumerate(tilt):
+        states[k, attitude] = turned(states[k, attitude], turn)
+    velocity = _integral(accel, times)
+    states[:, layout.slice('w_WH_H')] += rate
+    states[:, layout.slice('v_WH_H')] += velocity
+    states[:, layout.slice('p_WH')] += _integral(velocity, times)
+    controls = np.zeros((len(times), system.control.size))
+    controls[:, 0:3] = np.gradient(states[:, layout.slice('w_WH_H')], times, axis=0)
+    controls[:, 3:6] = accel
+    controls[:, [k for k in range(system.control.size) if k not in active_controls]] = 0.0
+    return states, controls
+
+
+def _integral(values: Array, times: Array) -> Array:
+    steps = (values[1:] + values[:-1]) / 2 * np.diff(times)[:, None]
+    return np.vstack([np.zeros(values.shape[1]), np.cumsum(steps, axis=0)])
+
+
+def _push(system: ContactSystem, p: Array, seed: KinematicSeed, active: Array) -> Array:
+    found = _sensitivity(system).map(len(seed.times))(seed.states.T, p)
+    values, jacobians = np.array(found[0]).T, np.array(found[1]).reshape(3, -1, 6)
+    out = np.zeros((len(seed.times), 6))
+    used = np.array([k for k in range(6) if k in active], dtype=int)
+    if not used.size:
+        return out
+    for k in range(len(out)):
+        J = jacobians[:, k][:, used]
+        if not (np.all(np.isfinite(J)) and np.all(np.isfinite(values[k]))):
+            continue
+        wanted = seed.rolling_rate[k] - values[k]
+        scale = max(np.abs(J).max(), 1e-12)
+        out[k, used] = np.linalg.lstsq(
+            np.vstack([J / scale, SOFT * np.eye(len(used))]),
+            np.concatenate([wanted / scale, np.zeros(len(used))]),
+            rcond=None,
+        )[0]
+    out[:, :3] = np.clip(out[:, :3], -LARGEST_TILT, LARGEST_TILT)
+    return out
+
+
+@lru_cache(maxsize=16)
+def _sensitivity(system: ContactSystem) -> ca.Function:
+    """Return ``(x, p) -> rolling rate, its Jacobian`` in tilt and acceleration of the hand."""
+    x, u, prm, d = (
+        ca.SX.sym('x', system.state.size),
+        ca.SX.sym('u', system.control.size),
+        ca.SX.sym('p', system.parameters.size),
+        ca.SX.sym('d', 3),
+    )
+    turn = ca.SX.zeros(system.tangent.size)
+    turn[0:3] = d
+    rate = system.mode.dynamics(system.retract(x, turn), u, 0, prm)[system.state.slice('w_HO_H')]
+    at_rest = ca.substitute(rate, u[0:3], ca.SX.zeros(3))
+    sensitivity = ca.jacobian(at_rest, ca.vertcat(d, u[3:6]))
+    zero = [d, u], [ca.SX.zeros(3), ca.SX.zeros(6)]
+    outputs = ca.substitute([at_rest, sensitivity], *zero)
+    return ca.Function('push', [x, prm], [ca.densify(o) for o in outputs])
+
+
+STEPS = 10  # of Gauss and Newton at each time
+CLOSE = 1e-6  # rad
+
+
+def with_turning_hand(
+    system: ContactSystem, p: Array, seed: KinematicSeed, active: Array
+) -> KinematicSeed:
+    """
+    Return a seed whose hand keeps the object on top; the same seed where it stays there anyway.
+
+    Parameters
+    ----------
+    system, p
+        The contact system and its parameters.
+    seed
+        A rolling path; the hand rests in it.
+    active
+        Indices of the controls that may be used.
+
+    """
+    gravity, axes = system.gravity(p), np.array([k for k in range(3) if k in active], dtype=int)
+    weight = float(np.linalg.norm(gravity))
+    if not (weight > 0 and axes.size):
+        return seed
+    up, frame = -gravity / weight, system.contact_frame
+    frames = np.array(frame.map(len(seed.times))(seed.states.T, p))
+    if np.min(up @ frames[:3, 2 :: frame.size2_out(0)]) > 0:
+        return seed
+    normal, states, attitude = _normal(system), seed.states.copy(), system.state.slice('q_WH')
+    for k, x in enumerate(states):
+        x[attitude] = states[max(k - 1, 0), attitude]
+        for _ in range(STEPS if k else 0):
+            n, J = (np.array(v) for v in normal(x, p))
+            turn = np.zeros(3)
+            turn[axes] = np.linalg.lstsq(J[:, axes], up - n.ravel(), rcond=None)[0]
+            x[attitude] = turned(x[attitude], turn)
+            if np.linalg.norm(turn) < CLOSE:
+                break
+    steps = [
+        rotation_vector(qmult(qconjugate(a), b))
+        for a, b in zip(states[:-1, attitude], states[1:, attitude], strict=True)
+    ]
+    travelled = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+    states[:, system.state.slice('w_WH_H')] += np.gradient(travelled, seed.times, axis=0)
+    return replace(seed, states=states)
+
+
+@lru_cache(maxsize=16)
+def _normal(system: ContactSystem) -> ca.Function:
+    """Return ``(x, p) -> contact normal in W, its Jacobian`` in a turn of the hand about H."""
+    x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
+    d = ca.SX.sym('d', 3)
+    turn = ca.SX.zeros(system.tangent.size)
+    turn[0:3] = d
+    n = system.contact_frame(system.retract(x, turn), p)[:3, 2]
+    values = ca.substitute([n, ca.jacobian(n, d)], [d], [ca.SX.zeros(3)])
+    return ca.Function('normal', [x, p], [ca.densify(v) for v in values])
+
 
 GUESSES = 4  # kinematic ones that are tried
 

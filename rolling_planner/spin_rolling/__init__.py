@@ -1,8 +1,14 @@
 """Planning for a sphere that rolls and spins on a plane."""
 
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
-from rolling_planner.spin_rolling.limits import ContactRegion, darboux_inputs, InputBounds
-from rolling_planner.spin_rolling.motion import Contact, goal_error, Motion
+from rolling_planner.spin_rolling.motion import (
+    Contact,
+    ContactRegion,
+    darboux_inputs,
+    goal_error,
+    InputBounds,
+    Motion,
+)
 from rolling_planner.spin_rolling.planner import plan_spin_rolling
 from rolling_planner.spin_rolling.problem import (
     contact_at,

@@ -15,13 +15,14 @@ import math
 from typing import TypeAlias
 
 from rolling_dynamics.errors import PlanningError
-from rolling_planner.spin_rolling.limits import arc_is_free, ContactRegion
 from rolling_planner.spin_rolling.motion import (
     angle_between,
     any_normal,
     apply,
+    arc_is_free,
     combine,
     Contact,
+    ContactRegion,
     cross,
     dot,
     goal_error,

@@ -17,7 +17,7 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
 )
-from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.errors import check_choice, ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import tells_lines
 from rolling_dynamics.scenario.faults import check
@@ -35,9 +35,7 @@ from rolling_dynamics.spin_rolling_sphere.coordinates import (
     checked_radius,
     coordinates_from_attitude,
 )
-from rolling_dynamics.suggestion import check_choice
-from rolling_planner.spin_rolling.limits import ContactRegion, InputBounds
-from rolling_planner.spin_rolling.motion import Contact
+from rolling_planner.spin_rolling.motion import Contact, ContactRegion, InputBounds
 
 Mode = Literal['spin_rolling', 'pure_rolling']
 FORMERLY = (

@@ -25,11 +25,12 @@ from typing import NamedTuple
 
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_planner.spin_rolling.geometric import plan_geometric, REACHED
-from rolling_planner.spin_rolling.limits import arc_is_free, ContactRegion
 from rolling_planner.spin_rolling.motion import (
     angle_between,
     apply,
+    arc_is_free,
     Contact,
+    ContactRegion,
     goal_error,
     Motion,
     multiply,

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
 from rolling_planner.errors import InfeasibleError, NotConvergedError

@@ -1,22 +1,193 @@
-"""
-Direct collocation: a trajectory as nodes, the equations of motion as constraints between them.
-
-Derivatives are exact and sparse: Jacobian and Hessian of the whole problem are put together from
-those of the nodes by constant sparse matrices.
-"""
+"""Transcription of a problem by collocation: points, sparse entries, constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_planner.transcription.collocation import CollocationRule, RULES
 from rolling_planner.transcription.node_functions import NodeFunctions, sparsity_pattern, Terminal
-from rolling_planner.transcription.triplets import pattern, Triplets
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """
+    A sparse matrix; entries at one place add up.
+
+    Attributes
+    ----------
+    rows, columns
+        Where the entries stand.
+    values
+        The entries.
+    shape
+        Number of rows and columns.
+
+    """
+
+    rows: NDArray[np.int_]
+    columns: NDArray[np.int_]
+    values: Array
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(
+        cls, shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayLike]
+    ) -> Triplets:
+        """
+        Return the matrix made of (rows, columns, values).
+
+        Values may be one number, in any unit.
+        """
+        whole = [np.broadcast_arrays(*part) for part in parts]
+        if not whole:
+            return cls(np.zeros(0, int), np.zeros(0, int), np.zeros(0), shape)
+        r, c, v = (np.concatenate([np.ravel(part[k]) for part in whole]) for k in range(3))
+        return cls(r.astype(int), c.astype(int), v.astype(float), shape)
+
+    @classmethod
+    def eye(cls, n_rows: int, n_columns: int, first: int = 0) -> Triplets:
+        """Return the matrix that picks ``n_rows`` entries from the ``first`` one on."""
+        k = np.arange(n_rows)
+        return cls.of((n_rows, n_columns), (k, first + k, 1.0))
+
+    @classmethod
+    def dense(cls, matrix: Array, first_column: int, n_columns: int) -> Triplets:
+        """Return a dense matrix, in any unit, whose columns begin at ``first_column``."""
+        r, c = np.nonzero(matrix)
+        return cls.of((len(matrix), n_columns), (r, first_column + c, matrix[r, c]))
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Triplets]) -> Triplets:
+        """Return the blocks below each other."""
+        starts = np.cumsum([0, *(b.shape[0] for b in blocks)])
+        return cls(
+            np.concatenate([b.rows + s for b, s in zip(blocks, starts[:-1], strict=True)]),
+            np.concatenate([b.columns for b in blocks]),
+            np.concatenate([b.values for b in blocks]),
+            (int(starts[-1]), blocks[0].shape[1]),
+        )
+
+    @property
+    def transposed(self) -> Triplets:
+        """The transposed matrix."""
+        return Triplets(self.columns, self.rows, self.values, self.shape[::-1])
+
+    def kron(self, other: Triplets) -> Triplets:
+        """Return the Kronecker product."""
+        m, n = other.shape
+        return Triplets(
+            np.add.outer(self.rows * m, other.rows).ravel(),
+            np.add.outer(self.columns * n, other.columns).ravel(),
+            np.multiply.outer(self.values, other.values).ravel(),
+            (self.shape[0] * m, self.shape[1] * n),
+        )
+
+    def to_casadi(self) -> ca.DM:
+        """Return the matrix for CasADi."""
+        key, where = np.unique(self.columns * self.shape[0] + self.rows, return_inverse=True)
+        values = np.bincount(where, weights=self.values, minlength=len(key))
+        return ca.DM(pattern(key % self.shape[0], key // self.shape[0], self.shape), values)
+
+
+def pattern(
+    rows: NDArray[np.int_], columns: NDArray[np.int_], shape: tuple[int, int]
+) -> ca.Sparsity:
+    """Return the pattern of entries by index, vectors sorted by column, then row, each once."""
+    starts = np.searchsorted(columns, np.arange(shape[1] + 1))
+    return ca.Sparsity(*shape, starts.tolist(), rows.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class CollocationRule:
+    """
+    A rule: ``state_rows X + rate_rows F = 0`` and ``control_rows U = 0`` for the nodes' values.
+
+    Attributes
+    ----------
+    node_times
+        Times of the nodes [s].
+    segment_nodes
+        Indices of the nodes at the ends of the segments.
+    state_rows, rate_rows, control_rows
+        The combinations, one column for each node.
+    weights
+        Of the quadrature of the running cost.
+
+    """
+
+    node_times: Array
+    segment_nodes: NDArray[np.int_]
+    state_rows: Triplets
+    rate_rows: Triplets
+    control_rows: Triplets
+    weights: Array
+
+
+def trapezoidal(times: Array) -> CollocationRule:
+    """Return the trapezoidal rule for segments that end at these times [s], shape (N + 1,)."""
+    N, h = len(times) - 1, np.diff(times)
+    k, shape = np.arange(N), (N, N + 1)
+    weights = np.zeros(N + 1)
+    weights[:-1] += h / 2
+    weights[1:] += h / 2
+    return CollocationRule(
+        node_times=times,
+        segment_nodes=np.arange(N + 1),
+        state_rows=Triplets.of(shape, (k, k + 1, 1.0), (k, k, -1.0)),
+        rate_rows=Triplets.of(shape, (k, k, -h / 2), (k, k + 1, -h / 2)),  # (49)
+        control_rows=Triplets.of((0, N + 1)),
+        weights=weights,
+    )
+
+
+def hermite_simpson(times: Array) -> CollocationRule:
+    """
+    Return the separated Hermite-Simpson rule for segments that end at times [s].
+
+    Shape (N + 1,).
+    """
+    N, h = len(times) - 1, np.diff(times)
+    k = np.arange(N)
+    left, middle, right, M = 2 * k, 2 * k + 1, 2 * k + 2, 2 * N + 1
+    simpson, hermite = 2 * k, 2 * k + 1
+    node_times = np.empty(M)
+    node_times[0::2], node_times[1::2] = times, times[:-1] + h / 2
+    weights = np.zeros(M)
+    for node, share in ((left, 1), (middle, 4), (right, 1)):
+        np.add.at(weights, node, share * h / 6)
+    return CollocationRule(
+        node_times=node_times,
+        segment_nodes=2 * np.arange(N + 1),
+        state_rows=Triplets.of(
+            (2 * N, M),
+            (simpson, right, 1.0),
+            (simpson, left, -1.0),
+            (hermite, middle, 1.0),
+            (hermite, left, -0.5),
+            (hermite, right, -0.5),
+        ),
+        rate_rows=Triplets.of(
+            (2 * N, M),
+            (simpson, left, -h / 6),
+            (simpson, middle, -4 * h / 6),
+            (simpson, right, -h / 6),
+            (hermite, left, -h / 8),
+            (hermite, right, h / 8),
+        ),
+        control_rows=Triplets.of((N, M), (k, middle, 1.0), (k, left, -0.5), (k, right, -0.5)),
+        weights=weights,
+    )
+
+
+RULES: dict[str, Callable[[Array], CollocationRule]] = {
+    'hermite_simpson': hermite_simpson,
+    'trapezoidal': trapezoidal,
+}
+METHODS = tuple(RULES)
 
 
 @dataclass(frozen=True, eq=False)

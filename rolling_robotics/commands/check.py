@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
     """Check each file."""
     from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_dynamics.scenario.doubts import doubts  # noqa: PLC0415
+    from rolling_dynamics.scenario.scenario import doubts  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415

@@ -30,11 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
     from rolling_controller.export.cost import compiled_cost  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_dynamics.errors import ParameterError, quoted, suggestion  # noqa: PLC0415
     from rolling_dynamics.plugin import needed_role  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_dynamics.suggestion import suggestion  # noqa: PLC0415
-    from rolling_dynamics.text import quoted  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
 
     scenario = load_scenario(args.scenario)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.suggestion import check_names
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_robotics.learning.picture import Filmed
 from rolling_robotics.learning.tasks import Flags, Lanes, Task, TASKS, Verdict
 

@@ -21,8 +21,7 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from rolling_dynamics.errors import RollingError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable, RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import time_to_nanoseconds

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from builtin_interfaces.msg import Time
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import ParameterError, printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
 from rolling_planner import Plan

@@ -9,7 +9,7 @@ from geometry_msgs.msg import PoseStamped, Vector3
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
 from rolling_robotics.viewer.panel import Report

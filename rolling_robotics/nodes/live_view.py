@@ -20,8 +20,8 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from rolling_dynamics.errors import LONGEST_NAME, printable
 from rolling_dynamics.robots.view import PREDICTED as PREDICTED_COLOUR
-from rolling_dynamics.text import LONGEST_NAME, printable
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor

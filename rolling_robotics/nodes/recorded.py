@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.configuration import find_installed
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import printable, quoted
+from rolling_dynamics.errors import ParameterError, printable, quoted
 from rolling_node_kit.parameters import Parameter, parameter_values
 from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with

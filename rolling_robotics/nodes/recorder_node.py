@@ -18,8 +18,7 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rolling_dynamics.errors import RollingError
-from rolling_dynamics.text import printable, quoted
+from rolling_dynamics.errors import printable, quoted, RollingError
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import Parameter

@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.action import ActionClient
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.text import printable
+from rolling_dynamics.errors import printable
 from rolling_interfaces.action import ExecutePlan, PlanRolling, RunExperiment
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import time_to_nanoseconds

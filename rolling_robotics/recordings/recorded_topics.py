@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, printable
 from rolling_dynamics.extras import need
-from rolling_dynamics.text import printable
 from rolling_robotics.console import say
 from rolling_robotics.recordings.recording_file import RecordingFile
 

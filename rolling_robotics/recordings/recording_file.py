@@ -10,9 +10,8 @@ from pathlib import Path
 import re
 from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import open_regular, read_regular
-from rolling_dynamics.text import printable, quoted
+from rolling_dynamics.configuration import open_regular, read_regular
+from rolling_dynamics.errors import ParameterError, printable, quoted
 from rolling_robotics.recordings.mcap_records import (
     Block,
     Contents,

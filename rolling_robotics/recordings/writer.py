@@ -15,8 +15,7 @@ import threading
 import time
 from typing import Any, Literal
 
-from rolling_dynamics.errors import ParameterError, RollingError
-from rolling_dynamics.text import quoted
+from rolling_dynamics.errors import ParameterError, quoted, RollingError
 from rosbags.interfaces import (
     Connection,
     Qos,

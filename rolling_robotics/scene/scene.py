@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.attitudes import without_jumps
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.rotations import without_jumps
 from transforms3d.quaternions import qmult
 
 Values = NDArray[np.float64]

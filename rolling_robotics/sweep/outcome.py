@@ -16,7 +16,7 @@ from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.registry import load_plain
+from rolling_dynamics.scenario.scenario import load_plain
 from rolling_dynamics.simulation.guards import chart_guards, joined, margin, margin_names
 from rolling_robotics.arrays import friction_ratio
 from rolling_robotics.result import simulate_scenario

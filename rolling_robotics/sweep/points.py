@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from rolling_dynamics.errors import RollingError, ScenarioError
+from rolling_dynamics.errors import RollingError, ScenarioError, suggestion
 from rolling_dynamics.scenario.document import plain, shorten, tells_lines
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
@@ -30,8 +30,7 @@ from rolling_dynamics.scenario.fields import (
     whole,
 )
 from rolling_dynamics.scenario.formulas import LARGEST
-from rolling_dynamics.scenario.registry import check_plain, load_plain
-from rolling_dynamics.suggestion import suggestion
+from rolling_dynamics.scenario.scenario import check_plain, load_plain
 
 _PATH = re.compile(r'[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*')
 _STEP = re.compile(r'[A-Za-z_]\w*|\d+')

@@ -12,7 +12,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check
 from rolling_robotics.cli import main
-from rolling_robotics.plugins.ball_balancer.recorded_log import recorded_log
+from rolling_robotics.plugins.ball_balancer.identification import recorded_log
 from rolling_robotics.recordings.writer import Recording, Topic
 from rosbags.typesys import get_typestore, Stores
 

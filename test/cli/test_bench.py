@@ -5,8 +5,7 @@ import sys
 from types import ModuleType
 
 from benchmarks.__main__ import main
-from benchmarks.registry import GROUPS
-from benchmarks.row import Row
+from benchmarks.row import GROUPS, Row
 import numpy as np
 import pytest
 

@@ -18,8 +18,8 @@ from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.robots import robot_view
 from rolling_planner.gait_planner import plan_gaits
-from rolling_planner.gait_planner.scenario import read_gait_problem
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.gait_planner.problem import read_gait_problem
+from rolling_planner.plan import check_plan_fits
 
 # where the contact's x stands in the state, the speed, and for how long
 DRIVEN = {

@@ -1,7 +1,7 @@
 """Attitudes over time: the numbers of transforms3d, with the sign that is next to the last one."""
 
 import numpy as np
-from rolling_dynamics.attitudes import quaternions
+from rolling_dynamics.rotations import quaternions
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import mat2quat
 

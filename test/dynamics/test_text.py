@@ -3,8 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 import pytest
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.text import LONGEST, LONGEST_NAME, printable, quoted
+from rolling_dynamics.errors import LONGEST, LONGEST_NAME, ParameterError, printable, quoted
 
 
 @given(st.text(max_size=2 * LONGEST), st.integers(10, 2 * LONGEST))

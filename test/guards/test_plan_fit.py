@@ -6,7 +6,7 @@ import pytest
 from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_planner import Plan
-from rolling_planner.plan_fit import check_plan_fits
+from rolling_planner.plan import check_plan_fits
 
 TIMES, ZEROS = [0.0, 1.0, 2.0], np.zeros(3)
 

@@ -4,7 +4,7 @@ from cart import plan_of
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.plan_validity import check_sizes, MAX_NUMBERS, Sizes
+from rolling_planner.plan import check_sizes, MAX_NUMBERS, Sizes
 
 FITS = Sizes(2, 1, 3, 6, 3, 0)
 

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
+from rolling_dynamics.configuration import open_regular, read_regular
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import open_regular, read_regular
 
 
 def test_a_file_is_read_up_to_its_greatest_size(tmp_path):

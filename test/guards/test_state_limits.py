@@ -8,7 +8,7 @@ import pytest
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_planner.problem.limits import check_within, state_limits
+from rolling_planner.problem.constraints import check_within, state_limits
 
 
 class Bounded(Cart):

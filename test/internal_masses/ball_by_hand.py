@@ -12,8 +12,7 @@ from __future__ import annotations
 import casadi as ca
 from rolling_dynamics.internal_masses.equations import BallState
 from rolling_dynamics.mechanism.mass import MovingPoint
-from rolling_dynamics.rotations import skew
-from rolling_dynamics.small_matrices import solve_3x3
+from rolling_dynamics.rotations import skew, solve_3x3
 
 
 def bias(state: BallState, point: MovingPoint) -> ca.SX:

@@ -9,7 +9,7 @@ import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_robotics.cli import main
 from rolling_robotics.result import simulate_scenario
 

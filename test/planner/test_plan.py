@@ -12,7 +12,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_planner import Plan
-from rolling_planner.plan_validity import MAX_NUMBERS, Sizes
+from rolling_planner.plan import MAX_NUMBERS, Sizes
 
 EXAMPLES = [30, pytest.param(10_000, marks=pytest.mark.slow)]
 
@@ -80,7 +80,7 @@ def test_plans_are_bounded_in_size():
 
 
 def test_sizes_are_judged_before_anything_is_allocated():
-    from rolling_planner.plan_validity import check_sizes
+    from rolling_planner.plan import check_sizes
 
     tracemalloc.start()
     try:

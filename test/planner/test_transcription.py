@@ -7,10 +7,9 @@ import pytest
 from rolling_dynamics.simulation import simulate
 from rolling_planner import PlanProblem
 from rolling_planner.transcription.bounds import plan_bounds
-from rolling_planner.transcription.collocation import METHODS, RULES
 from rolling_planner.transcription.formulation import formulate, Formulation
 from rolling_planner.transcription.node_functions import node_functions
-from rolling_planner.transcription.triplets import Triplets
+from rolling_planner.transcription.transcription import METHODS, RULES, Triplets
 from scipy.sparse.linalg import spsolve
 
 STEP = 1e-6

@@ -7,8 +7,7 @@ import signal
 
 import pytest
 from rolling_dynamics.errors import CancelledError, RollingError
-from rolling_planner.workers.interruption import Interruption
-from rolling_planner.workers.worker import perform
+from rolling_planner.workers.worker import Interruption, perform
 from rolling_planner.workers.worker_pool import WorkerPool
 
 HERE = str(Path(__file__).parent)

@@ -6,7 +6,7 @@ import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.contact import ContactFile
-from rolling_dynamics.scenario.json_schema import schema_of
+from rolling_dynamics.scenario.faults import schema_of
 from rolling_dynamics.scenario.surface_section import SURFACES
 
 MODULE = """

@@ -17,8 +17,8 @@ from rolling_dynamics.scenario import (
     surface_section,
 )
 from rolling_dynamics.scenario.contact import ContactFile
+from rolling_dynamics.scenario.faults import schema_of
 from rolling_dynamics.scenario.fields import quantity
-from rolling_dynamics.scenario.json_schema import schema_of
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import ExpressionSurface
 from rolling_planner.planners.planner import planner_of

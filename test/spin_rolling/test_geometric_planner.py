@@ -2,7 +2,7 @@
 
 import math
 
-from benchmarks.random_contacts import random_pairs, random_pairs_in
+from benchmarks.spin_rolling import random_pairs, random_pairs_in
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError

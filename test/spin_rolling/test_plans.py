@@ -2,7 +2,7 @@
 
 import math
 
-from benchmarks.random_contacts import random_pairs
+from benchmarks.spin_rolling import random_pairs
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
@@ -19,7 +19,7 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.limits import InputBounds as Bounds
+from rolling_planner.spin_rolling.motion import InputBounds as Bounds
 
 R = 0.3
 START = contact_at([0, 0, 0, 0, 0])

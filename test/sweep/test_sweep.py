@@ -13,7 +13,7 @@ import pytest
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
-from rolling_dynamics.scenario.registry import load_plain
+from rolling_dynamics.scenario.scenario import load_plain
 from rolling_robotics.cli import main
 from rolling_robotics.result import simulate_scenario
 from rolling_robotics.sweep import outcome

@@ -16,10 +16,9 @@ from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.regular_file import read_regular
+from rolling_dynamics.configuration import read_regular
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.simulation.emulation import Emulation
-from rolling_dynamics.text import quoted
 
 COLUMNS = ('time', 'ball_x', 'ball_y', 'tilt_x', 'tilt_y')
 FEWEST = 100  # rows

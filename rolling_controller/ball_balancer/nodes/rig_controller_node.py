@@ -24,8 +24,8 @@ from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.machine import stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
+from rolling_dynamics.errors import quoted
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.text import quoted
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node

@@ -17,8 +17,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
-from rolling_planner.plan import Plan
-from rolling_planner.plan_fit import check_states_fit
+from rolling_planner.plan import check_states_fit, Plan
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded

@@ -7,7 +7,6 @@ from typing import cast
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
@@ -16,7 +15,7 @@ from rolling_dynamics.contact.rolling_dynamics import first_order_kinematics
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.model_state import model_state
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import quaternions, rotation_matrix
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import (
     along,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from rolling_dynamics.attitudes import quaternions
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.robots.view import HAND, OBJECT
+from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.files import Arrays

@@ -1,7 +1,7 @@
 """The demonstration of a sphere with a pendulum, on a plant whose masses are off by 10 %."""
 
 from rolling_dynamics.scenario import Scenario
-from rolling_planner.gait_planner.scenario import read_gait_problem
+from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_robotics.demo.plan_task import plan_demo
 from rolling_robotics.trials.plan_request import PlanRequest
 

@@ -1,12 +1,15 @@
-"""Goals for one axis of a body, free about it: ``z_WB`` beside the attitude ``q_WB``."""
+"""Constraints of a plan: axis, limits, motion of the object."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import math
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import ChartCoordinates, offers, StateBounds
 from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
 from transforms3d.quaternions import qconjugate, qmult, rotate_vector
@@ -78,3 +81,72 @@ def axis_miss(q: Array, q_goal: Array, axis: int) -> Array:
     return np.asarray(
         rotation_vector(qmult(apart, qconjugate(about / length)) if length else apart)
     )
+
+
+Limits = dict[str, tuple[float, float]]
+
+
+def state_limits(
+    system: RollingSystem, p: Array, given: Mapping[str, tuple[float, float]]
+) -> Limits:
+    """
+    Return least and greatest values of states by scalar name.
+
+    Parameters
+    ----------
+    system, p
+        The system and its parameters.
+    given
+        Limits that were asked for; they may narrow the others, not widen them.
+
+    """
+    out: Limits = {}
+    known = [given]
+    bounded = offers(system, StateBounds)
+    if bounded is not None:
+        known.append(bounded.state_bounds(p))
+    for limits in known:
+        for name, (low, high) in limits.items():
+            before = out.get(name, (-math.inf, math.inf))
+            out[name] = max(before[0], float(low)), min(before[1], float(high))
+    return out
+
+
+def check_within(
+    system: RollingSystem, what: str, x: Array, limits: Mapping[str, tuple[float, float]]
+) -> None:
+    """Raise an error if a state passes its limits or stands at a pole of the hand's chart."""
+    for name, (low, high) in limits.items():
+        value = float(x[system.state.names.index(name)])
+        if not low <= value <= high:
+            why = ''
+            if name in ('u_h', 'v_h'):
+                why = ', the edge of the hand or of its chart'
+            raise ParameterError(
+                f'{what}.{name} must lie between {low:.6g} and {high:.6g}{why}; got {value:.6g}'
+            )
+    charted = offers(system, ChartCoordinates)
+    if charted is not None:
+        charted.check_charts(x)
+
+
+OBJECT_ENTRIES = {
+    'p_WO': 3,
+    'q_WO': 4,
+    'v_WO_W': 3,
+    'w_WO_W': 3,
+    'v_WO_H': 3,
+    'w_WO_H': 3,
+    'v_WO_O': 3,
+    'w_WO_O': 3,
+    'v_HO_H': 3,
+}
+
+
+def object_entry(name: str) -> tuple[str, slice]:
+    """Return the entry that a name stands for, and which of its numbers: ``v_WO_W_z`` is one."""
+    stem, _, component = name.rpartition('_')
+    if stem in OBJECT_ENTRIES and stem != 'q_WO' and component in ('x', 'y', 'z'):
+        k = 'xyz'.index(component)
+        return stem, slice(k, k + 1)
+    return name, slice(0, OBJECT_ENTRIES.get(name, 0))

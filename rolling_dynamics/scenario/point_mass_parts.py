@@ -1,0 +1,409 @@
+"""Rails, drives, and motion beyond rolling, of bodies with internal masses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+import json
+from typing import Any, Literal, Protocol
+
+import casadi as ca
+import numpy as np
+from pydantic import model_validator
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.internal_masses import FreeMass, PointMassBall, PointMassDisk, RailMass
+from rolling_dynamics.internal_masses.rails import (
+    Circle,
+    Ellipse,
+    ExpressionRail,
+    FigureEight,
+    published_frame,
+    Rail,
+    Spline,
+    Straight,
+)
+from rolling_dynamics.scenario.control import Control, straight_between
+from rolling_dynamics.scenario.faults import check, located
+from rolling_dynamics.scenario.fields import (
+    array,
+    entry,
+    formulas,
+    Kinds,
+    note,
+    Number,
+    numbers,
+    pair,
+    quantity,
+    refused,
+    Section,
+    Term,
+    terms,
+    TIME,
+    vector,
+)
+from rolling_dynamics.scenario.formulas import check_finite
+from rolling_dynamics.scenario.hand_motion import Attitude, quaternion_of
+from rolling_dynamics.simulation.control import PiecewiseLinear
+from transforms3d.quaternions import quat2mat
+
+
+class Breakpoints(Section):
+    """Accelerations at given times."""
+
+    times: Array = numbers('', 's', count=(2, None))
+    values: Array = numbers(count=(2, None))
+
+    @model_validator(mode='after')
+    def _in_order(self) -> Breakpoints:
+        if (self.times[1:] < self.times[:-1]).any():
+            raise refused(f'must not decrease, got {self.times.tolist()}', 'times')
+        return self
+
+    def samples(self, path: str, duration: float) -> PiecewiseLinear:
+        """Return the samples, which must last as long as the motion."""
+        times = self.times
+        if times[0] > 0 or times[-1] < duration:
+            raise ScenarioError(
+                f'{path}.times: must cover 0 to the duration {duration:g} s without a gap, got '
+                f'{times[0]:g} to {times[-1]:g}'
+            )
+        if self.values.shape != times.shape:
+            raise ScenarioError(
+                f'{path}.values: takes {times.size} numbers, one for each of the times, got '
+                f'{self.values.size}'
+            )
+        return PiecewiseLinear(times, self.values[:, None], 1)
+
+
+class Drive:
+    """One mass's acceleration: samples over time, or an expression of it."""
+
+    def __init__(self, path: str, given: ca.SX | Breakpoints, duration: float) -> None:
+        """Take the entry ``drive``."""
+        self.samples: PiecewiseLinear | None = None
+        if isinstance(given, Breakpoints):
+            self.samples = given.samples(path, duration)
+            return
+        self._formula = given
+        check_finite({path: given}, TIME, duration)
+        if not ca.depends_on(given, TIME):
+            self.samples = PiecewiseLinear([0.0], [[float(ca.evalf(given))]], 1)
+
+    @property
+    def expression(self) -> ca.SX:
+        """It as an expression in ``TIME``."""
+        if self.samples is None:
+            return self._formula
+        return straight_between(TIME, self.samples.times, self.samples.values[:, 0])
+
+
+def read_drives(
+    given: Mapping[str, ca.SX | Breakpoints], state: Layout, control: Layout, duration: float
+) -> Control:
+    """Return the control made of the drives of the masses on rails, in order, by their paths."""
+    drives = [Drive(path, drive, duration) for path, drive in given.items()]
+    parts = [d.samples for d in drives if d.samples is not None]
+    if drives and len(parts) == len(drives):
+        return Control(None, control, _merged(parts), states=state.size)
+    x = ca.SX.sym('x', state.size)
+    u = ca.vertcat(*(d.expression for d in drives)) if drives else ca.SX(0, 1)
+    borders = sorted({float(t) for part in parts for t in part.times})
+    function = ca.Function('control', [x, TIME], [ca.densify(u)])
+    return Control(function, control, borders=tuple(borders))
+
+
+def _merged(parts: Sequence[PiecewiseLinear]) -> tuple[Array, Array]:
+    """Return all samples over common times; where one jumps, the time stands twice."""
+    first = parts[0].times
+    if all(np.array_equal(s.times, first) for s in parts[1:]):
+        return first, np.hstack([s.values for s in parts])
+    times = np.unique(np.concatenate([s.times for s in parts]))
+    rows: list[tuple[float, list[float]]] = []
+    for t in times:
+        before = [_before(s, t) for s in parts]
+        after = [float(s(t)[0]) for s in parts]
+        if before != after:
+            rows.append((float(t), before))
+        rows.append((float(t), after))
+    return np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+
+
+def _before(samples: PiecewiseLinear, t: float) -> float:
+    """Return the limit from the left."""
+    k = int(np.searchsorted(samples.times, t, side='left'))
+    if k < samples.times.size and samples.times[k] == t:
+        return float(samples.values[k, 0])
+    return float(samples(t)[0])
+
+
+ON_THE_WAY = (
+    1e-9  # of the radius: a centre lower than this over its height of rest is on the plane
+)
+
+
+class Hybrid(Section):
+    """
+    The body may leave the plane, fly and land.
+
+    Without this section it rolls only, and the run stops where the normal force vanishes.
+    """
+
+    sliding: bool = note(
+        'whether the motion goes on after slip begins, with `friction.mu_kinetic`; the papers '
+        'leave open what follows, and by default the run ends there',
+        default=False,
+    )
+    mode: Literal['rolling', 'slipping', 'separated'] = note('at the start', default='rolling')
+
+
+def height() -> Any:  # noqa: ANN401  as fields are
+    """Return the field of a height."""
+    return quantity(
+        'of the centre over the plane, with `hybrid`; the radius by default', 'm', default=None
+    )
+
+
+class BodyStart(Protocol):
+    """What the start of a ball and that of a disk have both."""
+
+    @property
+    def given(self) -> AbstractSet[str]:
+        """Names of the entries that were given."""
+
+    @property
+    def velocity(self) -> Array | None:
+        """Velocity vector of the centre in the world [m/s]."""
+
+    @property
+    def height(self) -> float | None:
+        """Of the centre over the plane [m]."""
+
+
+def check_hybrid(initial: BodyStart, hybrid: Hybrid | None, given: AbstractSet[str]) -> None:
+    """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+    if hybrid is None:
+        for key in ('velocity', 'height'):
+            if key in initial.given:
+                raise ScenarioError(
+                    f'initial.{key}: follows from rolling; it is free where there is a section '
+                    '`hybrid`'
+                )
+        return
+    for key, reason in (
+        ('events', 'the modes follow from their margins'),
+        ('plan', 'a plan is made for rolling'),
+        ('path', 'coordinates along a path are for a body that rolls'),
+    ):
+        if key in given:
+            raise ScenarioError(
+                f'{key}: has no meaning beside `hybrid`: {reason}; leave one of them out'
+            )
+
+
+def hybrid_start(
+    initial: BodyStart, rolling: dict[str, Any], system: PointMassBall | PointMassDisk, p: Array
+) -> dict[str, Any]:
+    """
+    Return the entries of the state of a body that can leave the plane.
+
+    Parameters
+    ----------
+    initial
+        The section.
+    rolling
+        Entries of the state as of a body that rolls.
+    system, p
+        The unilateral system, and its parameters.
+
+    """
+    start = dict(rolling)
+    place = np.atleast_1d(start.pop('p'))
+    radius = float(p[system.parameters.slice('radius')][0])
+    height = radius if initial.height is None else initial.height
+    if height < radius * (1 - ON_THE_WAY):
+        raise ScenarioError(
+            f'initial.height: must be at least the radius, {radius:g} m, got {height:g}: it is '
+            'that of the centre over the plane'
+        )
+    velocity = initial.velocity
+    if velocity is None:
+        velocity = _rolling_velocity(start, radius)
+    return start | {'p_WB': [*place, height], 'v_WB_W': velocity}
+
+
+def _rolling_velocity(start: dict[str, Any], radius: float) -> Array:
+    """Return the velocity of the centre of a body that rolls, in W."""
+    if 'phi_rate' in start:
+        return np.array([-radius * start['phi_rate'], 0.0])
+    w_WB_W = quat2mat(start['q_WB']) @ start['w_WB_B']
+    velocity: Array = np.cross(w_WB_W, [0.0, 0.0, radius])
+    return velocity
+
+
+RAILS = Kinds('rail')
+
+
+class RailSection(Section):
+    """A curve in the body, from the geometric centre."""
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        raise NotImplementedError
+
+
+def ends(stops: Array) -> tuple[float, float]:
+    """Return the least and the greatest theta of a vector of two, in its unit."""
+    return float(stops[0]), float(stops[1])
+
+
+class PlaneCurve(RailSection):
+    """A curve in a plane of the body."""
+
+    centre: Array = vector('centre of the curve', 'm', default=np.zeros(3))
+    frame: Attitude | None = note(
+        'attitude of the plane X-Z of the curve in the body; Y is its normal', default=None
+    )
+    normal: Array | None = vector(
+        'instead of frame: n of the paper, zeta = r (n cos theta - b1 sin theta)', default=None
+    )
+    stops: Array | None = pair('minimum and maximum theta', default=None)
+
+    @model_validator(mode='after')
+    def _one_frame(self) -> PlaneCurve:
+        if self.frame is not None and self.normal is not None:
+            raise refused('and frame say the same; leave one of the two out', 'normal')
+        return self
+
+    def placed(self) -> dict[str, Any]:
+        """Return where it lies, and where it ends."""
+        frame = quat2mat(quaternion_of(self.frame))
+        if self.normal is not None:
+            with np.errstate(all='ignore'):  # what is no normal is refused as a frame
+                frame = published_frame(self.normal)
+        stops = None if self.stops is None else ends(self.stops)
+        return {'centre': self.centre, 'frame': frame, 'stops': stops}
+
+
+@RAILS.add
+class CircleSection(PlaneCurve):
+    """A circle."""
+
+    kind: Literal['circle']
+    radius: float = quantity('radius of the circle', 'm', positive=True)
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        return Circle(self.radius, **self.placed())
+
+
+@RAILS.add
+class EllipseSection(PlaneCurve):
+    """An ellipse."""
+
+    kind: Literal['ellipse']
+    semi_axes: Array = pair('semi-axes along X and Z of its frame', 'm')
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        return Ellipse(self.semi_axes, **self.placed())
+
+
+@RAILS.add
+class StraightSection(RailSection):
+    """A straight tube."""
+
+    kind: Literal['straight']
+    direction: Array = vector('direction of the tube')
+    stops: Array = pair('minimum and maximum theta')
+    centre: Array = vector('where theta is 0', 'm', default=np.zeros(3))
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        return Straight(self.direction, ends(self.stops), self.centre)
+
+
+@RAILS.add
+class FigureEightSection(PlaneCurve):
+    """A figure eight."""
+
+    kind: Literal['figure_eight']
+    length: float = quantity('half the length, along X', 'm', positive=True)
+    width: float = quantity('half the width, along Z', 'm', positive=True)
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        return FigureEight(self.length, self.width, **self.placed())
+
+
+@RAILS.add
+class SplineSection(RailSection):
+    """A spline through points."""
+
+    kind: Literal['spline']
+    points: Array = numbers('points that it goes through', 'm', of=array(count=3), count=(6, None))
+    closed: bool = note('whether it is closed', default=False)
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        return Spline(self.points, closed=self.closed)
+
+
+@RAILS.add
+class ExpressionSection(RailSection):
+    """Any curve by formulas."""
+
+    kind: Literal['expression']
+    position: list[Term] = terms(
+        'formulas of x, y, z in `theta` and the names of `dimensions`', 'm', count=3
+    )
+    dimensions: Mapping[str, Number] = note('', 'm', default={})
+    period: float | None = quantity('of theta on a closed curve', positive=True, default=None)
+    stops: Array | None = pair('minimum and maximum theta', default=None)
+
+    def rail(self) -> Rail:
+        """Return the rail."""
+        stops = None if self.stops is None else ends(self.stops)
+        return ExpressionRail(
+            self.position, dict(self.dimensions), stops=stops, period=self.period
+        )
+
+
+class MassSection(Section):
+    """A mass on a rail, or on a trajectory."""
+
+    mass: float = quantity('mass', 'kg', least=0)
+    rail: RailSection | None = entry(
+        RAILS, 'curve in the body, from the geometric centre', default=None
+    )
+    trajectory: list[Term] | None = formulas(
+        'instead of rail: place in the body as formulas of `t`', 'm', count=3, default=None
+    )
+
+    @model_validator(mode='after')
+    def _one_place(self) -> MassSection:
+        if (self.rail is None) == (self.trajectory is None):
+            got = 'neither' if self.rail is None else 'rail and trajectory'
+            raise refused(f'exactly one of rail and trajectory is needed, got {got}')
+        return self
+
+
+def mass_of(given: Mapping[str, Any], path: str) -> RailMass | FreeMass:
+    """Return a mass; one that is given alike in several scenarios is one and the same object."""
+    own = {key: value for key, value in given.items() if key in MassSection.model_fields}
+    return _mass(json.dumps(own), path)
+
+
+@lru_cache(maxsize=256)
+def _mass(text: str, path: str) -> RailMass | FreeMass:
+    given = json.loads(text)
+    section = check(MassSection, given, path)
+    with located(path):
+        if section.rail is None:
+            return FreeMass(section.mass, given['trajectory'])
+    with located(f'{path}.rail'):
+        rail = section.rail.rail()
+    with located(path):
+        return RailMass(section.mass, rail)
