@@ -106,6 +106,8 @@ class Emulation:
         self._plant = Stepper(system, self.p, max_step=LONGEST, through_modes=True)
         self._seed, self.instrumented = seed, bool(sensors or actuators)
         self._sensors = [_RunningSensor(s, system) for s in sensors]
+        # exposures look back at steps; else the plant divides what is longer
+        self._longest = LONGEST if any(s.exposure for s in sensors) else math.inf
         self._dead_time = np.zeros(system.control.size)
         self._limits = np.full(system.control.size, np.inf)
         if limits is not None:
@@ -205,8 +207,9 @@ class Emulation:
             What is known by then and was not before, oldest first.
 
         """
-        if np.shape(u) != self.newest.shape or np.any(u != self.newest):
-            self.send(u, self.time)
+        given = np.asarray(u, dtype=float)
+        if given.shape != self.newest.shape or (given != self.newest).any():
+            self.send(given, self.time)
         return self.advance(self.time + dt)
 
     def _limited(self, u: Array) -> Array:
@@ -221,7 +224,10 @@ class Emulation:
     def advance(self, until: float) -> list[Measurement]:
         """Step to a time [s]; return the measurements that are known by then, oldest first."""
         self.time = until
-        while self._sensors:
+        if not self._sensors:
+            self._step(until)
+            return []
+        while True:
             sensor = min(self._sensors, key=lambda s: s.next)
             if sensor.next > until + SAME_TIME:
                 break
@@ -244,7 +250,9 @@ class Emulation:
             while self._sent and self._sent[0][0] <= self.state.t + SAME_TIME:
                 _, which, value = self._sent.pop(0)
                 self.u = np.where(which, value, self.u)
-            end = min(until, self.state.t + LONGEST, *(t for t, _, _ in self._sent[:1]))
+            end = min(until, self.state.t + self._longest)
+            if self._sent:
+                end = min(end, self._sent[0][0])
             if self.held:
                 self.state = replace(self.state, t=end)
             else:
