@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from rolling_controller.robot_laws.velocity_hold import VelocityHold
+from rolling_controller.robot_laws.steering import VelocityHold
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot

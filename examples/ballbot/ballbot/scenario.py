@@ -6,8 +6,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_dynamics.scenario import Control, Scenario, ScenarioFile
-from rolling_dynamics.scenario.fields import formulas, quantity, TIME, vector
+from rolling_dynamics.scenario.fields import formulas, note, quantity, TIME, vector
 
+from ballbot.instruments import ENCODERS, IMU
 from ballbot.system import Ballbot
 
 
@@ -28,6 +29,7 @@ class BallbotFile(ScenarioFile):
     lean: np.ndarray = vector(
         'rotation vector of the body at the start', 'rad', default=np.zeros(3)
     )
+    measured: bool = note('whether a simulator measures it by its instruments', default=False)
     torque: list[ca.SX] = formulas('of body on ball', 'N m', default=[ca.SX(0)] * 3)
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
@@ -45,5 +47,6 @@ class BallbotFile(ScenarioFile):
             x0=x0,
             control=Control(torque, system.control),
             control_limits=np.full(3, self.torque_limit),
+            sensors=(IMU, ENCODERS) if self.measured else (),
             **self.common(name, raw, system, {}),
         )

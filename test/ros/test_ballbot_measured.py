@@ -1,0 +1,90 @@
+"""The robot that falls, on nodes that know of it by emulated IMU and encoders alone."""
+
+from dataclasses import replace
+import os
+from pathlib import Path
+import sys
+
+from builtin_interfaces.msg import Time
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rolling_dynamics.plugin import register_plugin
+from rolling_dynamics.scenario import load_scenario
+from rolling_interfaces.action import ExecutePlan
+from rolling_node_kit.qos import EVENT
+from rolling_planner import plan_rolling
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_planner.problem.scenario import read_problem
+from sensor_msgs.msg import JointState
+
+NEAR = 5e-3  # m, rad, from where the plan ends
+ESTIMATED = ('--ros-args', '-r', 'robot/state:=estimated_state', '--')
+
+
+@pytest.fixture(scope='module')
+def ros_environment(domain, ballbot_installed):
+    folders = os.pathsep.join([str(ballbot_installed), str(Path(__file__).parent)])
+    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': folders}
+
+
+@pytest.fixture(scope='module')
+def scenario():
+    sys.path.insert(0, str(Path(__file__).parents[2] / 'examples' / 'ballbot'))
+    from ballbot.plugin import PLUGIN
+
+    register_plugin(PLUGIN)
+    return load_scenario(PLUGIN.example)
+
+
+@pytest.fixture
+def nodes(run_process, ballbot_installed, tmp_path):
+    """Start simulator, odometry and controller, which takes the estimate for the state."""
+    path = tmp_path / 'measured.yaml'
+    given = (ballbot_installed / 'ballbot' / 'ballbot.yaml').read_text()
+    path.write_text(given.replace('lean: [0.0, 0.02, 0.0]', 'measured: true'))
+    common = {'scenario_file': str(path), 'use_sim_time': 'true'}
+    # at the end of a plan the noise of the gyro is in all rates: some tenths of a rad/s
+    patient = {'noisy_states': True, 'goal_tolerance': 2.0, 'state_timeout': 20.0}
+    made = [
+        run_process('ballbot.odometry_node', params=common),
+        run_process(
+            'rolling_controller.nodes.robot_controller_node',
+            params={**common, 'rate': 500.0, **patient},
+            arguments=ESTIMATED,
+        ),
+        run_process(
+            'rolling_dynamics.nodes.robot_simulator_node',
+            params={**common, 'rate': 500.0, 'rate_factor': 10.0, 'lockstep_timeout': 20.0},
+        ),
+    ]
+    for node, text in zip(made, ('is measured', 'steps a second', 'steps a second'), strict=True):
+        node.wait_for(text)
+    yield
+    for node in reversed(made):
+        assert node.stop() == 0, node.text
+
+
+@pytest.mark.parametrize('hold_for', [5.0, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
+    system, x = scenario.system, scenario.x0.copy()
+    x[system.state.slice('q_WB')] = [1, 0, 0, 0]
+    plan = plan_rolling(replace(read_problem(scenario), x_start=x, horizon=3.0))
+    client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
+    goal = ExecutePlan.Goal(plan=plan_to_message(plan, Time(), 'odom'))
+    handle = peer.send_goal(client, goal)
+    assert handle.accepted
+    ended = peer.result(handle, 180.0)
+    assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
+    first = []
+
+    def late(message):
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        first.append(stamp)
+        return stamp >= first[0] + hold_for
+
+    truth = peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=300)[0]
+    d = np.array(system.difference(truth.position, plan.states[-1])).ravel()
+    assert np.abs(d[:2]).max() < NEAR
+    assert np.abs(d[5:7]).max() < NEAR
+    client.destroy()
