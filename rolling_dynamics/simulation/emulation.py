@@ -106,8 +106,8 @@ class Emulation:
         self._plant = Stepper(system, self.p, max_step=LONGEST, through_modes=True)
         self._seed, self.instrumented = seed, bool(sensors or actuators)
         self._sensors = [_RunningSensor(s, system) for s in sensors]
-        # exposures look back at steps; else the plant divides what is longer
-        self._longest = LONGEST if any(s.exposure for s in sensors) else math.inf
+        # exposures, and who judges a measured motion, look back at short steps
+        self._longest = LONGEST if sensors else math.inf
         self._dead_time = np.zeros(system.control.size)
         self._limits = np.full(system.control.size, np.inf)
         if limits is not None:

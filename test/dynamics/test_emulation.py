@@ -156,6 +156,19 @@ def test_a_command_takes_effect_after_the_dead_time_within_the_limits():
     np.testing.assert_array_equal(plant.u, [0.1, -0.05])
 
 
+@pytest.mark.parametrize('sensors', [(), (sensor(rate=20.0),)])
+def test_long_steps_are_those_of_short_ones(sensors):
+    """Where something is measured, the motion between two measurements is kept in short steps."""
+    long, short = emulation(*sensors), emulation(*sensors)
+    u = np.array([0.02, 0.01, 0.0])
+    long.step(u, 0.1)
+    for _ in range(50):
+        short.step(u, 2e-3)
+    assert long.state.x == pytest.approx(short.state.x, abs=1e-12)
+    assert len(short.times) == 51
+    assert len(long.times) == (51 if sensors else 2)
+
+
 def test_a_plant_that_is_held_stands_still_while_time_goes_on():
     plant = emulation(sensor())
     plant.held = True
