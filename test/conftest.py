@@ -94,7 +94,12 @@ def sweeps_here(monkeypatch):
     pytest.importorskip('pyarrow')
     from rolling_robotics.sweep import run
 
-    monkeypatch.setattr(run, 'Forks', ThreadPoolExecutor)
+    class Threads(ThreadPoolExecutor):
+        def __init__(self, count=None):
+            self.count = count or 1
+            super().__init__(self.count)
+
+    monkeypatch.setattr(run, 'Forks', Threads)
 
 
 EXAMPLES = Path(__file__).parents[1] / 'examples'

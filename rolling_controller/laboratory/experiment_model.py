@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-from rolling_controller.laboratory.body_model import laboratory_of, spatial_body_of
 from rolling_controller.laboratory.laws import (
     FOLLOWING,
     PLANAR,
@@ -26,6 +25,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model
 from rolling_planner import plan_rolling
 from rolling_planner.check_plan import check_plan
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.restricted_plan import restricted_plan
@@ -147,7 +147,7 @@ def subject_of(
         raise ParameterError(f'plan_file: {experiment} follows no plan, got {quoted(plan_file)}')
     if experiment in SPATIAL:
         return _spatial(experiment, model)
-    laboratory = laboratory_of(model.system, model.params)
+    laboratory = Laboratory(model.system, model.params)
     system, p = laboratory.model()
     d = model.system.state.unpack(model.start)
     beta = 2.0 * float(np.arctan2(d['q_HO'][2], d['q_HO'][0]))
@@ -167,7 +167,6 @@ def subject_of(
 
 
 def _spatial(experiment: str, model: Model) -> Subject:
-    body = spatial_body_of(model.system, model.params)
     contact_h = model.start[model.system.state.slice('contact_h')]
     return Subject(
         system=model.system,
@@ -175,5 +174,5 @@ def _spatial(experiment: str, model: Model) -> Subject:
         start=model.start,
         source=StateSource(model.system, model.params, contact_h),
         used=ALL,
-        prepare=lambda: SPATIAL[experiment](body),
+        prepare=lambda: SPATIAL[experiment](model.system, model.params),
     )

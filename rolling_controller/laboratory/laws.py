@@ -28,9 +28,10 @@ from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
-from rolling_dynamics.hybrid_contact.spatial_body import SpatialBody
+from rolling_dynamics.hybrid_contact.model_state import rest_state
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.laboratory.throw_catch import LIMITS, plan_throw_catch, ThrowCatchPlan
 from rolling_planner.plan import Plan
 
@@ -236,14 +237,27 @@ class ThrowCatchLaw:
         return memory, self.regulator.step(None, x, t)[1]
 
 
-def spatial_regulator(body: SpatialBody) -> BalanceLqr:
-    """Return the regulator of a ball in the middle of the plate, or of an upright ellipsoid."""
-    model, p = body.model()
-    weights = BALL if body.is_ball else ELLIPSOID
+def spatial_regulator(system: ContactSystem, params: Array) -> BalanceLqr:
+    """
+    Return the regulator of an object on a plate at the origin of the hand, z of both upright.
+
+    Parameters
+    ----------
+    system, params
+        Object and plate in the representation ``attitude``, and their parameters in SI units.
+
+    Raises
+    ------
+    ParameterError
+        The object does not rest there, or something grows that no control moves.
+
+    """
+    is_ball = len({*system.object_surface.values.values()}) == 1
+    weights = BALL if is_ball else ELLIPSOID
     return BalanceLqr(
-        model,
-        p,
-        body.rest(model),
+        system,
+        params,
+        rest_state(system.state),
         weights=LqrWeights(tracking=weights, terminal={}, control=SPATIAL_WEIGHTS),
         control_limits=SPATIAL_LIMITS,
     )
@@ -315,9 +329,9 @@ def prepare_throw_catch(laboratory: Laboratory, planned: Planned, _: Predicting)
     )
 
 
-def prepare_balance(body: SpatialBody) -> Prepared:
-    """Return balance in space, and no control."""
-    regulator = spatial_regulator(body)
+def prepare_balance(system: ContactSystem, params: Array) -> Prepared:
+    """Return balance in space, and no control; see :func:`spatial_regulator`."""
+    regulator = spatial_regulator(system, params)
     left = '; '.join(regulator.uncontrollable)
     text = f'no control moves to first order, and feedback leaves as it is: {left}'
     return replace(_regulated(regulator), told=text)
@@ -328,7 +342,7 @@ PLANAR: Mapping[str, Callable[[Laboratory, Planned, Predicting], Prepared]] = {
     'flip_up': prepare_flip_up,
     'throw_catch': prepare_throw_catch,
 }
-SPATIAL: Mapping[str, Callable[[SpatialBody], Prepared]] = {'balance_3d': prepare_balance}
+SPATIAL: Mapping[str, Callable[[ContactSystem, Array], Prepared]] = {'balance_3d': prepare_balance}
 EXPERIMENTS = (*PLANAR, *SPATIAL)
 FOLLOWING = ('flip_up', 'throw_catch')  # those whose laws follow a plan
 PREDICTED = ('flip_up',)  # those that have the law predictive

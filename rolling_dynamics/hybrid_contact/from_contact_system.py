@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.hybrid_contact.model_state import PlanarPlant, Plant, plant_state
+from rolling_dynamics.hybrid_contact.model_state import PlanarPlant, Plant, plant_state, rest_state
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.restriction import restricted, Restriction
@@ -56,11 +56,7 @@ def in_plane(system: S, params: ArrayLike) -> Restriction[S]:
 def _restricted(
     system: ContactSystem | HybridContactSystem, given: tuple[bool, ...]
 ) -> Restriction[Any]:
-    level = {
-        e.name: [1.0, 0.0, 0.0, 0.0] if e.kind == 'quaternion' else np.zeros(e.size)
-        for e in system.state.entries
-    }
-    return restricted(system, given, system.state.pack(**level), PLANE)
+    return restricted(system, given, rest_state(system.state), PLANE)
 
 
 def hybrid_of(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.restriction import Restriction
@@ -64,6 +65,14 @@ def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array
     else:
         y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
     return np.array(plant.projections['rolling'](y, p)).ravel()
+
+
+def rest_state(state: Layout, **given: ArrayLike) -> Array:
+    """Return a state of entries that are given; the others are zero, attitudes the identity."""
+    values: dict[str, ArrayLike] = {
+        e.name: np.eye(e.size)[0] if e.has_unit_norm else np.zeros(e.size) for e in state.entries
+    }
+    return state.pack(**(values | given))
 
 
 def _in_space(plant: Plant, model: Model) -> tuple[HybridContactSystem, ContactSystem]:

@@ -14,8 +14,8 @@ import math
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.model_state import plant_state
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.laboratory.transfer import Transfer, transfer
 from rolling_planner.laboratory.upright_impact import (
     contact_arm,

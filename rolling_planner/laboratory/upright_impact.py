@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_planner.laboratory.laboratory import Laboratory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def contact_arm(laboratory: Laboratory, angle: float) -> Array:
 
 def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact:
     """Return what the impact of a flying ellipse on a level plate at rest leaves."""
-    J, m = float(laboratory.inertia[1]), laboratory.mass
+    J, m = laboratory.inertia, laboratory.mass
     r = -contact_arm(laboratory, before.angle)  # from contact to centre
     J_c = J + m * float(r @ r)
     # about y: (r x v)_y = r_z v_x - r_x v_z

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.hybrid_contact.observed_state import ObservedState
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
@@ -29,6 +28,7 @@ from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator, VISION_TIMEOUT
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import camera_pose, Vision
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from transforms3d.quaternions import quat2mat
 
@@ -95,7 +95,7 @@ class LaboratoryChain:
 
         """
         self.imperfections, self.draw = imperfections, imperfections.draw(seed)
-        believed, arm = laboratory.spatial(), arm or ArmModel()
+        believed, arm = (laboratory.system, laboratory.params), arm or ArmModel()
         self.plant = emulated_plant(
             laboratory, believed, start, arm, imperfections.motors, self.draw
         )
@@ -225,8 +225,7 @@ def emulated_plant(
     laboratory, arm, motors
         As they are believed to be.
     believed
-        Contact system and its parameters p, shape (parameters.size,) in their units, see
-        :meth:`Laboratory.spatial`.
+        Contact system and its parameters p, shape (parameters.size,) in their units.
     start
         State in the plane from which the trial is believed to start, shape (11,) in SI units.
     draw
@@ -245,7 +244,7 @@ def emulated_plant(
         laboratory.model()[0].expand_states(start),
         Arm(arm.chain),
         replace(motors, coulomb=coulomb, viscous=viscous),
-        slip_share=laboratory.mu_kinetic / laboratory.mu,
+        slip_share=laboratory.slip_share,
         resistance=draw.friction_torque * laboratory.rolling_resistance,
         seed=draw.seed,
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 
@@ -135,7 +135,7 @@ def inject_fault(
         Of the laboratory, as of a trial.
 
     """
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     imperfections = imperfections or Imperfections(shift=0.0, turn=0.0)
     chain = LaboratoryChain(laboratory, laboratory.rest(FLAT), imperfections, seed)
     _swing(chain, STILL, still=True)

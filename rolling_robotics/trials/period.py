@@ -142,7 +142,7 @@ class Period:
 
     def _start(self, draw: Draw) -> Array:
         e = self.experiment
-        believed = e.laboratory.spatial()
+        believed = e.laboratory.system, e.laboratory.params
         plant = emulated_plant(e.laboratory, believed, e.start, e.arm, self._motors, draw)
         view, joints = plant.view(), plant.motors.q
         moment = view.torque_W + np.cross(view.p_WC - view.hand[4:7], view.force_W)

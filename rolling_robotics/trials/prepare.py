@@ -16,9 +16,9 @@ from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm_model import ArmModel
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_robotics.trials.judge import AngleHeld
 
 DURATION = 7.0  # s
@@ -81,7 +81,7 @@ def setting(name: str) -> dict[str, Any]:
     """Return the fields of :class:`LaboratorySetup` of an experiment but its laws, at once."""
     if name not in CRITERIA:
         raise ParameterError(f'no experiment {name!r}; there are: {", ".join(CRITERIA)}')
-    laboratory, known = Laboratory(), vars(CRITERIA[name])
+    laboratory, known = Laboratory.of_paper(), vars(CRITERIA[name])
     if name == 'throw_catch':  # it is caught 0.2 m on, and the hand goes further to balance it
         known = {**known, 'arm': ArmModel(base=THROWING_BASE)}
     start = _start(name, laboratory)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from rolling_controller import law as inputs
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.hybrid_contact.laboratory import turn_about_y
 from rolling_hw_interface.emulated_plant import PlantView
+from rolling_planner.laboratory.laboratory import turn_about_y
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import LaboratoryChain, Observation, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections

@@ -13,10 +13,10 @@ from rolling_dynamics.contract import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.from_contact_system import in_plane
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
 from rolling_dynamics.testing import check_system, CHECKS, inspect_system, motion
+from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_robotics import plugins
 
 SYMBOLS_OF_WHEEL = [ca.SX.sym(n, k) for n, k in (('x', 2), ('u', 1), ('t', 1), ('p', 5))]
@@ -78,7 +78,7 @@ def test_every_shipped_system_is_among_them():
 @pytest.mark.parametrize('planar', [True, False], ids=['planar', 'spatial'])
 def test_an_ellipsoid_on_the_laboratory_plate_passes(planar):
     if planar:
-        laboratory = Laboratory()
+        laboratory = Laboratory.of_paper()
         system, p = laboratory.model()
         x = laboratory.rest(UPRIGHT)
     else:

@@ -9,9 +9,9 @@ from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from scipy.linalg import expm
 
 WEIGHTS = LqrWeights(
@@ -65,7 +65,7 @@ def test_everything_controllable():
 
 def test_in_the_plane_the_rolled_length_is_kept():
     """du_h = R dbeta with R the radius of curvature of the ellipse at the contact."""
-    lab = Laboratory()
+    lab = Laboratory.of_paper()
     system, p = lab.model()
     a, b = lab.semi_axes
     for beta, radius in ((UPRIGHT, b * b / a), (FLAT, a * a / b)):
@@ -119,7 +119,7 @@ def test_in_space_spin_and_rolled_lengths_are_taken_out(body):
 
 def test_linear_model_against_differences_of_the_motion():
     """expm of (A, B) against finite differences of a fixed-step simulation."""
-    lab = Laboratory()
+    lab = Laboratory.of_paper()
     system, p = lab.model()
     x, h, step = lab.rest(UPRIGHT, 0.01), 2e-3, 1e-5
     linear = linear_model(system, p, x, np.zeros(3))
@@ -147,7 +147,7 @@ def test_what_cannot_be_balanced_is_refused_by_name():
             weights=WEIGHTS,
             active_controls=('alpha_WH_H_y', 'a_WH_H_x', 'a_WH_H_z'),
         )
-    lab = Laboratory()
+    lab = Laboratory.of_paper()
     model, q = lab.model()
     with pytest.raises(ParameterError, match='no equilibrium: the rate of w_HO_H_y'):
         BalanceLqr(model, q, lab.rest(0.3))

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
@@ -15,6 +14,7 @@ from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MA
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.markers import MarkerFit, MarkerPattern
 from rolling_hw_interface.motor_model import MotorModel
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_truth import body_matrix, X_WC
 from test_emulated_plant import make_plant, MODEL, start
 from transforms3d.quaternions import mat2quat
@@ -83,7 +83,7 @@ def test_friction_and_inertia_of_the_drives_are_found():
 
 
 def test_inertia_of_the_object_is_found_from_its_rocking():
-    laboratory, plant = Laboratory(), make_plant(turn=0.12)
+    laboratory, plant = Laboratory.of_paper(), make_plant(turn=0.12)
     times, angles, held = [], [], plant.motors.q.copy()
     for k in range(3000):
         plant.motors.command('position', held, k * DT)
@@ -95,12 +95,12 @@ def test_inertia_of_the_object_is_found_from_its_rocking():
     yy = system.parameters.slice('inertia').start + 1
     wrong[yy] *= 1.4
     found = calibrate_rocking(system, wrong, start(), times[500:], angles[500:])
-    assert found.inertia == pytest.approx(laboratory.inertia[1], rel=0.05)
+    assert found.inertia == pytest.approx(laboratory.inertia, rel=0.05)
     assert found.damping == pytest.approx(laboratory.damping, rel=0.25)
 
 
 def test_rocking_frequency_is_that_of_the_laboratory():
-    rate = Laboratory().equilibrium_rate(upright=False)
+    rate = Laboratory.of_paper().equilibrium_rate(upright=False)
     assert rocking_frequency(MODEL[0], MODEL[1], start()) == pytest.approx(rate, rel=1e-5)
 
 

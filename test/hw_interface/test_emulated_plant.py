@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
-from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
@@ -18,26 +15,13 @@ from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_truth import body_matrix, X_WC
 from transforms3d.quaternions import mat2quat
 
 DT = 1e-3
-LABORATORY = Laboratory()
-
-
-def laboratory_model():
-    half = LABORATORY.plate / 2
-    plate = Plane(u_bounds=(-half, half), v_bounds=(-half, half))
-    system = ContactSystem(Ellipsoid(*LABORATORY.surface_axes), plate)
-    return system, system.pack_parameters(
-        mass=LABORATORY.mass,
-        inertia=LABORATORY.inertia,
-        gravity_W=(0.0, 0.0, -LABORATORY.gravity),
-        mu=LABORATORY.mu,
-    )
-
-
-MODEL = laboratory_model()
+LABORATORY = Laboratory.of_paper()
+MODEL = LABORATORY.system, LABORATORY.params
 
 
 def start(turn=0.0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory
 from rolling_hw_interface.calibration.sliding import calibrate_sliding
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 
@@ -31,8 +31,8 @@ def recorded(laboratory, size, seconds=2.4):
 @pytest.mark.slow
 @pytest.mark.parametrize('mu', [0.15, 0.25])
 def test_kinetic_friction_is_found(mu):
-    laboratory = Laboratory(mu=1.25 * mu, mu_kinetic=mu)
-    found = calibrate_sliding(*laboratory.spatial(), *recorded(laboratory, 4.0))
+    laboratory = Laboratory.of_paper(mu=1.25 * mu)  # slips at 0.8 of it
+    found = calibrate_sliding(laboratory.system, laboratory.params, *recorded(laboratory, 4.0))
     assert found.mu_kinetic == pytest.approx(mu, rel=0.06)
     assert abs(found.mu_kinetic - mu) < 4 * found.sigma + 0.01
     assert found.samples > 40
@@ -40,6 +40,6 @@ def test_kinetic_friction_is_found(mu):
 
 
 def test_object_that_sticks_tells_no_friction():
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     with pytest.raises(ParameterError, match='slides in 0 images'):
-        calibrate_sliding(*laboratory.spatial(), *recorded(laboratory, 1.0, 1.0))
+        calibrate_sliding(laboratory.system, laboratory.params, *recorded(laboratory, 1.0, 1.0))

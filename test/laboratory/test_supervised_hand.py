@@ -217,7 +217,7 @@ def test_the_push_takes_the_stated_impulse(damping):
     pushed(plant, PUSH)
     speed = np.linalg.norm((plant.state.x - before)[where('v_HO_H')])
     height = before[where('p_HO_H')][-1]
-    momentum = laboratory.inertia[1] * PUSH + laboratory.mass * speed * height
+    momentum = laboratory.inertia * PUSH + laboratory.mass * speed * height
     assert momentum / height == pytest.approx(1.3e-3, rel=0.1)
 
 

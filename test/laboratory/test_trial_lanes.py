@@ -11,7 +11,7 @@ from rolling_controller.law import OpenLoop
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory, UPRIGHT
+from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.trials import estimate_error
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
@@ -40,7 +40,7 @@ def hand_over(laboratory):
 
 @pytest.fixture(scope='module')
 def upright():
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     law = hand_over(laboratory)
     experiment = LaboratorySetup(
         name='flip_up',

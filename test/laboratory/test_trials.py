@@ -8,7 +8,7 @@ from rolling_controller.laboratory.laws import predictive_flip_up
 from rolling_controller.law import gathered, STATE, state_inputs, TOUCHING
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT, Laboratory, UPRIGHT
+from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
@@ -91,7 +91,7 @@ def test_unknown_experiment_is_refused():
 
 
 def test_start_is_off_as_drawn_and_the_object_is_held():
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     start = laboratory.rest(FLAT, 0.01)
     chain = LaboratoryChain(laboratory, start, PUBLISHED, seed=5)
     for _ in range(300):
@@ -108,7 +108,7 @@ def test_start_is_off_as_drawn_and_the_object_is_held():
 
 def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
     """By the equations alone it would roll off, and the images contradict them."""
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     worse = replace(PUBLISHED.scaled(5.0), informed=True)
     chain = LaboratoryChain(laboratory, laboratory.rest(FLAT, 0.01), worse, seed=2003)
     chain.plant.held, seen, difference = True, [], laboratory.model()[0].difference
@@ -137,7 +137,7 @@ class Told:
 
     inputs = Layout(
         (
-            *state_inputs(Laboratory().model()[0], TOUCHING).entries,
+            *state_inputs(Laboratory.of_paper().model()[0], TOUCHING).entries,
             Entry('inertia', ('inertia_factor',), ''),
         )
     )
@@ -167,7 +167,7 @@ def test_a_law_is_told_what_is_estimated_or_what_is_true(monkeypatch, exact):
 
 
 def test_the_predictive_law_takes_the_inertia_that_is_found():
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     system, p = laboratory.model()
     times, x = np.linspace(0.0, 0.2, 3), laboratory.rest(UPRIGHT)
     plan = Plan.of(system, times=times, states=np.tile(x, (3, 1)), controls=np.zeros((3, 3)))

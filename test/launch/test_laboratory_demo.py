@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.laboratory import FLAT
+from rolling_planner.laboratory.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
 from rolling_robotics.demo import run

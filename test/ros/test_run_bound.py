@@ -11,9 +11,9 @@ from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.trial import CODES, Trial
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
+from rolling_planner.laboratory.laboratory import Laboratory
 
-STATE = Laboratory().model()[0].state
+STATE = Laboratory.of_paper().model()[0].state
 BOUND, PERIOD = 0.1, 1_000_000  # m, ns
 AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
 

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from rolling_controller.laboratory.experiment_model import experiment_plan
-from rolling_dynamics.hybrid_contact.laboratory import Laboratory
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, Plane
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
 from rolling_planner.restricted_plan import restricted_plan
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
@@ -51,7 +51,7 @@ def flip_ups(*, fast: bool = False) -> dict[str, tuple[Record, ...]]:
 @cache
 def throw() -> ThrowCatchPlan:
     """Return the planned throw and catch."""
-    laboratory = Laboratory()
+    laboratory = Laboratory.of_paper()
     plan = experiment_plan(load_scenario('laboratory_throw_catch'))
     return plan_throw_catch(laboratory, restricted_plan(plan, laboratory.model()[0]))
 
@@ -98,7 +98,7 @@ def _throw() -> list[Row]:
         beside(
             'VIII-E: friction that impact and carry need, of the coefficient (printed: below)',
             1.0,
-            max(impact.friction, plan.carry_friction) / Laboratory().mu,
+            max(impact.friction, plan.carry_friction) / Laboratory.of_paper().mu,
             0.0,
             relation='at most',
         ),
@@ -178,12 +178,12 @@ def _strip(seen: Record, end: float, every: float, title: str) -> Image.Image:
 
 def _scene(seen: Record, end: float, title: str) -> Scene:
     """Return plate and object of a trial up to a time [s]."""
-    shown, laboratory = seen.times <= end + 1e-9, Laboratory()
+    shown, laboratory = seen.times <= end + 1e-9, Laboratory.of_paper()
     a, b = laboratory.semi_axes
-    half = laboratory.plate / 2
+    left, right = laboratory.system.parameters.unpack(laboratory.params)['hand_edges'][:2]
     ellipse, plate = Ellipsoid(b, DEPTH, a), Plane()
     whole = np.array([[1e-3, 0.0], [math.pi - 1e-3, 2 * math.pi]])
-    part = np.array([[-half, -2 * DEPTH], [half, 2 * DEPTH]])
+    part = np.array([[left, -2 * DEPTH], [right, 2 * DEPTH]])
     hand, object_ = seen['hand'][shown], seen['object'][shown]
     return Scene(
         title=title,
