@@ -12,7 +12,7 @@ from rolling_controller.nodes import equipment as equipment_module
 from rolling_controller.nodes.control_loop import CODES, HELD
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.robot_controller_node import Options, TABLE
+from rolling_controller.nodes.robot_controller_node import Options, robot_parameters, TABLE
 from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
@@ -82,7 +82,9 @@ class Rehearsal:
         self.model = model = load_robot(str(self.path))
         self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
         self.plant = emulated_robot(model)
-        self.values = {e.name: e.default for e in TABLE} | {
+        known = robot_kind(model.system.name)
+        table = *TABLE, *robot_parameters(known)
+        self.values = {e.name: e.default for e in table} | {
             'scenario_file': str(self.path),
             'use_sim_time': True,
             'settle_time': SETTLE,
@@ -94,8 +96,7 @@ class Rehearsal:
         self._arrivals, self.now = iter(range(1, 10**6)), 5 * 10**9
         self.machine = Machine(model, self.put)
         self.encode = JointStateEncoder(model.system.state.names, ('position',)).encode
-        kind = robot_kind(model.system.name)
-        self.robot = kind.make(model.scenario, Options(self.values, kind))
+        self.robot = known.make(model.scenario, Options(self.values, known))
         self.equipment = Equipment(
             machine=self.machine,
             tracker=Tracker(model.system, model.params, limits=model.control_limits, patience=1e9),
