@@ -7,7 +7,7 @@ from rolling_controller.gait_following.disturbed_run import (
     random_disturbance,
 )
 from rolling_controller.gait_following.gait_follower import GaitFollower
-from rolling_controller.gait_following.momentum_filter import MomentumFilter
+from rolling_controller.gait_following.reference_loop import MomentumFilter
 from rolling_controller.gait_following.velocity_stick import VelocityStick
 
 __all__ = [

@@ -1,13 +1,24 @@
-"""The loop that both feedbacks share: estimate, reference, lean, and the pendulum's torque."""
+"""
+The loop that both feedbacks share: estimate, reference, lean, and the pendulum's torque.
+
+Slope, rolling resistance and velocity are estimated from the momentum law. The vector
+K = I Omega + R_o e x (M V + m v) changes at the rate
+
+    dK/dt = -Q + (M + m) R_o e x g - delta N s
+
+(Ivanova & Pivovarova, Eqs. (1), (2), summed): the drive's torque is known and K is measured, so
+what is left over is slope and resistance. A Kalman filter of (K_x, K_y, d_x, d_y, c) with the
+slope's torque d and the resistance c = delta N, against the direction s of the rolling.
+"""
 
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.gait_following.momentum_filter import MomentumFilter
 from rolling_controller.gait_following.swing_tracking import (
     LegReference,
     on_slope,
@@ -21,6 +32,127 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, STATE
+
+STEEP = math.radians(3)  # standard deviation of a slope that nobody told
+RESISTANCE = 1e-3  # m, standard deviation of the lever arm of the rolling resistance
+WRONG = 0.1  # share by which masses may be wrong
+RATE_NOISE = 0.05  # rad/s, of the shell's angular velocity as measured
+DRIFT = 0.1  # share of the slope's deviation by which it may wander in a second
+
+
+class MomentumFilter:
+    """
+    Estimates slope, rolling resistance and the shell's angular velocity.
+
+    Attributes
+    ----------
+    state
+        (K_x, K_y, d_x, d_y, c).
+    covariance
+        Of the state.
+
+    """
+
+    def __init__(self, params: SphereParameters) -> None:
+        """Start on a floor as told by the parameters."""
+        p = self._params = params
+        total = p.shell_mass + p.pendulum_mass
+        self._lever = total * p.shell_radius  # torque of gravity over its part along the floor
+        g = p.gravity_W
+        self.state = np.array([0.0, 0.0, -self._lever * g[1], self._lever * g[0], 0.0])
+        slope = self._lever * p.gravity * STEEP
+        self._drift = (DRIFT * slope) ** 2
+        self._noise = (p.I0 * RATE_NOISE) ** 2
+        weight = total * p.gravity
+        self.covariance = np.diag(
+            [self._noise, self._noise, slope**2, slope**2, (RESISTANCE * weight) ** 2]
+        )
+        self._started = False
+
+    def update(self, n: Array, Omega: Array, omega: Array, Q: Array, dt: float) -> None:
+        """
+        Take a measurement, after dt seconds of the torque Q.
+
+        Parameters
+        ----------
+        n, Omega, omega
+            Pendulum's direction, angular velocities of shell and pendulum as measured.
+        Q
+            Torque that was commanded since the last call [N m].
+        dt
+            Time since then [s].
+
+        """
+        K = self.momentum(n, Omega, omega)
+        if not self._started:
+            self.state, self._started = np.concatenate([K, self.state[2:]]), True
+            return
+        size = math.hypot(Omega[0], Omega[1])
+        s = np.asarray(Omega[:2]) / max(size, 0.3)
+        F = np.eye(5)
+        F[0, 2] = F[1, 3] = dt
+        F[:2, 4] = -dt * s
+        x = F @ self.state
+        x[:2] -= np.asarray(Q[:2]) * dt
+        # wrong masses act like a wrong torque that lasts about half a second
+        wrong = (WRONG * math.hypot(Q[0], Q[1])) ** 2 * 0.5 * dt
+        P = F @ self.covariance @ F.T
+        P[[0, 1], [0, 1]] += wrong + 1e-12
+        P[[2, 3], [2, 3]] += self._drift * dt
+        S = P[:2, :2] + self._noise * np.eye(2)
+        gain = P[:, :2] @ np.linalg.inv(S)
+        self.state = x + gain @ (K - x[:2])
+        self.covariance = P - gain @ P[:2]
+
+    def momentum(self, n: Array, Omega: Array, omega: Array) -> Array:
+        """
+        Return the horizontal part of K, shape (2,) [kg m^2/s].
+
+        Parameters
+        ----------
+        n
+            Direction of the pendulum, a unit vector, shape (3,).
+        Omega, omega
+            Angular velocity of shell and pendulum, shape (3,) [rad/s].
+
+        """
+        return self._params.I0 * np.asarray(Omega[:2]) + self._pendulum_part(n, omega)
+
+    def rates(self, n: Array, omega: Array) -> Array:
+        """Return the shell's horizontal angular velocity as filtered, shape (2,) [rad/s]."""
+        return np.array((self.state[:2] - self._pendulum_part(n, omega)) / self._params.I0)
+
+    def gravity(self, Omega: Array | None = None) -> Array:
+        """
+        Return gravity as estimated, in W [m/s^2].
+
+        Parameters
+        ----------
+        Omega
+            If given, the resistance against this rolling is counted as if it were a slope.
+
+        """
+        d = self.state[2:4].copy()
+        if Omega is not None:
+            size = math.hypot(Omega[0], Omega[1])
+            d -= max(self.state[4], 0.0) * np.asarray(Omega[:2]) / max(size, 0.3)
+        along = np.array([d[1], -d[0]]) / self._lever
+        g = self._params.gravity
+        size = float(np.hypot(*along))
+        if size > 0.5 * g:
+            along *= 0.5 * g / size
+        return np.array([*along, -math.sqrt(g * g - along @ along)])
+
+    @property
+    def slope(self) -> float:
+        """Angle of the floor against the horizontal as estimated [rad]."""
+        g = self.gravity()
+        return math.atan2(math.hypot(g[0], g[1]), -g[2])
+
+    def _pendulum_part(self, n: Array, omega: Array) -> Array:
+        # m R_o R_t e x (omega x n) = m R_o R_t ((e . n) omega - (e . omega) n)
+        return np.array(self._params.coupling * (n[2] * omega[:2] - omega[2] * n[:2]))
+
 
 INPUTS = Layout((Entry(STATE_INPUT, tuple(STATE.names), ''),))  # of the laws of a sphere
 E = np.array([0.0, 0.0, 1.0])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rolling_controller.gait_following import GaitFollower, VelocityStick
-from rolling_controller.gait_following.plan_reading import read_gaits
+from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.gait_following.swing_tracking import SwingTracking
 from rolling_controller.law import Following, Law

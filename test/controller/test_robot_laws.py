@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import pytest
 from robot_cases import CASES
 from rolling_controller import run_lockstep
-from rolling_controller.gait_following.plan_reading import read_gaits
+from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
 from rolling_controller.mass_driven_velocity import VelocityGains
