@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_dynamics.hybrid_contact.model_state import ObservedState
 from rolling_robotics.trials.chain import LaboratoryChain
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE

@@ -19,7 +19,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from transforms3d.euler import euler2mat, euler2quat
 
-ALL, IN_PLANE = (0, 1, 2, 3, 4, 5), (1, 3, 5)  # of alpha_WH_H and a_WH_H: all, alpha_y a_x a_z
+ALL = (0, 1, 2, 3, 4, 5)  # of alpha_WH_H and a_WH_H
 ROUNDED = 15  # digits after the point of attitudes: those of right angles are exact
 FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass
 
@@ -223,7 +223,7 @@ class Chain:
         places = [*(link.place for link in self.links), self.hand]
         level = all(abs(r) + abs(y) < 1e-12 for r, _, y in (p.rpy for p in places))
         planar = level and all(link.axis == 1 for link in self.links)
-        return IN_PLANE if planar else ALL
+        return (1, 3, 5) if planar else ALL
 
     def _limit(self, name: str) -> Array:
         return np.array([getattr(link, name) for link in self.links])

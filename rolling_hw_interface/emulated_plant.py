@@ -24,7 +24,7 @@ from rolling_dynamics.hybrid_contact.model_state import Plant
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import IN_PLANE
+from rolling_hw_interface.arm_chain import ALL
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
 from transforms3d.quaternions import qmult, quat2mat
@@ -113,7 +113,7 @@ class EmulatedPlant:
 
         """
         self._model = model
-        bodies = planar_hybrid_of if arm.chain.moves == IN_PLANE else hybrid_of
+        bodies = hybrid_of if arm.chain.moves == ALL else planar_hybrid_of
         system: Plant
         system, p = bodies(model, params, slip_share=slip_share, resistance=resistance)
         self._system, self._params, self._start = system, p, np.array(start, dtype=float)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rolling_controller.laboratory.laws import (
@@ -20,7 +21,8 @@ from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contact.state_source import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, PlanningError, printable, quoted
-from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model
 from rolling_planner import plan_rolling
@@ -28,10 +30,10 @@ from rolling_planner.check_plan import check_plan
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.problem.scenario import read_problem
-from rolling_planner.restricted_plan import restricted_plan
 
 MAX_BYTES = 100_000_000  # of a plan file
 SAME_START = 1e-6  # by which each number of two starts may differ [m, rad, m/s, rad/s]
+OFF = 1e-6  # of a state or control that is left out [m, rad, m/s, rad/s and their rates]
 
 
 def experiment_plan(scenario: Scenario, plan_file: str = '') -> Plan:
@@ -75,6 +77,36 @@ def _read(path: Path) -> Plan:
     if not isinstance(document, dict) or 'plan' not in document:
         raise ParameterError(f'{path}: holds no plan; `rolling plan` writes one')
     return Plan.from_dict(document['plan'])
+
+
+def restricted_plan(plan: Plan, model: Restriction[Any]) -> Plan:
+    """
+    Return a plan of a whole system as one of a restriction of it.
+
+    Parameters
+    ----------
+    plan
+        A plan of the whole system.
+    model
+        The restriction.
+
+    Raises
+    ------
+    ParameterError
+        The plan is for another system, or moves what is left out.
+
+    """
+    if plan.state_names != tuple(model.whole.state.names):
+        raise ParameterError(f'the plan is for {plan.system!r}, not for {model.name!r}')
+    return replace(
+        plan,
+        system=model.name,
+        model_hash=model.model_hash,
+        state_names=tuple(model.state.names),
+        control_names=tuple(model.control.names),
+        states=model.take_states(plan.states, OFF),
+        controls=model.take_controls(plan.controls, OFF),
+    )
 
 
 ALL = (0, 1, 2, 3, 4, 5)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.observed_state import ObservedState
+from rolling_dynamics.hybrid_contact.model_state import ObservedState
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_model import ArmModel
 from rolling_hw_interface.emulated_camera import EmulatedCamera, MARKERS

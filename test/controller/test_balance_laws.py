@@ -7,7 +7,7 @@ import pytest
 from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import region_of_attraction
-from rolling_controller.laboratory.experiment_model import experiment_plan
+from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
 from rolling_controller.laboratory.laws import (
     balance_region,
     balance_regulator,
@@ -23,7 +23,6 @@ from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, turn_about_y, UPRIGHT
 from rolling_planner.laboratory.throw_catch import plan_throw_catch
-from rolling_planner.restricted_plan import restricted_plan
 from stepped_motion import SteppedMotion
 
 LAB = Laboratory.of_paper()

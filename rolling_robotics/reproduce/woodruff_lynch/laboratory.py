@@ -8,13 +8,12 @@ import math
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
-from rolling_controller.laboratory.experiment_model import experiment_plan
+from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
-from rolling_planner.restricted_plan import restricted_plan
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.animation.painter import Camera
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
