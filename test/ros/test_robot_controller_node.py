@@ -91,11 +91,20 @@ class Robot:
         return result
 
     def begin(self, plan):
-        """Send a plan; return its handle once it is being followed."""
-        running = threading.Event()
-        handle = self.send(plan, lambda _: running.set())
-        assert running.wait(60)
-        return handle
+        """
+        Send a plan; return its handle once it is followed.
+
+        It is sent again where states came late, or where its own repetition superseded it.
+        """
+        end = time.monotonic() + 60.0
+        while True:
+            running = threading.Event()
+            handle = self.send(plan, lambda _, running=running: running.set())
+            ended = self.peer.result_or(running, handle)
+            if ended is None:
+                return handle
+            again = ended.error_code in (CODES.STALE_STATE, CODES.PREEMPTED)
+            assert again and time.monotonic() < end, ended.error_string
 
     def outcome(self, handle):
         return self.peer.result(handle)
