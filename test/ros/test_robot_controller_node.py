@@ -104,7 +104,8 @@ class Robot:
             if ended is None:
                 return handle
             again = ended.error_code in (CODES.STALE_STATE, CODES.PREEMPTED)
-            assert again and time.monotonic() < end, ended.error_string
+            assert again, ended.error_string
+            assert time.monotonic() < end, ended.error_string
 
     def outcome(self, handle):
         return self.peer.result(handle)
