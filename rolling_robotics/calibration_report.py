@@ -16,13 +16,10 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import Chain
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import ArmModel, Chain
 from rolling_hw_interface.arm_urdf import chain_of
-from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
-from rolling_hw_interface.calibration.joints import calibrate_joints
-from rolling_hw_interface.calibration.rocking import calibrate_rocking
-from rolling_hw_interface.calibration.sliding import calibrate_sliding
+from rolling_hw_interface.calibration.camera import calibrate_camera, calibrate_joints, SeenPoses
+from rolling_hw_interface.calibration.rocking import calibrate_rocking, calibrate_sliding
 from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_pose

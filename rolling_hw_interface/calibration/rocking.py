@@ -1,9 +1,4 @@
-"""
-Inertia and rolling resistance of the object, from its rocking on a hand at rest.
-
-About a stable equilibrium a body rocks as a damped oscillator. The inertia about that axis
-is the one with which the equations of rolling have the seen frequency.
-"""
+"""Calibration by rocking and sliding objects: inertia and friction."""
 
 from __future__ import annotations
 
@@ -12,8 +7,13 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contact import closest_points, ContactSystem
+from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.rotations import without_jumps
+from rolling_hw_interface.object_prediction import contact_function
+from transforms3d.quaternions import quat2mat
 
 FEWEST = 100  # samples
 STEP = 1e-4  # rad, by which the equilibrium is disturbed
@@ -160,3 +160,176 @@ def _oscillator(
     frequency = math.hypot(done.x[0], done.x[1])
     rms = float(np.sqrt(np.mean(done.fun**2)))
     return frequency, float(done.x[1] / frequency), rms, float(np.hypot(c[0], c[1]))
+
+
+ORDER = 3  # of the polynomials that smooth the poses
+SLIDING = 0.04  # m/s: a faster contact point slides
+STICKING = 0.015  # m/s: a slower one sticks
+TOUCHING = 2e-3  # m: gap of bodies that touch
+PRESSED = 0.2  # share of gravity that the normal force has to have
+FEW_SLIDES = 10  # samples of sliding
+HIGH = 0.95  # share of the samples that stick with less than the bound
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlidingCalibration:
+    """
+    What was found.
+
+    Attributes
+    ----------
+    mu_kinetic, sigma
+        Coefficient of kinetic friction, and its standard deviation.
+    mu_least
+        Friction that the sticking contact was seen to give; the static coefficient is no less.
+    samples, seconds
+        Poses in which the object slid, and the time they stand for [s].
+    fastest
+        Greatest slip [m/s].
+
+    """
+
+    mu_kinetic: float
+    sigma: float
+    mu_least: float
+    samples: int
+    seconds: float
+    fastest: float
+
+
+def calibrate_sliding(
+    system: ContactSystem,
+    params: ArrayLike,
+    times: ArrayLike,
+    hands: ArrayLike,
+    p_WO: ArrayLike,
+    q_WO: ArrayLike,
+    *,
+    window: float = 0.05,
+) -> SlidingCalibration:
+    """
+    Return friction from poses of an object that slides on the hand.
+
+    Parameters
+    ----------
+    system, params
+        Hand and object, in the representation ``attitude``; their coefficients do not matter.
+    times
+        Of the images, by the clock of the joints [s], shape (n,).
+    hands
+        Pose and twist of the hand at these times, shape (n, 13): q (w, x, y, z), p [m] in W,
+        w [rad/s], v [m/s] in H.
+    p_WO, q_WO
+        Place of the object [m] and attitude (w, x, y, z), shapes (n, 3) and (n, 4).
+    window
+        Time over which poses are smoothed [s].
+
+    Raises
+    ------
+    ParameterError
+        The object hardly slid, or the recording is too short.
+
+    """
+    t, hands = np.asarray(times, dtype=float), np.asarray(hands, dtype=float)
+    body, a = _motion(t, np.asarray(p_WO, float), np.asarray(q_WO, float), window)
+    p = np.asarray(params, dtype=float)
+    contacts, normals = _contacts(system, p, body, hands)
+    f = a - p[system.parameters.slice('gravity_W')]
+    pressed = np.sum(f * normals, axis=1)
+    along = f - pressed[:, None] * normals
+    slip = np.linalg.norm(contacts[:, 3:6], axis=1)
+    weight = PRESSED * float(np.linalg.norm(p[system.parameters.slice('gravity_W')]))
+    there = (np.abs(contacts[:, 2]) < TOUCHING) & (pressed > weight)
+    width = max(1, round(window / float(np.median(np.diff(t))) / 2))
+    slides = _inner(there & (slip > SLIDING), width)
+    if slides.sum() < FEW_SLIDES:
+        raise ParameterError(
+            f'the object slides in {int(slides.sum())} images, {FEW_SLIDES} and more are needed: '
+            'shake or tilt the plate until it slips, without losing it'
+        )
+    against = -np.sum(along * contacts[:, 3:6], axis=1) / np.maximum(slip, 1e-9)
+    mu, sigma = _ratio(against[slides], pressed[slides], width)
+    sticks = _inner(there & (slip < STICKING), width)
+    ratios = np.linalg.norm(along[sticks], axis=1) / pressed[sticks]
+    return SlidingCalibration(
+        mu_kinetic=mu,
+        sigma=sigma,
+        mu_least=float(np.quantile(ratios, HIGH)) if ratios.size else 0.0,
+        samples=int(slides.sum()),
+        seconds=float(slides.sum() * np.median(np.diff(t))),
+        fastest=float(slip[slides].max()),
+    )
+
+
+def _motion(t: Array, p: Array, q: Array, window: float) -> tuple[Array, Array]:
+    """Return q, p, w, v of the object in W (n, 13), and its acceleration (n, 3), smoothed."""
+    from scipy.signal import savgol_filter  # noqa: PLC0415  (heavy)
+
+    dt = float(np.median(np.diff(t))) if len(t) > 1 else math.nan
+    width = max(2 * round(window / dt / 2) + 1, ORDER + 2) if dt > 0 else len(t) + 1
+    if len(t) <= 2 * width or not (np.all(np.isfinite(p)) and np.all(np.isfinite(q))):
+        raise ParameterError(f'{len(t)} poses were recorded, {2 * width + 1} and more are needed')
+    even = np.arange(t[0], t[-1] + dt / 2, dt)  # hidden images are bridged
+    rows = np.column_stack([p, without_jumps(q)])
+    rows = np.column_stack([np.interp(even, t, row) for row in rows.T])
+    smooth = [savgol_filter(rows, width, ORDER, deriv=k, delta=dt, axis=0) for k in range(3)]
+    back = [np.column_stack([np.interp(t, even, c) for c in s.T]) for s in smooth]
+    q, dq = back[0][:, 3:], back[1][:, 3:]
+    q = q / np.linalg.norm(q, axis=1)[:, None]
+    # w = 2 q' q^-1, by its vector part
+    w = 2 * (q[:, :1] * dq[:, 1:] - dq[:, :1] * q[:, 1:] + np.cross(q[:, 1:], dq[:, 1:]))
+    return np.column_stack([q, back[0][:, :3], w, back[1][:, :3]]), back[2][:, :3]
+
+
+def _contacts(system: ContactSystem, p: Array, body: Array, hands: Array) -> tuple[Array, Array]:
+    """Return ``object_prediction.CONTACT`` (n, 6), slip in W, and the plate's normals (n, 3)."""
+    function = FastFunction(contact_function(system))
+    function.inputs[5][:] = p
+    near = _first(system, p, body[0], hands[0])
+    contacts, normals = np.empty((len(body), 6)), np.empty((len(body), 3))
+    for k, (o, h) in enumerate(zip(body, hands, strict=True)):
+        for buffer, value in zip(function.inputs, (o, near, h), strict=False):
+            buffer[:] = value
+        contacts[k] = function.evaluate()[:6]
+        if np.all(np.isfinite(contacts[k])):
+            near = contacts[k, :2].copy()
+        geometry = system.hand_surface.numeric(system.hand_chart)
+        frame = np.array(geometry(near, p[system.parameters.slice('hand_surface')])[1])
+        R_WC = quat2mat(h[:4]) @ frame.reshape(3, 3)
+        normals[k], contacts[k, 3:6] = R_WC[:, 2], R_WC @ contacts[k, 3:6]
+    return np.nan_to_num(contacts, nan=math.inf), normals
+
+
+def _first(system: ContactSystem, p: Array, body: Array, hand: Array) -> Array:
+    R_WH = quat2mat(hand[:4])
+    try:
+        touch = closest_points(
+            system.object_surface,
+            system.hand_surface,
+            R_WH.T @ quat2mat(body[:4]),
+            R_WH.T @ (body[4:7] - hand[4:7]),
+            object_parameters=p[system.parameters.slice('object_surface')],
+            hand_parameters=p[system.parameters.slice('hand_surface')],
+            hand_chart=system.hand_chart,
+        )
+    except RollingError as error:
+        raise ParameterError(f'the first pose is not on the plate: {error}') from None
+    return np.asarray(touch.contact_h, dtype=float)
+
+
+def _inner(flags: NDArray[np.bool_], margin: int) -> NDArray[np.bool_]:
+    """Return which samples have their neighbours within a margin flagged too."""
+    count = np.convolve(flags, np.ones(2 * margin + 1), mode='same')
+    return np.asarray(count > 2 * margin + 0.5)
+
+
+def _ratio(force: Array, pressed: Array, width: int) -> tuple[float, float]:
+    """Return force over normal force with outliers counting less, and its deviation."""
+    weight = np.ones_like(force)
+    for _ in range(5):
+        mu = float(np.sum(weight * force * pressed) / np.sum(weight * pressed**2))
+        rest = np.abs(force - mu * pressed)
+        weight = 1 / (1 + (rest / (2 * np.median(rest) + 1e-12)) ** 2)
+    spread = math.sqrt(float(np.mean(rest**2)) / float(np.mean(pressed**2)))
+    # smoothed samples within a window tell the same
+    return mu, spread / math.sqrt(max(len(force) / (2 * width + 1), 1.0))

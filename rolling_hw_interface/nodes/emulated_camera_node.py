@@ -14,9 +14,14 @@ from rolling_dynamics.nodes.plant_node import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, Image
 from rolling_hw_interface.faults import CAMERA_FAULTS
-from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import markers_to_cloud
-from rolling_hw_interface.nodes.model_parameters import CAMERA_TABLE, model_of
+from rolling_hw_interface.nodes.model_parameters import (
+    CAMERA_POSE,
+    CAMERA_TABLE,
+    markers_from,
+    model_of,
+    pose_from,
+)
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import decode_odometry

@@ -20,8 +20,7 @@ from nav_msgs.msg import Odometry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.plant_node import CompilingNode, ROLLING_RESISTANCE, SLIP_SHARE
 from rolling_dynamics.scenario_model import load_model, Model
-from rolling_hw_interface.emulated_motors import JointStates
-from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
+from rolling_hw_interface.emulated_plant import EmulatedPlant, JointStates, PlantView
 from rolling_hw_interface.faults import MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.nodes.model_parameters import (

@@ -1,4 +1,4 @@
-"""Parameters of nodes from the fields of the models: one for each number of arm, motor, camera."""
+"""Parameters of the nodes of the hardware: model, arm, camera, frames."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.arm_urdf import chain_of
-from rolling_hw_interface.emulated_camera import CameraModel
+from rolling_hw_interface.arm_chain import ArmModel, Chain
+from rolling_hw_interface.arm_urdf import chain_of, frame_places, link_names
+from rolling_hw_interface.emulated_camera import CameraModel, MARKERS
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.pose_filter import FilterModel
+from rolling_hw_interface.vision import camera_pose
+from rolling_node_kit.conversions import list_to_vector, wxyz_to_quaternion
 from rolling_node_kit.parameters import Parameter
+from tf2_msgs.msg import TFMessage
+from transforms3d.quaternions import axangle2quat, qmult
 
 T = TypeVar('T')
 
@@ -204,3 +213,78 @@ SCENARIO = Parameter(
     read_only=True,
     text='scenario with bodies, surfaces, friction and start; a path, or a name in config/',
 )
+
+
+CAMERA_POSE = (
+    Parameter(
+        name='camera_position',
+        default=[0.0, -1.0, 0.1],
+        length=3,
+        unit='m',
+        read_only=True,
+        text='origin of the camera in the world',
+    ),
+    Parameter(
+        name='camera_quaternion',
+        default=[-0.7071067811865476, 0.0, 0.0, 0.7071067811865476],
+        length=4,
+        read_only=True,
+        text='attitude of the camera in the world, x y z w; by default it looks along +y',
+    ),
+    Parameter(
+        name='camera_frame',
+        default='camera',
+        read_only=True,
+        text='required frame_id of images',
+    ),
+    Parameter(
+        name='markers',
+        default=[x for marker in MARKERS for x in marker],
+        unit='m',
+        read_only=True,
+        text='marker positions on the object: x y z of each in turn',
+    ),
+)
+
+
+def pose_from(values: Any) -> NDArray[np.float64]:
+    """Return X_WC of the parameters, shape (4, 4)."""
+    return camera_pose(values['camera_position'], values['camera_quaternion'])
+
+
+def markers_from(values: Any) -> NDArray[np.float64]:
+    """Return the places of the markers, shape (k, 3), or raise ParameterError."""
+    flat = np.array(values['markers'], dtype=float)
+    if flat.size % 3:
+        raise ParameterError(f'markers takes 3 numbers for each marker, got {flat.size}')
+    return flat.reshape(-1, 3)
+
+
+def arm_frames(
+    chain: Chain, q: NDArray[np.float64], stamp: Time, world: str, prefix: str
+) -> TFMessage:
+    """
+    Return the frames of the arm; a link's frame stands in its joint and turns with it.
+
+    Parameters
+    ----------
+    chain, q
+        The arm and its joint angles [rad].
+    stamp, world, prefix
+        Time, name of the world frame, and what is put before the other names.
+
+    """
+    out, parent = [], world
+    turns = [None, *zip((link.axis for link in chain.links), q, strict=True), None]
+    for name, place, turn in zip(
+        link_names(chain, prefix), frame_places(chain), turns, strict=True
+    ):
+        transform, attitude = TransformStamped(child_frame_id=name), place.quaternion
+        if turn is not None:
+            attitude = qmult(attitude, axangle2quat(np.eye(3)[turn[0]], turn[1]))
+        transform.header.stamp, transform.header.frame_id = stamp, parent
+        transform.transform.translation = list_to_vector(place.position)
+        transform.transform.rotation = wxyz_to_quaternion(attitude.tolist())
+        out.append(transform)
+        parent = name
+    return TFMessage(transforms=out)

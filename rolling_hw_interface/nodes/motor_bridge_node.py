@@ -24,9 +24,9 @@ from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.network_security import security_gap
-from rolling_hw_interface.nodes.arm_frames import arm_frames
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.model_parameters import (
+    arm_frames,
     arm_of,
     ARM_TABLE,
     BRIDGE_TABLE,

@@ -13,11 +13,15 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_dynamics.errors import ParameterError, quoted
-from rolling_hw_interface.markers import MarkerPattern
-from rolling_hw_interface.nodes.camera_parameters import CAMERA_POSE, markers_from, pose_from
 from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arrays
-from rolling_hw_interface.nodes.model_parameters import FRAME_PREFIX, WORLD_FRAME
-from rolling_hw_interface.vision import PoseMeasurement, Vision
+from rolling_hw_interface.nodes.model_parameters import (
+    CAMERA_POSE,
+    FRAME_PREFIX,
+    markers_from,
+    pose_from,
+    WORLD_FRAME,
+)
+from rolling_hw_interface.vision import MarkerPattern, PoseMeasurement, Vision
 from rolling_hw_interface.watchdog import Watchdog
 from rolling_node_kit.cdr import POSE, StampedEncoder
 from rolling_node_kit.conversions import matrix_to_transform, time_to_nanoseconds

@@ -18,16 +18,15 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import ObservedState
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import ArmModel
 from rolling_hw_interface.emulated_camera import EmulatedCamera, MARKERS
 from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
-from rolling_hw_interface.markers import MarkerPattern
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator, VISION_TIMEOUT
 from rolling_hw_interface.pose_filter import FilterModel
-from rolling_hw_interface.vision import camera_pose, Vision
+from rolling_hw_interface.vision import camera_pose, MarkerPattern, Vision
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from transforms3d.quaternions import quat2mat

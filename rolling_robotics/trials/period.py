@@ -21,18 +21,18 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import model_state
 from rolling_dynamics.rotations import product, rotation_matrix
 from rolling_hw_interface.arm import Arm, hand_equations
-from rolling_hw_interface.bridge_equations import (
+from rolling_hw_interface.emulated_plant import (
+    ripple_phases,
+    turn_equations,
+    turn_numbers,
+)
+from rolling_hw_interface.motor_bridge import (
+    BridgeSettings,
     drive_numbers,
     limit_numbers,
     reference_equations,
     torque_equations,
 )
-from rolling_hw_interface.emulated_motors import (
-    ripple_phases,
-    turn_equations,
-    turn_numbers,
-)
-from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.trials.chain import emulated_plant, PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections

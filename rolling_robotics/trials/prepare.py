@@ -17,7 +17,7 @@ from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import ArmModel
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_robotics.trials.judge import AngleHeld
 

@@ -7,13 +7,13 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
 from rolling_hw_interface.encoder_filter import EncoderFilter
-from rolling_hw_interface.markers import MarkerFit, MarkerPattern
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
+from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from transforms3d.quaternions import mat2quat, quat2mat
 
 SEMI = (0.0377, 0.03, 0.0252)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
-from rolling_hw_interface.calibration.camera import calibrate_camera, SeenPoses
-from rolling_hw_interface.calibration.joints import calibrate_joints
+from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.calibration.camera import calibrate_camera, calibrate_joints, SeenPoses
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, rocking_frequency
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
-from rolling_hw_interface.emulated_motors import EmulatedMotors
-from rolling_hw_interface.markers import MarkerFit, MarkerPattern
+from rolling_hw_interface.emulated_plant import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
+from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_truth import body_matrix, X_WC
 from test_emulated_plant import make_plant, MODEL, start

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_model import ArmModel
+from rolling_hw_interface.arm_chain import ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
 from rolling_hw_interface.emulated_plant import EmulatedPlant
 from rolling_hw_interface.encoder_filter import EncoderFilter
-from rolling_hw_interface.markers import MarkerFit, MarkerPattern
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
+from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_truth import body_matrix, X_WC
 from transforms3d.quaternions import mat2quat

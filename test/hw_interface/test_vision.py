@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
-from rolling_hw_interface.markers import MarkerFit, MarkerPattern
+from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from transforms3d.axangles import axangle2mat
 
 PERFECT = CameraModel(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.calibration.sliding import calibrate_sliding
+from rolling_hw_interface.calibration.rocking import calibrate_sliding
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory
 from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
