@@ -106,6 +106,15 @@ def test_pages_are_built_without_a_warning_and_load_nothing_from_elsewhere(tmp_p
     assert not any('_SupportsArray' in page for page in pages)  # but ArrayLike
 
 
+def test_pages_name_files_that_are_there():
+    """But for what a reader writes on the way, and history."""
+    known = {path.name for path in ROOT.rglob('*.py') if '.venv' not in path.parts}
+    known |= {'make_egg.py', 'follow.py', 'verdict.py'}
+    for page in {*(ROOT / 'docs').rglob('*.md')} - {ROOT / 'docs' / 'lab_notes.md'}:
+        named = re.findall(r'`[\w/]*?(\w+\.py)`', page.read_text())
+        assert {*named} <= known, page.name
+
+
 def test_there_are_notebooks():
     assert {path.stem for path in NOTEBOOKS} == {'from_drake', 'from_mujoco'}
 
