@@ -170,15 +170,20 @@ class Trajectory:
         for outside in times[~((times >= low) & (times <= high))]:
             self.segment_at(float(outside))  # raises
         owner = self._owner(times)
-        index = np.minimum(np.searchsorted(self.times, times), self.times.size - 1)
-        out = self.states[index]
+        out = np.empty((times.size, self.states.shape[1]))
         for k in np.unique(owner):
-            interpolate = self.segments[k].interpolate
-            if interpolate is not None:
-                out[owner == k] = interpolate(times[owner == k])
-            elif not np.array_equal(self.times[index][owner == k], times[owner == k]):
-                raise ParameterError('this trajectory was simulated without dense output')
+            interpolate, here = self.segments[k].interpolate, owner == k
+            out[here] = (
+                self._recorded(times[here]) if interpolate is None else interpolate(times[here])
+            )
         return out[0] if np.ndim(t) == 0 else out
+
+    def _recorded(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the states at some of the output times."""
+        index = np.minimum(np.searchsorted(self.times, times), self.times.size - 1)
+        if not np.array_equal(self.times[index], times):
+            raise ParameterError('this trajectory was simulated without dense output')
+        return np.asarray(self.states[index])
 
     @property
     def is_dense(self) -> bool:
