@@ -36,7 +36,7 @@ install = { $(UV) --no-deps --no-build-isolation $(1) 2> /dev/null || { \
     echo 'uv cannot install them; pip does, which takes some minutes ...'; \
     $(PIP) install --no-deps --no-compile --no-build-isolation $(1); }; }
 SOURCES := rolling_dynamics rolling_planner rolling_controller rolling_hw_interface \
-    rolling_robotics rolling_node_kit benchmarks tools setup.py
+    rolling_robotics rolling_node_kit evidence tools setup.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -149,7 +149,7 @@ faults: setup
 	$(BIN)/python tools/fault_page.py $(FAULTS)
 
 soak: setup
-	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
+	$(BIN)/python -m evidence.benchmarks.soak --minutes $(MINUTES)
 
 # The mathematics without ROS on the other Pythons of the wheel; one file there stands on nodes.
 PYTHONS := python3.10 python3.12
@@ -192,7 +192,7 @@ demo: $(if $(VENV),$(STAMP_PACKAGE),check-distro)
 	$(BIN)/rolling demo ball_on_plate
 
 bench: setup $(if $(VENV),$(STAMP_BENCH))
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m evidence.benchmarks
 
 # From nothing each time: what an earlier run left may be of other sources. Plugins of pytest that
 # no test of guards needs would take as long to load as a test takes; each mutant loads them.

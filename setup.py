@@ -71,6 +71,8 @@ setup(
             'rolling_hw_interface*',
             'rolling_node_kit*',
             'rolling_robotics*',
+            'evidence',
+            'evidence.papers*',
         ],
         exclude=['test', 'test.*'],
     ),

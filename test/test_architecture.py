@@ -226,10 +226,10 @@ def test_no_module_imports_itself_through_others():
     assert find_circle(import_graph()) is None
 
 
-def test_no_package_imports_the_benchmarks():
-    """They are not installed."""
-    found = found_in(FILES, lambda path: top_levels(imports_of(path)) & {'benchmarks'})
-    assert not set(found)
+def test_no_package_imports_the_evidence():
+    """Only the command that prints the numbers of the papers does."""
+    found = found_in(FILES, lambda path: top_levels(imports_of(path)) & {'evidence'})
+    assert set(found) == {'rolling_robotics.commands.reproduce'}
 
 
 def test_every_package_is_in_a_layer():
@@ -438,13 +438,12 @@ HAND = (
     'rolling_robotics.nodes.replay.runs',
     'rolling_robotics.trials',
 )
-EVIDENCE = 'rolling_robotics.reproduce.'  # by paper
 
 
 @pytest.mark.parametrize('system', OF_SYSTEM)
 def test_no_module_outside_a_system_imports_it(system):
     modules = OF_SYSTEM[system]
-    own = (*modules, EVIDENCE, *(HAND if system == 'object on a hand' else ()))
+    own = (*modules, *(HAND if system == 'object on a hand' else ()))
     others = [p for p in FILES if not f'{module_name(p)}.'.startswith(own)]
     found = found_in(
         others, lambda path: {n for n in imports_of(path) if f'{n}.'.startswith(modules)}
@@ -467,7 +466,7 @@ def test_each_family_of_modules_is_there():
 
 LONGEST = 60  # lines, without the docstring
 SCRIPTS = [
-    p for f in ('benchmarks', 'examples', 'tools', 'launch') for p in (ROOT / f).rglob('*.py')
+    p for f in ('evidence', 'examples', 'tools', 'launch') for p in (ROOT / f).rglob('*.py')
 ]
 
 

@@ -19,7 +19,7 @@ from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
-OF_ROS = re.compile('rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')
+OF_ROS = re.compile('evidence$|rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')  # and ours
 ALWAYS = {'yaml': 'PyYAML', 'PIL': 'matplotlib', 'mpl_toolkits': 'matplotlib'}  # are part of it
 ALWAYS |= {'pydantic_core': 'pydantic', 'typing_extensions': 'pydantic'}
 # engines that are compared, and decompression where rosbags brings it
@@ -39,7 +39,7 @@ def setup_arguments():
 def imported():
     """Return the libraries that the packages import anywhere."""
     found = set()
-    for path in ROOT.glob('rolling_*/**/*.py'):
+    for path in (*ROOT.glob('rolling_*/**/*.py'), *ROOT.glob('evidence/papers/**/*.py')):
         for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition('.')[0] for alias in node.names}
@@ -72,8 +72,10 @@ def test_wheel_holds_the_packages_and_nothing_else():
     )
     found = find_packages(ROOT, **{k.arg: ast.literal_eval(k.value) for k in call.keywords})
     assert {name.partition('.')[0] for name in found} == {
-        path.parent.name for path in ROOT.glob('rolling_*/__init__.py')
+        'evidence',
+        *(path.parent.name for path in ROOT.glob('rolling_*/__init__.py')),
     }
+    assert not [name for name in found if name.startswith('evidence.benchmarks')]
 
 
 def entry_points():

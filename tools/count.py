@@ -131,6 +131,7 @@ def rows(root: Path, folders: list[str]) -> dict[str, Count]:
     out = {top: below(top) for top in tops}
     out['in no folder'] = total(c for p, c in code.items() if '/' not in p)
     out['outside test/'] = below('')
+    out['without evidence/'] = total(c for p, c in code.items() if not p.startswith('evidence/'))
     out['test/'] = total(c for p, c in counts.items() if p.startswith('test/'))
     generated = {p for p in paths for g in GENERATED if PurePosixPath(p).match(g)}
     others = {p: PurePosixPath(p).suffix for p in paths if not p.startswith(('test/', 'config/'))}

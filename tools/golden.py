@@ -38,7 +38,7 @@ from rolling_robotics.scenario_schema import scenario_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'test' / 'golden'
-sys.path += [str(ROOT), str(ROOT / 'tools')]  # for benchmarks, and the tool that reads the graph
+sys.path += [str(ROOT), str(ROOT / 'tools')]  # for evidence, and the tool that reads the graph
 RELATIVE, OF_EVENTS = 1e-6, 1e-9  # tolerances; the second one of the entries `time` and `times`
 TOLERANCES = {
     'time': OF_EVENTS,
@@ -242,7 +242,7 @@ def _qos(end: Any) -> str:  # noqa: ANN401
 
 def lockstep() -> Entries:
     """Return verdicts of every experiment by random seed, without ROS."""
-    from benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
+    from evidence.benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
     from rolling_controller.ball_balancer import laws as rig_laws  # noqa: PLC0415
     from rolling_controller.ball_balancer import protocol  # noqa: PLC0415
     from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
@@ -321,7 +321,7 @@ def files() -> Entries:
         source, wheel, prefix = (Path(folder, name) for name in ('source', 'wheel', 'prefix'))
         listed = _run('git', 'ls-files').splitlines()
         for name in listed:
-            if not name.startswith(('test/', 'docs/', 'benchmarks/')):
+            if not name.startswith(('test/', 'docs/', 'evidence/benchmarks/')):
                 (source / name).parent.mkdir(parents=True, exist_ok=True)
                 (source / name).write_bytes((ROOT / name).read_bytes())
         pip = ('-m', 'pip', 'wheel', '-q', '--no-deps', '--no-index', '--no-build-isolation')

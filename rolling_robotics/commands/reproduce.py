@@ -9,10 +9,10 @@ from pathlib import Path
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
 # and figures take `fast`; UNSEEN names figures that the text at hand does not show
 REPRODUCTIONS = {
-    'ivanova-pivovarova': 'rolling_robotics.reproduce.ivanova_pivovarova',
-    'putkaradze-rogers': 'rolling_robotics.reproduce.putkaradze_rogers',
-    'tafrishi': 'rolling_robotics.reproduce.tafrishi',
-    'woodruff-lynch': 'rolling_robotics.reproduce.woodruff_lynch',
+    'ivanova-pivovarova': 'evidence.papers.ivanova_pivovarova',
+    'putkaradze-rogers': 'evidence.papers.putkaradze_rogers',
+    'tafrishi': 'evidence.papers.tafrishi',
+    'woodruff-lynch': 'evidence.papers.woodruff_lynch',
 }
 HELP = 'reproduce the numbers and figures of a paper'
 DESCRIPTION = """\
@@ -44,10 +44,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compute, print and write."""
+    from evidence.papers.row import NOT_MET, table  # noqa: PLC0415
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.reproduce.row import NOT_MET, table  # noqa: PLC0415
 
     if args.name not in REPRODUCTIONS:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')

@@ -2,7 +2,7 @@
 
 import shutil
 
-from benchmarks.cortex_m import COMPILER, on_board, PROCESSORS, QEMU, wild
+from evidence.benchmarks.cortex_m import COMPILER, on_board, PROCESSORS, QEMU, wild
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer.laws import sources_of

@@ -2,8 +2,8 @@
 
 import json
 
-from benchmarks import identification_coverage
 import casadi as ca
+from evidence.benchmarks import identification_coverage
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol

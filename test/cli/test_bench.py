@@ -4,8 +4,8 @@ import json
 import sys
 from types import ModuleType
 
-from benchmarks.__main__ import main
-from benchmarks.row import GROUPS, Row
+from evidence.benchmarks.__main__ import main
+from evidence.benchmarks.row import GROUPS, Row
 import numpy as np
 import pytest
 

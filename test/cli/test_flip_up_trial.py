@@ -2,8 +2,8 @@
 
 import json
 
-from benchmarks import flip_up_trial
-from benchmarks.flip_up_trial import EXACT, main
+from evidence.benchmarks import flip_up_trial
+from evidence.benchmarks.flip_up_trial import EXACT, main
 import pytest
 
 

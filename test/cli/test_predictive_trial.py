@@ -3,8 +3,8 @@
 import json
 import math
 
-from benchmarks import predictive_trial
-from benchmarks.predictive_trial import main
+from evidence.benchmarks import predictive_trial
+from evidence.benchmarks.predictive_trial import main
 import pytest
 from rolling_planner.errors import InfeasibleError
 from rolling_robotics.trials.trial import Record

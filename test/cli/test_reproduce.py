@@ -3,10 +3,10 @@
 from functools import cached_property
 import json
 
+from evidence.papers.row import unprinted
 import numpy as np
 import pytest
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_robotics.reproduce.row import unprinted
 
 PAPERS = (
     'ivanova-pivovarova',
@@ -77,7 +77,7 @@ def test_a_wrong_model_is_not_met(rolling, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_number_that_agrees_with_what_was_refuted_is_not_met(rolling, tmp_path, monkeypatch):
     """Were the printed time of detachment right, its refutation would be wrong."""
-    from rolling_robotics.reproduce import putkaradze_rogers as paper
+    from evidence.papers import putkaradze_rogers as paper
 
     monkeypatch.setattr(paper, 'PRINTED_DETACHMENT', 3.6095)
     ended, rows, _ = reproduced(rolling, 'putkaradze-rogers', tmp_path)
@@ -86,7 +86,7 @@ def test_a_number_that_agrees_with_what_was_refuted_is_not_met(rolling, tmp_path
 
 
 def test_a_number_that_does_not_exist_is_not_met(rolling, tmp_path, monkeypatch):
-    from rolling_robotics.reproduce import tafrishi
+    from evidence.papers import tafrishi
 
     monkeypatch.setattr(tafrishi, 'determinant', lambda _: np.nan)
     ended, rows, _ = reproduced(rolling, 'tafrishi', tmp_path)

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
-import pytest
-from rolling_robotics.reproduce import woodruff_lynch
-from rolling_robotics.reproduce.row import NOT_MET, REFUTED
-from rolling_robotics.reproduce.woodruff_lynch import (
+from evidence.papers import woodruff_lynch
+from evidence.papers.row import NOT_MET, REFUTED
+from evidence.papers.woodruff_lynch import (
     ball_on_plate,
     dish,
     laboratory,
     spinning_plate,
 )
+import numpy as np
+from PIL import Image
+import pytest
 
 SECTIONS = (
     dish,

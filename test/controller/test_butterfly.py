@@ -1,7 +1,7 @@
 """The butterfly: rolling round a rim against Lagrange's equation, the plan, and its feedback."""
 
-from benchmarks import butterfly as benchmark
 import casadi as ca
+from evidence.benchmarks import butterfly as benchmark
 import numpy as np
 import pytest
 from rolling_dynamics.contact.contact_view import ContactView

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import balance_arm as benchmark
+from evidence.benchmarks import balance_arm as benchmark
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest

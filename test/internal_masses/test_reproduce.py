@@ -1,8 +1,8 @@
 """The numbers of the paper beside the computed ones."""
 
+from evidence.papers import putkaradze_rogers as paper
 import numpy as np
 import pytest
-from rolling_robotics.reproduce import putkaradze_rogers as paper
 
 PLACES = {0.2951: 4, 0.19: 2, 2.0369: 4, 0.7044: 4}
 

@@ -1,10 +1,10 @@
 """Stepper motors: steps, their errors, torque and rate; and what they do to a ball."""
 
+from evidence.papers import steppers
+from evidence.papers.steppers import Deviation, SAMPLE, stepped, Stepper
 import numpy as np
 import pytest
 from rolling_dynamics.internal_masses.published import ball
-from rolling_robotics.reproduce import steppers
-from rolling_robotics.reproduce.steppers import Deviation, SAMPLE, stepped, Stepper
 
 TIMES = np.arange(0.0, 2.0, SAMPLE)
 

@@ -1,6 +1,6 @@
 """What is told of a loop beside a thread that only sleeps."""
 
-from benchmarks.laboratory import PERIOD, Timing
+from evidence.benchmarks.laboratory import PERIOD, Timing
 import numpy as np
 import pytest
 

@@ -2,7 +2,7 @@
 
 import math
 
-from benchmarks.pendulum_sphere import course, OBSTACLES
+from evidence.benchmarks.pendulum_sphere import course, OBSTACLES
 import numpy as np
 import pytest
 from rolling_controller.gait_following import (

@@ -2,7 +2,7 @@
 
 import itertools
 
-from benchmarks.pendulum_sphere import COURSE, course, OBSTACLES
+from evidence.benchmarks.pendulum_sphere import COURSE, course, OBSTACLES
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError

@@ -2,13 +2,13 @@
 
 import json
 
+from evidence.papers import ivanova_pivovarova
 from mpl_toolkits.mplot3d import Axes3D
 import numpy as np
 import pytest
 from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_robotics.cli import main
-from rolling_robotics.reproduce import ivanova_pivovarova
 
 
 def test_every_printed_number_comes_out_to_its_digits():

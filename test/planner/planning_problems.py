@@ -1,6 +1,6 @@
 """Planning problems that several tests share."""
 
-from benchmarks.plans import TABLE_II
+from evidence.benchmarks.plans import TABLE_II
 import numpy as np
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere

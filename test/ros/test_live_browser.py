@@ -20,7 +20,7 @@ pytest.importorskip('viser')
 
 from pathlib import Path
 
-from benchmarks.viewer import Browser, find_chromium
+from evidence.benchmarks.viewer import Browser, find_chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
 RADIUS, WIDTH, PERIOD = 0.1, 0.4, 20.0  # of the ball, of its way [m], [s]

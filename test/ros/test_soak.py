@@ -4,7 +4,7 @@ import io
 import json
 from types import SimpleNamespace
 
-from benchmarks.soak import Answer, DISTURBANCES, growth, PATIENCE, run, Soak, verdict
+from evidence.benchmarks.soak import Answer, DISTURBANCES, growth, PATIENCE, run, Soak, verdict
 import numpy as np
 import pytest
 from rolling_robotics.nodes.client import LateAnswerError

@@ -2,7 +2,7 @@
 
 import math
 
-from benchmarks.spin_rolling import random_pairs, random_pairs_in
+from evidence.benchmarks.spin_rolling import random_pairs, random_pairs_in
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError

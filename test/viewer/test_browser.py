@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('viser')
 
-from benchmarks.viewer import Browser, find_chromium
+from evidence.benchmarks.viewer import Browser, find_chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
 SLIDER = 'document.querySelector("[role=slider]")'

@@ -1,0 +1,149 @@
+"""
+Balance in space with the plate on a UR5e: full gravity, and the limits of its joints.
+
+An ellipsoid on its end starts 0.1 rad off, each time to another side. Arm, motors and encoders are
+those of the experiment balance_3d on emulated hardware; the regulator sees true states, 8 ms old.
+Links and plate are up to 5 % heavier or lighter than believed, the object's inertia 10 %.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+from evidence.benchmarks.row import Row
+import numpy as np
+from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_dynamics.configuration import find_config
+from rolling_dynamics.scenario_model import load_model
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_chain import Body, Chain
+from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.motor_bridge import MotorBridge
+from rolling_hw_interface.motor_model import MotorModel
+from rolling_robotics.calibration_report import chain_from, model_from, read_parameters
+from rolling_robotics.trials.trial import Criterion, Outcome, Record
+
+TRIALS = 20
+LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
+DURATION, LAST = 4.0, 0.5  # s, of a trial and of its end that is judged
+DELAY = 8  # ms
+STEP = 1e-3  # s
+Array = np.ndarray
+
+
+class Balanced(Criterion):
+    """The ellipsoid stands, the contact held and no limit was met."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return what went wrong, and the greatest tilt at the end."""
+        v = record.values
+        limited = v['speed'] >= 1 or v['torque'] >= 1 or v['clipped']
+        failure = record.ended or ('a joint was at a limit' if limited else '')
+        failure = failure or ('' if v['tilt'] < UPRIGHT else 'not upright at the end')
+        return Outcome(failure=failure, error=v['tilt'], tolerance=UPRIGHT, unit='rad')
+
+
+class BalanceOnArm:
+    """The regulator, the arm and the motors that it believes in."""
+
+    def __init__(self) -> None:
+        """Design the regulator at full gravity, and read the arm of the experiment."""
+        given = read_parameters(find_config('balance_3d.yaml'))
+        self.model = load_model(given['scenario_file'])
+        self.subject = subject_of('balance_3d', self.model)
+        self.laws = self.subject.prepare().laws
+        self.chain = chain_from(given)
+        self.motors = model_from(MotorModel, given, 'motors')
+        self.slip_share = given['slip_share']
+
+    def trial(self, seed: int, law: str = 'closed_loop') -> Record:
+        """
+        Carry out a trial; it ends when the contact is lost.
+
+        Returns
+        -------
+        Record
+            Its values are the greatest ``tilt`` in the end [rad], greatest ``speed`` and
+            ``torque`` of a joint as fractions of its limit, and ``clipped``, the steps in which a
+            limit changed a command.
+
+        """
+        rng, system = np.random.default_rng(seed), self.model.system
+        p, start = self.model.params.copy(), self.model.start.copy()
+        p[system.parameters.slice('inertia')] *= 1 + 0.1 * rng.uniform(-1, 1)
+        side, half = rng.uniform(0, 2 * np.pi), LEAN / 2
+        start[system.state.slice('q_HO')] = (
+            np.cos(half), np.sin(half) * np.cos(side), np.sin(half) * np.sin(side), 0.0,
+        )  # fmt: skip
+        plant = EmulatedPlant(
+            system, p, start, Arm(_other(self.chain, rng)), self.motors,
+            slip_share=self.slip_share, seed=seed,
+        )  # fmt: skip
+        bridge = MotorBridge(Arm(self.chain), self.motors)
+        used_law, source, view = self.laws[law](), self.subject.source, plant.view()
+        memory = used_law.start()
+        seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
+        lost: list[str] = []
+        tilts, used = [], []
+        for k in range(round(DURATION / STEP)):
+            t, joints = k * STEP, plant.motors.read()
+            assert joints is not None  # noqa: S101 - no message is lost
+            bridge.take_state(joints.position, joints.velocity, t)
+            x, _ = source.state(seen[0].hand, seen[0].object_)
+            memory, u = used_law.step(memory, x, t)
+            bridge.take_command(u, t)
+            torque = np.asarray(bridge.step(t, STEP))
+            plant.motors.command('effort', torque, t)
+            view = plant.step(STEP)
+            seen.append(view)
+            lost += plant.events
+            q = x[system.state.slice('q_HO')]
+            tilts.append(2 * np.arcsin(min(np.hypot(q[1], q[2]), 1.0)))
+            shares = (plant.motors.qd / self.chain.speed, torque / self.chain.torque)
+            used.append([np.abs(s).max() for s in shares])
+            if lost:
+                break
+        speed, effort = np.max(used, axis=0)
+        values = {
+            'tilt': max(tilts[-round(LAST / STEP) :]),
+            'speed': float(speed),
+            'torque': float(effort),
+            'clipped': bridge.clipped,
+        }
+        return Record(law=law, seed=seed, end=DURATION, ended=', '.join(lost), values=values)
+
+
+def _other(chain: Chain, rng: np.random.Generator) -> Chain:
+    """Return an arm whose links and plate have other masses, in proportion."""
+    *share, plate = 1 + 0.05 * rng.uniform(-1, 1, len(chain.links) + 1)
+    links = tuple(
+        replace(link, body=_scaled(link.body, k))
+        for link, k in zip(chain.links, share, strict=True)
+    )
+    return replace(chain, links=links, payload=_scaled(chain.payload, plate))
+
+
+def _scaled(body: Body, share: float) -> Body:
+    return replace(body, mass=share * body.mass, inertia=tuple(share * j for j in body.inertia))
+
+
+def rows() -> Iterator[Row]:
+    """Yield how many of the trials end upright, and how much of the joints they use."""
+    balance = BalanceOnArm()
+    ends = [balance.trial(seed) for seed in range(TRIALS)]
+    of = f'of {TRIALS}, {LEAN:g} rad off'
+    count = sum(not Balanced().outcome(end).failure for end in ends)
+    speed, torque, tilt = (
+        max(end.values[name] for end in ends) for name in ('speed', 'torque', 'tilt')
+    )
+    yield Row(
+        name='balanced on a UR5e', value=count, unit='', reference=of, goal=f'at least {TRIALS}'
+    )
+    for name, value in (
+        ('greatest joint rate', speed),
+        ('greatest joint torque', torque),
+    ):
+        yield Row(name=name, value=value, unit='of its limit', reference=of, goal='at most 1')
+    yield Row(name='greatest tilt at the end', value=tilt, unit='rad', reference=of)

@@ -1,0 +1,394 @@
+"""The laboratory: successes, damping, faults, and the timing of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
+import os
+import time
+from typing import Any, NamedTuple
+
+from evidence.benchmarks.row import Row
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_robotics.trials.chain import LaboratoryChain
+from rolling_robotics.trials.fault_table import FAULTS, inject_fault
+from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE
+from rolling_robotics.trials.prepare import build, CRITERIA, setting
+from rolling_robotics.trials.run import run_many
+from rolling_robotics.trials.trial import Record
+
+Array = NDArray[np.float64]
+PERIOD = 1e-3  # s
+STATE, COMMAND = 27, 4  # numbers in shared memory: a count, then hand and object, or the control
+PUNCTUAL = 2e-4  # s: a thread that wakes so late was held up by the machine
+PRIORITY = 60  # among real-time threads
+GIVE_UP = 0.05  # s: a thread that is later skips ahead
+PATIENCE = 120.0  # s, for all to get ready
+
+
+class Timing(NamedTuple):
+    """
+    One loop, turn by turn.
+
+    Attributes
+    ----------
+    deadlines
+        Of the monotonic clock [s], shape (k,).
+    jitter
+        Wake-up minus deadline [s], shape (k,).
+    work
+        Duration of what was done [s], shape (k,).
+    duration
+        From the first wake-up to the last [s].
+
+    """
+
+    deadlines: Array
+    jitter: Array
+    work: Array
+    duration: float
+
+    @property
+    def rate(self) -> float:
+        """Turns a second [Hz]."""
+        return (len(self.jitter) - 1) / self.duration
+
+    @property
+    def late(self) -> NDArray[np.bool_]:
+        """Whether a turn ended after the next deadline, shape (k,)."""
+        return np.asarray(self.jitter + self.work > PERIOD)
+
+    @property
+    def missed(self) -> float:
+        """Share of the turns that ended after the next deadline."""
+        return float(np.mean(self.late))
+
+    def missed_beside(self, other: Timing) -> float:
+        """Return the share of the turns that were late while another loop woke in time."""
+        slow = other.jitter > PUNCTUAL
+        starts = other.deadlines[slow] - PERIOD
+        ends = other.deadlines[slow] + other.jitter[slow] + PERIOD
+        begun = self.deadlines[self.late]
+        done = begun + (self.jitter + self.work)[self.late]
+        nearest = np.searchsorted(ends, begun)  # the first slow wake-up that had not ended by then
+        met = np.append(starts, np.inf)[nearest] < done
+        return float(np.count_nonzero(~met) / self.late.size)
+
+
+class LoopTiming(NamedTuple):
+    """
+    What was measured.
+
+    Attributes
+    ----------
+    loop, floor
+        The two.
+    angle
+        Turn of the object from upright in the end [rad].
+    in_real_time
+        Whether both had a real-time priority.
+
+    """
+
+    loop: Timing
+    floor: Timing
+    angle: float
+    in_real_time: bool
+
+
+def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
+    """
+    Run loop, plant and floor.
+
+    Parameters
+    ----------
+    seconds
+        For so long [s].
+    busy
+        Whether one processor is kept busy by something else.
+
+    """
+    context = get_context('spawn')
+    jobs = [_controller, _plant, _floor, *([_busy] if busy else [])]
+    meeting = _Meeting(
+        seconds=seconds,
+        state=context.RawArray('d', STATE),
+        command=context.RawArray('d', COMMAND),
+        started=context.Barrier(len(jobs)),
+        answers=context.Queue(),
+    )
+    processes = [context.Process(target=job, args=(meeting,), daemon=True) for job in jobs]
+    for process in processes:
+        process.start()
+    found = dict(meeting.answers.get(timeout=PATIENCE + seconds) for _ in range(4))
+    for process in processes:
+        process.join(PATIENCE)
+    return LoopTiming(**found)
+
+
+class _Meeting(NamedTuple):
+    """What the processes share."""
+
+    seconds: float
+    state: Any
+    command: Any
+    started: Any
+    answers: Any
+
+    def begin(self) -> bool:
+        """Ask for the priority, wait for the others, and tell whether it was given."""
+        from rolling_node_kit.priority import take_priority  # noqa: PLC0415  needs no ROS
+
+        given = take_priority(PRIORITY)
+        self.started.wait(PATIENCE)
+        return given
+
+    def views(self) -> tuple[Array, Array]:
+        """Return state and command as arrays."""
+        return np.frombuffer(self.state), np.frombuffer(self.command)
+
+
+class _Record:
+    """Times of the turns of a loop, in memory that is there beforehand."""
+
+    def __init__(self, seconds: float) -> None:
+        self._size = round(2 * seconds / PERIOD)
+        self._jitter, self._work, self._count = np.zeros(self._size), np.zeros(self._size), 0
+        self._deadlines = np.zeros(self._size)
+        self._first = self._last = 0.0
+
+    def note(self, deadline: float, woken: float, done: float) -> None:
+        k = min(self._count, self._size - 1)
+        self._deadlines[k], self._jitter[k] = deadline, woken - deadline
+        self._work[k] = done - woken
+        self._first = self._first if self._count else woken
+        self._count, self._last = self._count + 1, woken
+
+    def timing(self) -> Timing:
+        n = self._count
+        duration = self._last - self._first
+        return Timing(self._deadlines[:n], self._jitter[:n], self._work[:n], duration)
+
+
+def _put(shared: Array, values: Array) -> None:
+    """Write, with a count that is odd meanwhile."""
+    shared[0] += 1
+    shared[1:] = values
+    shared[0] += 1
+
+
+def _get(shared: Array, out: Array) -> bool:
+    """Read what is whole; tell whether it was."""
+    count = shared[0]
+    out[:] = shared[1:]
+    return bool(count == shared[0] and count % 2 == 0 and count > 0)
+
+
+def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
+    """Call a function of time at 1 kHz in the suite's loop."""
+    from rolling_node_kit.periodic_loop import PeriodicLoop  # noqa: PLC0415  needs no ROS
+
+    seconds, monotonic = meeting.seconds, time.monotonic
+    record = _Record(seconds)
+    meeting.begin()
+    begin = monotonic()
+
+    def tick() -> bool:
+        woken = monotonic()
+        turn(woken - begin)
+        record.note(loop.deadline, woken, monotonic())
+        return woken - begin < seconds
+
+    loop = PeriodicLoop(tick, PERIOD)
+    loop.start()
+    while loop.running:
+        time.sleep(0.1)
+    return record.timing()
+
+
+def _controller(meeting: _Meeting) -> None:
+    experiment = build('flip_up')
+    law, laboratory = experiment.laws['closed_loop'](), experiment.laboratory
+    observed = ObservedState(*laboratory.plant(), laboratory.model()[0])
+    (out, into), seen = meeting.views(), np.zeros(STATE - 1)
+
+    memory = law.start()
+
+    def turn(t: float) -> None:
+        nonlocal memory
+        if _get(out, seen):
+            x = observed.state(seen[:13], seen[13:])[0]
+            memory, u = law.step(memory, x, t)
+            _put(into, u)
+
+    meeting.answers.put(('loop', _turn(meeting, turn)))
+
+
+def _plant(meeting: _Meeting) -> None:
+    known, exact = setting('flip_up'), Imperfections(shift=0.0, turn=0.0)
+    chain = LaboratoryChain(known['laboratory'], known['start'], exact, 0)
+    chain.plant.held = False
+    (into, out), control = meeting.views(), np.zeros(COMMAND - 1)
+
+    def turn(_: float) -> None:
+        known = _get(out, control)
+        chain.drive(control if known else None)
+        _put(into, np.concatenate([chain.view.hand, chain.view.object_]))
+
+    _turn(meeting, turn)
+    x = chain.truth
+    meeting.answers.put(('angle', float(x[0] + x[3])))
+
+
+def _floor(meeting: _Meeting) -> None:
+    seconds, monotonic = meeting.seconds, time.monotonic
+    record = _Record(seconds)
+    in_real_time = meeting.begin()
+    begin = deadline = monotonic()
+    while deadline < begin + seconds:
+        woken = monotonic()
+        record.note(deadline, woken, woken)
+        deadline += PERIOD
+        behind = monotonic() - deadline
+        if behind > GIVE_UP:  # as the suite's loop does
+            deadline += PERIOD * int(behind / PERIOD)
+        elif behind < 0:
+            time.sleep(-behind)
+    meeting.answers.put(('floor', record.timing()))
+    meeting.answers.put(('in_real_time', in_real_time))
+
+
+def _busy(meeting: _Meeting) -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    meeting.started.wait(PATIENCE)
+    end = time.monotonic() + meeting.seconds
+    while time.monotonic() < end:
+        pass
+
+
+TRIALS = range(2000, 2100)  # seeds on which nothing was tuned
+SECONDS = 60.0  # of the loop
+DAMPED = range(2000, 2006)
+
+
+def rows() -> Iterator[Row]:
+    """Yield the figures."""
+    yield from _flip_up()
+    yield from _throw_catch()
+    yield from _damping()
+    yield from _faults()
+    yield from _loop(busy=False)
+    yield from _loop(busy=True)
+
+
+def _successes(name: str, trials: Sequence[Record], goal: str) -> Row:
+    slips = sum(any(e == 'slip' for _, e in trial.events) for trial in trials)
+    limited = sum(trial.values['limited'] > 0 for trial in trials)
+    failures = [f'{trial.seed}: {trial.ended}' for trial in trials if trial.ended]
+    return Row(
+        name=name,
+        value=float(len(trials) - len(failures)),
+        unit=f'of {len(trials)}',
+        goal=goal,
+        reference=f'with slip {slips}, with a joint at a limit {limited}'
+        + (f'; first failure {failures[0]}' if failures else ''),
+    )
+
+
+def _flip_up() -> Iterator[Row]:
+    laws = {
+        'open_loop': ('replay', ''),
+        'replay_balance': ('replay, then balance', 'at most 49'),
+        'closed_loop': ('feedback, then balance', f'at least {len(TRIALS)}'),
+    }
+    trials = list(run_many('flip_up', laws, TRIALS, Imperfections().scaled(STATED_SCALE)))
+    for law, (name, goal) in laws.items():
+        own = [trial for trial in trials if trial.law == law]
+        yield _successes(f'flip-up: {name}', own, goal)
+
+
+def _throw_catch() -> Iterator[Row]:
+    trials = list(run_many('throw_catch', ['closed_loop'], TRIALS))
+    yield _successes('throw and catch', trials, f'at least {0.95 * len(TRIALS):g}')
+
+
+def _damping() -> Iterator[Row]:
+    damped, free = (
+        np.array(
+            [
+                CRITERIA['damping'].outcome(t).time
+                for t in run_many('damping', [law], DAMPED, to_the_end=True, duration=duration)
+            ]
+        )
+        for law, duration in (('closed_loop', 5.0), ('open_loop', 30.0))
+    )
+    yield Row(
+        name='rocking: time to rest alone over that under control, least',
+        value=float((free / damped).min()),
+        unit='',
+        goal='at least 5',
+        reference=f'{np.median(free):.3g} s alone, {np.median(damped):.3g} s under control, '
+        f'to a tenth; {len(DAMPED)} trials each',
+    )
+
+
+def _faults() -> Iterator[Row]:
+    for fault in FAULTS:
+        row = inject_fault(fault)
+        faster = row.speed_after / row.speed_before
+        yield Row(
+            name=f'{row.name}: {"hand at rest after" if fault.stops else "borne"}',
+            value=row.rest if fault.stops else faster,
+            unit='s' if fault.stops else 'times the commanded speed',
+            goal='at most 0.5' if fault.stops else f'at most {fault.faster}',
+            reference=f'{row.reaction or "nothing told"}, told after {1e3 * row.noticed:.0f} ms; '
+            f'{faster:.2f} times the speed, {1e3 * row.way:.0f} mm',
+        )
+
+
+def _loop(*, busy: bool) -> Iterator[Row]:
+    found: LoopTiming = measure(SECONDS, busy=busy)
+    loop, floor = found.loop, found.floor
+    also = ', one core kept busy' if busy else ''
+    strict = not busy
+    yield Row(
+        name=f'loop of 1 kHz{also}: turns a second',
+        value=loop.rate,
+        unit='Hz',
+        goal='at least 999' if strict else '',
+        reference=f'bare thread {floor.rate:.1f}, '
+        f'both {"in real time" if found.in_real_time else "of ordinary priority"}; '
+        f'object {found.angle:+.3f} rad from upright',
+    )
+    yield Row(
+        name=f'loop of 1 kHz{also}: deadlines missed above the floor',
+        value=100 * (loop.missed - floor.missed),
+        unit='%',
+        goal='at most 0.1' if strict else '',
+        reference=f'{100 * loop.missed:.3g} % of {len(loop.jitter)}, '
+        f'bare thread {100 * floor.missed:.3g} %',
+    )
+    yield Row(
+        name=f'loop of 1 kHz{also}: deadlines missed while the bare thread woke in time',
+        value=100 * loop.missed_beside(floor),
+        unit='%',
+        reference='within 0.2 ms, from a period before to a period after',
+    )
+    late, bare = (1e6 * float(np.quantile(t.jitter, 0.99)) for t in (loop, floor))
+    yield Row(
+        name=f'loop of 1 kHz{also}: jitter above the floor, 99 of 100',
+        value=late - bare,
+        unit='us',
+        goal='at most 300' if strict else '',
+        reference=f'{late:.0f} us, bare thread {bare:.0f} us',
+    )
+    yield Row(
+        name=f"loop of 1 kHz{also}: controller's own work",
+        value=1e6 * float(np.median(loop.work)),
+        unit='us',
+        goal='at most 50' if strict else '',
+        reference=f'median; mean {1e6 * loop.work.mean():.1f}, '
+        f'99 of 100 {1e6 * float(np.quantile(loop.work, 0.99)):.1f} us',
+    )

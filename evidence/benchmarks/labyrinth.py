@@ -1,0 +1,86 @@
+"""
+The labyrinth: its plan, and 100 runs with noise on random seeds that nothing was tuned on.
+
+Each run appends a line to ``build/labyrinth.jsonl``; one that is in it is not made again, so
+delete it after a change. The figure is ``build/labyrinth.png``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+from pathlib import Path
+from typing import Any
+
+from evidence.benchmarks.row import Row
+import numpy as np
+from rolling_controller.ball_balancer.labyrinth import arrived, LabyrinthLaw, run_labyrinth
+from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
+from rolling_robotics.plugins.labyrinth.picture import draw_runs
+
+SEEDS = range(2000, 2100)
+DRAWN = 10
+RUNS, FIGURE = Path('build/labyrinth.jsonl'), Path('build/labyrinth.png')
+PUBLISHED = 'published record: 14.48 s for 1.954 m, 0.135 m/s, on another board'
+
+
+def rows() -> Iterator[Row]:
+    """Yield the figures; draw the plan and the first runs."""
+    file = LabyrinthFile.of(load_scenario('labyrinth'))
+    plan = plan_labyrinth(file)
+    yield Row(name='planned time', value=plan.times[-1], unit='s')
+    places = plan.places(np.arange(0, plan.times[-1], 1e-3))
+    length = float(np.hypot(*np.diff(places, axis=0).T).sum())
+    yield Row(name='planned way, which cuts corners of the path', value=length, unit='m')
+    walls, holes = file.room(places)
+    yield Row(name='plan: least room to a wall', value=1e3 * walls.min(), unit='mm')
+    yield Row(name='plan: least room to a hole', value=1e3 * holes.min(), unit='mm')
+    RUNS.parent.mkdir(parents=True, exist_ok=True)
+    law = LabyrinthLaw(file, plan)
+    runs = _runs(law)
+    through = [r for r in runs if r['reached']]
+    yield Row(
+        name=f'runs of {len(runs)} that reach the end without a fall',
+        value=len(through),
+        unit='',
+        goal='at least 95',
+        reference=f'{sum(r["fallen"] for r in runs)} fell',
+    )
+    yield Row(
+        name='walls touched in a run, mean',
+        value=float(np.mean([r['walls'] for r in runs])),
+        unit='',
+    )
+    speeds = [file.length / r['time'] for r in through]
+    yield Row(
+        name=f'mean speed along the path of {file.length:.3f} m',
+        value=float(np.mean(speeds)) if speeds else None,
+        unit='m/s',
+        goal='at least 0.135',
+        reference=PUBLISHED,
+    )
+    drawn = [run_labyrinth(law, s).states[:, :2] for s in SEEDS[:DRAWN]]
+    draw_runs(file, places, drawn, FIGURE, f'driven, {DRAWN} runs')
+
+
+def _runs(law: LabyrinthLaw) -> list[dict[str, Any]]:
+    """Return what came of each seed, from the file or by running it."""
+    lines = RUNS.read_text().splitlines() if RUNS.exists() else []
+    known = {r['seed']: r for r in map(json.loads, lines)}
+    with RUNS.open('a') as out:
+        for seed in SEEDS:
+            if seed in known:
+                continue
+            run = run_labyrinth(law, seed)
+            time = arrived(law, run)
+            known[seed] = {
+                'seed': seed,
+                'reached': time is not None,
+                'fallen': run.ended is not None,
+                'time': time,
+                'walls': sum(e.name == 'wall' for e in run.events),
+            }
+            print(json.dumps(known[seed]), file=out, flush=True)
+    return [known[seed] for seed in SEEDS]

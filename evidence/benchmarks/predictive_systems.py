@@ -1,0 +1,126 @@
+"""Predictive control of every kind of system, beside the linear regulator and no feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+import time
+
+from evidence.benchmarks.row import Row
+import numpy as np
+from rolling_controller import (
+    Horizon,
+    PredictiveLaw,
+    run_lockstep,
+    StateFeedback,
+    TimeVaryingLqr,
+)
+from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.testing import known_motion
+from rolling_dynamics.compiled import settle
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import RollingError, SimulationError
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.testing import Subject
+from rolling_dynamics.testing.checked_system import scales, values
+
+SCENARIOS = (
+    'ball_on_plate_hard',
+    'ellipsoid_on_plate',
+    'ellipsoid_in_dish',
+    'laboratory_flip_up',
+    'laboratory_damping',
+    'scenarios/point_mass_disk',
+    'point_mass_straight',
+    'pendulum_turn',
+    'spin_rolling_ball',
+    'scenarios/ball_balancer',
+)
+DURATION = 1.0  # s
+DRAWS = 4  # of start and push; their root mean square counts
+ASIDE = 0.02  # of the start and of the push in the middle, over the scales of the state
+LIMIT = 0.1  # of the controls, over their scales; the motion takes a fifth of it
+HORIZON = Horizon(stages=20, period=10e-3)
+Array = np.ndarray
+Command = Callable[[float, Array], Array]
+
+
+def rows() -> Iterator[Row]:
+    """Yield for each system where the laws end, and how long a step takes."""
+    for name in SCENARIOS:
+        try:
+            yield from _of(name)
+        except RollingError as e:
+            yield Row(name=name, value=None, unit='', reference=str(e).splitlines()[0])
+
+
+def _of(name: str) -> Iterator[Row]:
+    scenario = load_scenario(f'{name}.yaml')
+    system, p = scenario.system, scenario.p
+    resting = np.zeros(system.control.size)
+    subject = Subject(system, p, np.array(scenario.x0), resting, duration=DURATION)
+    plan = known_motion(subject).plan
+    limits = LIMIT * scales(system.control)
+    weights = LqrWeights(tracking=_by_scale(system, 1.0), terminal=_by_scale(system, 100.0))
+    law = PredictiveLaw(system, p, plan, weights, control_limits=limits, horizon=HORIZON)
+    lqr = TimeVaryingLqr(system, p, plan, weights, control_limits=limits)
+    settle(300.0)
+    moving, seconds, records = law.used.moving, [], []
+    drawn = np.random.default_rng(0).normal(size=(DRAWS, 2, system.tangent.size))
+    asides = np.zeros_like(drawn)
+    asides[..., moving] = ASIDE * (drawn * scales(system.tangent))[..., moving]
+
+    def timed(t: float, x: Array) -> Array:
+        began, solved = time.thread_time(), law.record.solved
+        _, u = law.step(None, x, t)
+        if law.record.solved > solved:
+            seconds.append(time.thread_time() - began)
+        return u
+
+    def ends(command: Command, aside: Array) -> float:
+        law.start()
+        records.append(law.record)
+        x = plan.states[0]
+        try:
+            for k, d in enumerate(aside):
+                since, x = k * DURATION / 2, values(system.retract, x, d)
+                later = StateFeedback(system, partial(_since, command, since))
+                x = run_lockstep(system, p, x, later, DURATION / 2).states[-1]
+        except SimulationError:
+            return float('inf')
+        missed = values(system.difference, x, plan.states[-1]) / scales(system.tangent)
+        return float(np.linalg.norm(missed[moving]))
+
+    reached, by_lqr, without = (
+        float(np.sqrt(np.mean([ends(command, aside) ** 2 for aside in asides])))
+        for command in (
+            timed,
+            lambda t, x: lqr.step(None, x, t)[1],
+            lambda t, _: lqr.nominal(t)[1],
+        )
+    )
+    yield Row(
+        name=f'{name}, distance from the end over the scales',
+        value=reached,
+        unit='',
+        goal=f'at most {by_lqr:.4g}',
+        reference=f'linear regulator {by_lqr:.3g}, open loop {without:.3g}; '
+        f'{sum(r.failed for r in records)} programs failed',
+    )
+    yield Row(
+        name=f'{name}, a step, {len(moving)} states, {len(law.used.active)} controls',
+        value=1e3 * float(np.median(seconds)),
+        unit='CPU ms',
+        reference=f'99 of 100 within {1e3 * np.quantile(seconds, 0.99):.2g} CPU ms',
+    )
+
+
+def _by_scale(system: RollingSystem, weight: float) -> dict[str, float]:
+    """Return weights of the deviations over their scales, which is what is measured."""
+    each = weight / scales(system.tangent) ** 2
+    return dict(zip(system.tangent.names, each.tolist(), strict=True))
+
+
+def _since(command: Command, since: float, t: float, x: Array) -> Array:
+    """Return the control of a law for a time that counts from later on [s]."""
+    return np.array(command(since + t, x))

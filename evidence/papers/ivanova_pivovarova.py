@@ -1,0 +1,338 @@
+"""Ivanova and Pivovarova: numbers and figures of the sphere with a pendulum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from evidence.papers.row import beside, Row, write_drawings
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.pendulum_sphere import (
+    paper_parameters,
+    PendulumSphere,
+    scales_of,
+    SphereParameters,
+)
+from rolling_dynamics.pendulum_sphere.gaits import (
+    choose_gait,
+    GaitLimits,
+    gaits_for_speed,
+    speed_change,
+    swing_extremes,
+)
+from rolling_dynamics.pendulum_sphere.prescribed_motion import (
+    first_integral,
+    fixed_points,
+    phase_curve,
+    torque,
+)
+from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, to_paper
+from rolling_dynamics.simulation import simulate
+from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+
+SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
+PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
+AFTER = 2.0  # time shown after the swing
+REPLAYED = 1e-6  # relative error of a swing that is replayed on the full model
+
+
+class Replay(NamedTuple):
+    """A swing's torque replayed open loop on the full model, in the paper's units and axes."""
+
+    times: NDArray[np.float64]
+    n: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    path: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    acceleration: NDArray[np.float64]
+
+
+@cache
+def paper_sphere() -> SphereParameters:
+    """Return the sphere of the paper in its own units."""
+    si = paper_parameters()
+    return scales_of(si).parameters_to_dimensionless(si)
+
+
+def rows() -> list[Row]:
+    """Return every number the paper prints."""
+    return list(_numbers())
+
+
+def stated(_: list[Row]) -> list[str]:
+    """Return what the paper leaves unsaid."""
+    params = paper_sphere()
+    M, m = params.shell_mass, params.pendulum_mass
+    share = Fraction(params.shell_inertia / (M * params.shell_radius**2)).limit_denominator(100)
+    return [
+        f'unsaid in the paper, inferred: thin shell, I = {share} M R_o^2, M = {M / m:g} m',
+        'unit of time t_0 = sqrt((i + j) / (m g R_t)), of length g t_0^2, of mass m',
+        'Eq. (12) with the signs of its first and third terms corrected',
+    ]
+
+
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 3, 4, 7, 8, 9 and 10 into a folder and return the files."""
+    # matplotlib is slow to import
+
+    return draw_all(folder)
+
+
+def example(velocity: tuple[float, float], direction: float) -> Replay:
+    """Return a swing of 0.5 in 5 in a direction, and the free rolling after it."""
+    params = paper_sphere()
+    amplitude = choose_gait(params, CHANGE, PERIOD, GaitLimits(friction=1.0)).amplitude
+    # the paper's y points the other way
+    swing = SpatialSwing(params=params, direction=-direction, amplitude=amplitude, period=PERIOD)
+    system = PendulumSphere()
+    x0 = system.rolling_state(params, velocity=[velocity[0], -velocity[1]])
+    times = np.linspace(0, PERIOD, 201)
+    run = simulate(
+        system,
+        system.pack_parameters(params),
+        x0,
+        lambda t: swing.at(t).torque[0],
+        PERIOD,
+        t_eval=times,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    table = swing.at(times)
+    s = system.state
+    after = np.linspace(0, AFTER, 41)[1:]
+    n = np.array([pendulum_direction(x) for x in run.states])
+    Omega = run.states[:, s.slice('w_WS_W')]
+    V = params.shell_radius * np.column_stack([Omega[:, 1], -Omega[:, 0], 0 * Omega[:, 0]])
+    r = np.column_stack([run.states[:, s.slice('contact')], 0 * times])
+
+    def extended(values: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        return to_paper(np.vstack([values, rest]))
+
+    zero = np.zeros((after.size, 3))
+    a = np.column_stack([table.acceleration, 0 * times])
+    return Replay(
+        np.concatenate([times, PERIOD + after]),
+        extended(n, zero + n[-1]),
+        extended(run.states[:, s.slice('w_WP_W')], zero),
+        extended(table.torque, zero),
+        extended(r, r[-1] + after[:, None] * V[-1]),
+        extended(V, zero + V[-1]),
+        extended(a, zero),
+    )
+
+
+def _numbers() -> Iterator[Row]:
+    """Yield the rows; a number that the paper rounds may differ by half its last digit."""
+    params = paper_sphere()
+    center, saddle = fixed_points(params, ACCELERATION)
+    name = '{} fixed point at a_0 = 0.1 (Section 3)'
+    yield beside(name.format('stable'), 0.38, center.theta, 0.005, 'rad')
+    yield beside(name.format('unstable'), 2.56, saddle.theta, 0.005, 'rad')
+    gaits = gaits_for_speed(params, CHANGE, PERIOD)
+    name = 'amplitude for a change of speed by 0.5 in 5 (Example 1)'
+    yield beside(name, 0.83, gaits[0].amplitude, 0.005, 'rad')
+    speed = CHANGE / math.tan(TURN)
+    yield beside('initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 0.05, 'x_0/t_0')
+    reached = example((0.0, 0.0), 0.0).velocity[-1, 0]
+    name = 'speed after the swing, replayed on the full model (Example 1)'
+    yield beside(name, CHANGE, reached, REPLAYED * CHANGE, 'x_0/t_0')
+    turn = example((speed, 0.0), math.pi / 2)
+    angle = math.degrees(math.atan2(turn.velocity[-1, 1], turn.velocity[-1, 0]))
+    name, printed = 'turn by the swing, replayed on the full model (Example 2)', math.degrees(TURN)
+    yield beside(name, printed, angle, REPLAYED * printed, 'deg')
+    stop = gaits_for_speed(params, -CHANGE, PERIOD)[0].amplitude
+    yield beside('amplitude of the stop (Section 2.1)', -0.83, stop, 0.005, 'rad')
+    odd = np.sum(speed_change(params, np.array([0.83, -0.83]), PERIOD))
+    name = 'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)'
+    yield beside(name, 0.0, odd, 1e-12, 'x_0/t_0')
+    count = sum(g.amplitude > 0 for g in gaits)
+    name = 'amplitudes for 0.5 in 5: at least (Section 2.1)'
+    yield beside(name, 2, count, 0.0, relation='at least')
+
+
+FRICTION = 0.8  # coefficient for which the surfaces are masked
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Write every figure as PNG and return the files."""
+    drawings = {
+        'figure_3': speed_figure,
+        'figure_4': example_1_figure,
+        'figure_7': turn_figure,
+        'figure_8': trajectory_figure,
+        'figure_9': phase_portrait,
+        'figure_10': history_figure,
+    }
+    return write_drawings(folder, 'ivanova_pivovarova', drawings)
+
+
+def speed_figure() -> Figure:
+    """Return figure 3: the change of speed over amplitude and period, masked, and sections."""
+    return _surface_figure(
+        lambda alpha, T: speed_change(paper_sphere(), alpha, T), r'$\Delta V$', 'Change of speed'
+    )
+
+
+def turn_figure() -> Figure:
+    """Return figure 7: the angle of a turn at the speed of Example 2."""
+    speed = CHANGE / math.tan(TURN)
+    return _surface_figure(
+        lambda alpha, T: np.arctan2(speed_change(paper_sphere(), alpha, T), speed),
+        r'$\psi$',
+        rf'Angle of turn at $V_s$ = {speed:.3g}',
+    )
+
+
+def _surface_figure(value: Callable[[Array, Array], Array], label: str, title: str) -> Figure:
+    params = paper_sphere()
+    figure = Figure(figsize=(WIDTH, 3.4))
+    grid = figure.add_gridspec(1, 2, width_ratios=(1.15, 1))
+    surface = figure.add_subplot(grid[0], projection='3d')
+    alpha, T = np.meshgrid(np.linspace(-math.pi, math.pi, 81), np.linspace(0.8, 8, 61))
+    values = value(alpha, T)
+    good = GaitLimits(friction=FRICTION).allow(params, alpha, T)
+    blue, grey = mpl.colors.to_rgba(COLOURS[0], 0.95), (0.8, 0.8, 0.8, 0.35)
+    colours = np.where(good[..., None], blue, grey)
+    surface.plot_surface(
+        alpha, T, values, facecolors=colours, rstride=1, cstride=1, linewidth=0, shade=True
+    )
+    surface.set(xlabel=r'$\alpha$ [rad]', ylabel='$T$', zlabel=label)
+    surface.set_title(f'{title}: blue where the contact holds\n(N > 0, friction below {FRICTION})')
+    surface.view_init(24, -128)
+    axes = figure.add_subplot(grid[1])
+    for period, dash, colour in ((5.0, '-', COLOURS[0]), (1.0, '--', COLOURS[1])):
+        _section(axes, value, period, dash, colour)
+    axes.axhline(0, color=GREY, linewidth=0.6)
+    axes.set(xlabel=r'$\alpha$ [rad]', ylabel=label)
+    axes.set_title('Sections; thick where the contact holds')
+    axes.legend()
+    return figure
+
+
+def _section(
+    axes: Axes, value: Callable[[Array, Array], Array], period: float, dash: str, colour: str
+) -> None:
+    params = paper_sphere()
+    alpha = np.linspace(-2 * math.pi, 2 * math.pi, 1601)
+    values = value(alpha, np.full_like(alpha, period))
+    axes.plot(alpha, values, dash, color=colour, linewidth=0.9, label=f'T = {period:g}')
+    good = GaitLimits(friction=FRICTION, amplitude=2 * math.pi).allow(params, alpha, period)
+    axes.plot(alpha, np.where(good, values, np.nan), color=colour, linewidth=3, alpha=0.6)
+    pressed = swing_extremes(params, alpha, period).normal_force > 0
+    edge = np.abs(alpha[~pressed]).min() if not pressed.all() else None
+    if edge is not None:
+        for a in (-edge, edge):
+            axes.axvline(a, color=colour, linewidth=0.6, linestyle=':')
+
+
+def example_1_figure() -> Figure:
+    """Return figure 4: pendulum, torque, velocity and acceleration while starting."""
+    run = example((0.0, 0.0), 0.0)
+    figure = Figure(figsize=(WIDTH, 3.6))
+    axes = figure.subplots(2, 3, sharex=True)
+    curves = (
+        (run.n[:, 0], '$n_1$'),
+        (run.n[:, 2], '$n_3$'),
+        (run.omega[:, 1], r'$\omega_2$'),
+        (run.torque[:, 1], '$Q_2$'),
+        (run.velocity[:, 0], '$V$'),
+        (run.acceleration[:, 0], '$a$'),
+    )
+    _curves(axes.ravel(), run.times, curves)
+    figure.suptitle(
+        "Start by 0.5 in 5, the swing's torque replayed on the full model (axes of the paper)",
+        fontsize=9,
+    )
+    return figure
+
+
+def trajectory_figure() -> Figure:
+    """Return figure 8: the trajectory of the turn by 40 degrees."""
+    run = example((CHANGE / math.tan(TURN), 0.0), math.pi / 2)
+    figure = Figure(figsize=(WIDTH * 0.7, 3.0))
+    axes = figure.subplots()
+    before = np.array([[-1.2, 0.0]])
+    path = np.vstack([before, run.path[:, :2]])
+    swing = run.times <= PERIOD
+    axes.plot(path[:, 0], path[:, 1], color=COLOURS[0], label='trajectory')
+    axes.plot(*run.path[swing][:, :2].T, color=COLOURS[1], linewidth=2.4, label='during the swing')
+    corner = run.velocity[0, 0] * PERIOD / 2
+    axes.plot(
+        [-1.2, corner, path[-1, 0]],
+        [0, 0, (path[-1, 0] - corner) * math.tan(TURN)],
+        color=GREY,
+        linewidth=0.7,
+        linestyle='--',
+        label='straight lines, 40 deg apart',
+    )
+    axes.set(xlabel='$x$', ylabel='$y$', aspect='equal')
+    axes.set_title('Turn by 40 deg in one swing')
+    axes.legend()
+    return figure
+
+
+def phase_portrait() -> Figure:
+    """Return figure 9: level lines of the first integral and the trajectory from rest."""
+    params = paper_sphere()
+    figure = Figure(figsize=(WIDTH * 0.75, 3.6))
+    axes = figure.subplots()
+    theta, rate = np.meshgrid(np.linspace(-2.2, 4.4, 600), np.linspace(-6, 6, 600))
+    C = first_integral(params, ACCELERATION, theta, rate)
+    center, saddle = fixed_points(params, ACCELERATION)
+    high, low = (
+        float(first_integral(params, ACCELERATION, p.theta, 0.0)) for p in (center, saddle)
+    )
+    shares = np.array([2.2, 1.8, 1.4, 0.8, 0.6, 0.4, 0.15, 0.04])
+    steps = high - (high - low) * shares
+    axes.contour(theta, rate, C, sorted(steps), colors=COLOURS[0], linewidths=0.7, linestyles='-')
+    axes.contour(theta, rate, C, [low], colors=COLOURS[2], linewidths=1.1)
+    rest = phase_curve(params, ACCELERATION, 0.0, 0.0, np.linspace(0, 6, 400))
+    axes.plot(rest.theta, rest.rate, color=COLOURS[1], linewidth=2.2, label='from rest')
+    axes.plot(center.theta, 0, 'o', color='k', label=f'center, {center.theta:.2f}')
+    axes.plot(saddle.theta, 0, 'x', color='k', label=f'saddle, {saddle.theta:.2f}')
+    axes.set(xlabel=r'$\theta$ [rad]', ylabel=r'$\dot\theta$')
+    axes.set_title('Constant acceleration 0.1: phase portrait')
+    axes.legend(loc='upper left', frameon=True, facecolor='white', framealpha=1)
+    return figure
+
+
+def history_figure() -> Figure:
+    """Return figure 10: pendulum and torque while the sphere accelerates from rest."""
+    params = paper_sphere()
+    curve = phase_curve(params, ACCELERATION, 0.0, 0.0, np.linspace(0, 12, 800))
+    figure = Figure(figsize=(WIDTH, 3.6))
+    axes = figure.subplots(2, 2, sharex=True)
+    curves = (
+        (np.sin(curve.theta), '$n_1$'),
+        (np.cos(curve.theta), '$n_3$'),
+        (curve.rate, r'$\omega_2$'),
+        (torque(params, ACCELERATION, curve.theta, curve.rate), '$Q_2$'),
+    )
+    _curves(axes.ravel(), curve.times, curves)
+    figure.suptitle('Constant acceleration 0.1 from rest (axes of the paper)', fontsize=9)
+    return figure
+
+
+def _curves(
+    axes: NDArray[np.object_], times: Array, curves: tuple[tuple[Array, str], ...]
+) -> None:
+    for a, (values, name) in zip(axes, curves, strict=True):
+        a.plot(times, values, color=COLOURS[0])
+        a.set_title(name)
+        a.margins(x=0)
+    for a in axes[-len(curves) // 2 :]:
+        a.set_xlabel('$t$')
+
+
+__all__ = ['Replay', 'draw_all']

@@ -1,0 +1,319 @@
+"""Putkaradze and Rogers: numbers and figures of balls and disks with moving masses."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from evidence.papers import integrators, steppers
+from evidence.papers.row import beside, Row, unprinted, write_drawings
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.internal_masses import published
+from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
+from rolling_dynamics.internal_masses.published import Example
+from rolling_dynamics.internal_masses.required_friction import (
+    contact_forces,
+    required_friction,
+    RequiredFriction,
+)
+from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
+from scipy.optimize import fsolve
+
+SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
+PRINTED_DETACHMENT = 3.7358  # s
+# of a second paper, whose text at hand names its figures without a picture or a caption
+OTHER = 'Putkaradze & Rogers, On the dynamics of a rolling ball'
+UNSEEN = tuple(f'{OTHER}: Fig. {k}' for k in range(1, 14))
+LEAST = '{}: least normal force (printed: above)'
+DETACHING = (0.1, 0.1, 0.1, 60.0)
+PAIRS = ('aluminium', 'nickel'), ('aluminium', 'copper')
+
+
+class Run(NamedTuple):
+    """A run of an example and what it asks of the contact."""
+
+    example: Example
+    trajectory: Trajectory
+    needed: RequiredFriction
+
+
+@cache
+def disk_run() -> Run:
+    """Return the disk of Section 5."""
+    return _run(published.disk(), 20.0, 1e-12)
+
+
+@cache
+def ball_run() -> Run:
+    """Return the ball of Section 6."""
+    return _run(published.ball(), 20.0, 1e-10)
+
+
+@cache
+def detaching_run() -> Run:
+    """Return the modified ball up to where N vanishes, friction without limit."""
+    return _run(published.ball(DETACHING), 20.0, 1e-10)
+
+
+def _run(example: Example, duration: float, tolerance: float) -> Run:
+    trajectory = example.simulated(duration, tolerance)
+    return Run(example, trajectory, required_friction(trajectory))
+
+
+def slip_time(mu: float) -> float:
+    """Return when the modified ball begins to slip at a coefficient of static friction [s]."""
+    ex = published.ball(DETACHING, mu=mu)
+    hit = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, rtol=1e-10, atol=1e-10)
+    event = hit.terminal_event
+    return float('nan') if event is None else event.time
+
+
+def balanced_angles() -> Array:
+    """
+    Return theta_2, theta_3 [rad] that put the mass above the centre at theta_1 = 0.
+
+    Shape (2,).
+    """
+    rails = [m.rail for m in rail_masses(published.ball().system.masses)]
+
+    def aside(angles: Array) -> Array:
+        places = [r.points(a)[0] for r, a in zip(rails, [0.0, *angles], strict=True)]
+        total: Array = np.sum(places, axis=0)[:2]
+        return total
+
+    return np.asarray(fsolve(aside, published.PRINTED_ANGLES[1:], xtol=1e-14))
+
+
+def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
+    """Return times [s], N [N], static friction (count, 2) [N] and f / N of a run."""
+    end = run.trajectory.segments[-1].end
+    times = np.linspace(0.0, end, count)
+    return (times, *contact_forces(run.trajectory, times))
+
+
+def rows() -> list[Row]:
+    """Return every number the paper prints; rounding may move one by half its last digit."""
+    disk, ball, angles = disk_run(), ball_run(), balanced_angles()
+    disk_pairs, ball_pairs = (sum(pairs_that_hold(r.needed.mu).values()) for r in (disk, ball))
+    disk_force, ball_force = disk.needed.least_normal_force, ball.needed.least_normal_force
+    return [
+        beside('disk: least coefficient of friction', 0.2951, disk.needed.mu, 5e-5),
+        beside(LEAST.format('disk'), 0, disk_force, 1e-6, 'N', relation='above'),
+        beside('disk: pairs of materials that hold', 4, disk_pairs, 0),
+        beside('ball: least coefficient of friction', 0.19, ball.needed.mu, 5e-3),
+        beside(LEAST.format('ball'), 0, ball_force, 1e-6, 'N', relation='above'),
+        beside('ball: pairs of materials that hold', 6, ball_pairs, 0),
+        beside('ball: initial angle theta_2', 2.0369, angles[0], 5e-5, 'rad'),
+        beside('ball: initial angle theta_3', 0.7044, angles[1], 5e-5, 'rad'),
+        *integrators.rows(),
+        *steppers.rows(),
+        *_detachment(),
+    ]
+
+
+def _detachment() -> list[Row]:
+    end = detaching_run().trajectory.terminal_event
+    friction = float(np.linalg.norm(forces(detaching_run(), 2)[2][-1]))
+    when = end.time if end else float('nan')
+    name = 'modified ball: normal force vanishes'
+    return [
+        beside(name, PRINTED_DETACHMENT, when, 1e-4, 's', expected=3.6095),
+        unprinted('modified ball: static friction at that instant', friction, 5.046, 1e-2, 'N'),
+        unprinted('modified ball: begins to slip, mu = 1', slip_time(1.0), 3.5520, 1e-4, 's'),
+    ]
+
+
+def stated(rows: list[Row]) -> list[str]:
+    """Return what the paper leaves unsaid, and what comes of its detachment."""
+    end, friction, slip = rows[-3:]
+    return [
+        'of the other paper (dynamics) the text at hand holds abstract and appendices A to D, no',
+        '  simulation: none of its figures can be laid beside ours; --unseen lists them',
+        'rails of the ball, unsaid in the paper: zeta = r (n cos theta - b1 sin theta), b1 of',
+        '  Frisvad',
+        f'detachment at {end.printed:g} does not follow from the printed parameters: N vanishes',
+        f'  at {end.computed:.4f}; rounding of the printed angles moves this by',
+        f'  {end.tolerance:g} at most. At that instant friction is {friction.computed:.2f} N, not',
+        '  0, and without contact force the centre would accelerate into the plane: flight cannot',
+        f'  start there. With mu = 1 slip comes first, at {slip.computed:.4f}',
+    ]
+
+
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
+    # matplotlib is slow to import
+
+    return draw_all(folder)
+
+
+COUNT = 2001
+ARROWS = 60
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Write every figure as PNG and return the files."""
+    drawings = {
+        'figure_5_3': disk_motion,
+        'figure_5_4': disk_forces,
+        'figure_6_2': ball_motion,
+        'figure_6_3': lambda: ball_forces(ball_run(), 'ball', 'figure 6.3'),
+        'figure_6_4': detachment,
+    }
+    return write_drawings(folder, 'putkaradze_rogers', drawings)
+
+
+def _places(run: Run, times: Array) -> tuple[Array, Array]:
+    """Return bodies over the centre in B and in W, shape (N, bodies, 3); the last is the whole."""
+    system, p = run.example.system, run.example.p
+    poses = [np.array(system.pose(x, p)) for x in run.trajectory.state_at(times)]
+    X = np.array([[np.array(m) for m in pose] for pose in poses])
+    shell = X[:, 0, :3, :3]
+    over = X[:, 1:, :3, 3] - X[:, :1, :3, 3]
+    layout = system.parameters
+    masses = p[layout.slice('masses')]
+    chi0 = p[layout.slice('centre_of_mass')]
+    chi0 = chi0 if chi0.size == 3 else np.array([chi0[0], 0.0, chi0[1]])
+    m0 = p[layout.slice('mass')][0]
+    first = np.einsum('nij,j->ni', shell, chi0) * m0 + np.einsum('nbi,b->ni', over, masses)
+    over = np.concatenate([over, (first / (m0 + masses.sum()))[:, None]], axis=1)
+    return np.einsum('nji,nbj->nbi', shell, over), over
+
+
+def _sheet(title: str, threes: tuple[int, ...] = ()) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(WIDTH, 0.82 * WIDTH))
+    axes = [
+        figure.add_subplot(2, 2, k + 1, projection='3d' if k in threes else None) for k in range(4)
+    ]
+    figure.suptitle(title, fontsize=10, x=0.01, ha='left')
+    return figure, axes
+
+
+def _labels(count: int) -> list[str]:
+    return [*(f'$m_{k + 1}$' for k in range(count - 1)), 'whole']
+
+
+def disk_motion() -> Figure:
+    """Return figure 5.3: paths of the masses in body and space, rate, path of the centre."""
+    run, t = disk_run(), np.linspace(0, 20, COUNT)
+    figure, axes = _sheet('Motion of the rolling disk (figure 5.3)')
+    for ax, places, title in zip(
+        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
+    ):
+        for k, label in enumerate(_labels(places.shape[1])):
+            ax.plot(places[:, k, 0], places[:, k, 2], color=COLOURS[k], label=label)
+        turn = np.linspace(0, 2 * np.pi, 200)
+        ax.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8)
+        ax.set(aspect='equal', title=title, xlabel='$e_1$ [m]', ylabel='$e_3$ [m]')
+    axes[0].legend(loc='center left', bbox_to_anchor=(1.0, 0.5), ncols=1)
+    x = run.trajectory.state_at(t)
+    layout = run.example.system.state
+    axes[2].plot(t, x[:, layout.slice('phi_rate')], color=COLOURS[0])
+    axes[2].set(title='Rate of the angle', xlabel='t [s]', ylabel=r'$\dot\phi$ [rad/s]')
+    axes[3].plot(t, x[:, layout.slice('p')], color=COLOURS[0])
+    axes[3].set(title='Centre and contact point', xlabel='t [s]', ylabel='z [m]')
+    return figure
+
+
+def disk_forces() -> Figure:
+    """Return figure 5.4: N, static friction, their ratio."""
+    run = disk_run()
+    t, N, f, ratio = forces(run, COUNT)
+    figure = Figure(figsize=(WIDTH, 0.75 * WIDTH))
+    axes = list(figure.subplots(3, 1, sharex=True))
+    figure.suptitle('Contact forces of the disk (figure 5.4)', fontsize=10, x=0.01, ha='left')
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].set(ylabel='N [N]')
+    axes[1].plot(t, f[:, 0], color=COLOURS[0])
+    axes[1].set(ylabel='static friction [N]')
+    _ratio(axes[2], run, t, ratio)
+    axes[2].set(xlabel='t [s]')
+    return figure
+
+
+def _ratio(ax: Axes, run: Run, t: Array, ratio: Array) -> None:
+    ax.plot(t, ratio, color=COLOURS[0])
+    ax.axhline(run.needed.mu, color=GREY, linestyle='--', linewidth=0.8)
+    ax.plot([run.needed.time], [run.needed.mu], 'o', color=COLOURS[1], markersize=4)
+    text = f'{run.needed.mu:.4f} at t = {run.needed.time:.3f} s'
+    ax.set(title=f'Least coefficient: {text}', ylabel='f / N')
+
+
+def ball_motion() -> Figure:
+    """Return figure 6.2: paths of the masses in body and space, rates, path of the centre."""
+    run, t = ball_run(), np.linspace(0, 20, COUNT)
+    figure, axes = _sheet('Motion of the rolling ball (figure 6.2)', threes=(0, 1))
+    for ax, places, title in zip(
+        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
+    ):
+        for k, label in enumerate(_labels(places.shape[1])):
+            ax.plot(*places[:, k].T, color=COLOURS[k], label=label, linewidth=0.9)
+        ax.set(title=title, xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
+        ticks = (-1, 0, 1)
+        ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), xticks=ticks, yticks=ticks)
+        ax.set(zticks=ticks, aspect='equal')
+        ax.set_box_aspect((1, 1, 1), zoom=0.9)  # type: ignore[call-arg,arg-type]
+    axes[0].legend(loc='center left', bbox_to_anchor=(-0.45, 0.5), fontsize=7)
+    _rates(axes[2], run, t)
+    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
+    axes[3].plot(*path.T, color=COLOURS[0])
+    axes[3].set(
+        aspect='equal', title='Centre and contact point', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]'
+    )
+    axes[3].set_aspect('equal', adjustable='datalim')
+    return figure
+
+
+def _rates(ax: Axes, run: Run, t: Array) -> None:
+    rates = run.trajectory.state_at(t)[:, run.example.system.state.slice('w_WB_B')]
+    for k in range(3):
+        ax.plot(t, rates[:, k], color=COLOURS[k], label=rf'$\Omega_{k + 1}$')
+    ax.set(title='Body angular velocity', xlabel='t [s]', ylabel='[rad/s]')
+    legend(ax, 3)
+
+
+def _friction_on_path(ax: Axes, run: Run, t: Array, f: Array) -> None:
+    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
+    ax.plot(*path.T, color=COLOURS[0])
+    some = slice(None, None, max(1, t.size // ARROWS))
+    ax.quiver(*path[some].T, *f[some].T, color=COLOURS[1], width=0.003, angles='xy', zorder=3)
+    ax.set(title='Static friction on the path', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]')
+    ax.set_aspect('equal', adjustable='datalim')
+
+
+def ball_forces(run: Run, name: str, number: str) -> Figure:
+    """Return figure 6.3: N, size of static friction, their ratio, friction on the path."""
+    t, N, f, ratio = forces(run, COUNT)
+    figure, axes = _sheet(f'Contact forces of the {name} ({number})')
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].set(title='Normal force', xlabel='t [s]', ylabel='N [N]')
+    axes[0].set_ylim(bottom=0)
+    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
+    axes[1].set(title='Static friction', xlabel='t [s]', ylabel='f [N]')
+    _ratio(axes[2], run, t, ratio)
+    axes[2].set(xlabel='t [s]')
+    _friction_on_path(axes[3], run, t, f)
+    return figure
+
+
+def detachment() -> Figure:
+    """Return figure 6.4 with the true time: N, friction, rates, friction on the path."""
+    run = detaching_run()
+    t, N, f, _ = forces(run, COUNT)
+    figure, axes = _sheet('Modified ball up to where N vanishes (figure 6.4)')
+    end = t[-1]
+    axes[0].plot(t, N, color=COLOURS[0])
+    axes[0].axvline(PRINTED_DETACHMENT, color=GREY, linestyle='--', linewidth=0.8)
+    axes[0].set(
+        title=f'Normal force: 0 at {end:.4f} s (dashed: printed)', xlabel='t [s]', ylabel='N [N]'
+    )
+    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
+    size = float(np.linalg.norm(f[-1]))
+    axes[1].set(title=f'Static friction: {size:.3f} N at the end', xlabel='t [s]', ylabel='[N]')
+    _rates(axes[2], run, t)
+    _friction_on_path(axes[3], run, t, f)
+    return figure

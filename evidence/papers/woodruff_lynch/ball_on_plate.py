@@ -1,0 +1,292 @@
+"""Woodruff and Lynch: plans of a ball on a plate, and their figures."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+import math
+import time
+from typing import NamedTuple
+
+from evidence.papers.row import beside, Row, unprinted
+from matplotlib.figure import Figure
+import numpy as np
+from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import PlanningError
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner import Iteration, Plan, plan_rolling, Planner, PlanProblem
+from rolling_planner.problem.scenario import read_problem
+from rolling_planner.progress import Watch
+from rolling_planner.refinement.attempt import attempt
+from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, whole_turns_path
+from rolling_planner.seeds.guess import initial_guesses
+from rolling_robotics.figures.style import COLOURS, WIDTH
+
+LOOP_RADIUS = 0.1  # m
+PRINTED_TIMES = {50: 171.0, 100: 346.0, 200: 946.0}  # s
+TOLERANCE, GRIDS = 0.1, 4  # eta and the number of grids of Table II
+COARSE = 50  # segments
+
+
+class Recipe(NamedTuple):
+    """What came of the printed recipe: CPU time by number of segments [s], and the goal error."""
+
+    seconds: dict[int, float]
+    error: float
+
+
+class Followed(NamedTuple):
+    """Times [s] and distance from the nominal trajectory, open and closed loop, shape (k,)."""
+
+    times: Array
+    open_loop: Array
+    closed_loop: Array
+
+
+def table_ii(radius: float | None = None) -> PlanProblem:
+    """Return the problem as printed, for the radius of a straight roll or another one [m]."""
+    raw = load_scenario('ball_on_plate_table_ii').raw
+    if radius is not None:
+        surface = {**raw['object']['surface'], 'radius': radius}
+        raw = {**raw, 'object': {**raw['object'], 'surface': surface}}
+    return read_problem(load_scenario(raw))
+
+
+@cache
+def recipe(radius: float | None = None, tolerance: float = TOLERANCE) -> Recipe:
+    """Return what the recipe of Table II does, grid by grid, with its stationary guess."""
+    seconds: dict[int, float] = {}
+    last, error = time.process_time(), math.inf
+
+    def note(iteration: Iteration) -> bool:
+        nonlocal last, error
+        if iteration.stage == 'optimise':
+            now, n = time.process_time(), iteration.segments
+            seconds[n], last = seconds.get(n, 0.0) + now - last, now
+            error = iteration.goal_error
+        return True
+
+    problem = replace(table_ii(radius), goal_tolerance=tolerance)
+    # where it stops short, the error of the last iteration tells by how much
+    with suppress(PlanningError):
+        error = float(plan_rolling(problem, note).report['goal_error'])
+    return Recipe(seconds, error)
+
+
+@cache
+def loop_problem() -> PlanProblem:
+    """Return the goal that needs a loop, by the planner's own choices."""
+    return read_problem(load_scenario('ball_on_plate_hard'))
+
+
+@cache
+def loop_plan() -> Plan:
+    """Return the optimised plan round a loop."""
+    return plan_rolling(loop_problem())
+
+
+def places(plan: Plan) -> Array:
+    """Return the contact point on the plate, shape (k, 2) [m]."""
+    return np.asarray(plan.states[:, loop_problem().system.state.slice('contact_h')])
+
+
+@cache
+def geometric_plans() -> dict[str, GeometricPath]:
+    """Return plans of straight rolls for the same goal by name."""
+    problem = loop_problem()
+    goal, _ = problem.goal_state
+    layout = problem.system.state
+    where, turn = layout.slice('contact_h'), layout.slice('q_HO')
+    ends = problem.x_start[where], goal[where], problem.x_start[turn], goal[turn]
+    return {
+        'whole turns': whole_turns_path(LOOP_RADIUS, *ends),
+        'shortest triangle': triangle_path(LOOP_RADIUS, *ends),
+    }
+
+
+def length(points: Array) -> float:
+    """Return the length of a path of points, shape (N, 2) [m]."""
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
+@cache
+def coarse_plan() -> Plan:
+    """Return a coarse plan with the states that the trapezoidal rule believes, Eq. (49)."""
+    problem = replace(loop_problem(), method='trapezoidal', segments=COARSE)
+    planner, watch = Planner(problem), Watch(None, math.inf)
+    times = np.linspace(0.0, problem.horizon, COARSE + 1)
+    guess = next(initial_guesses(problem, watch))
+    found = attempt(problem, planner.formulation, times, guess, {}, watch, iterations=300)
+    model = planner.formulation.model
+    z = found.optimum.z[found.transcription.segment_nodes]
+    split = model.state.size
+    states = model.expand_states(z[:, :split], problem.x_start)
+    for turn in (problem.system.state.slice(n) for n in ('q_WH', 'q_HO')):
+        states[:, turn] /= np.linalg.norm(states[:, turn], axis=1, keepdims=True)
+    return Plan.of(
+        problem.system,
+        times=times,
+        states=states,
+        controls=model.expand_controls(z[:, split:]),
+    )
+
+
+@cache
+def followed() -> Followed:
+    """Return the distance from a coarse plan without and with feedback, Fig. 10."""
+    problem, plan = loop_problem(), coarse_plan()
+    system = problem.system
+    lqr = TimeVaryingLqr(system, problem.p, plan, nominal='plan')
+    errors = []
+    for law in (OpenLoop(system, plan), lqr):
+        loop = run_lockstep(system, problem.p, problem.x_start, law, plan.duration)
+        errors.append(
+            np.array(
+                [
+                    float(np.linalg.norm(np.array(system.difference(x, lqr.nominal(t)[0]))))
+                    for t, x in zip(loop.times, loop.states, strict=True)
+                ]
+            )
+        )
+    return Followed(loop.times, *errors)
+
+
+def rows() -> list[Row]:
+    """Return the numbers of Sections VI-A and VII-A."""
+    return [*_straight(), *_loop(), *_feedback()]
+
+
+def _straight() -> list[Row]:
+    found, every = recipe(), recipe(tolerance=1e-9)
+    name = 'Table II, ball of 0.021 m'
+    return [
+        *(
+            beside(
+                f'{name}: CPU time on the grid of {n} segments (printed: s)',
+                printed,
+                every.seconds[n],
+                0.0,
+                's',
+                relation='at most',
+            )
+            for n, printed in PRINTED_TIMES.items()
+        ),
+        beside(f'{name}: grids to a valid plan', 3, len(found.seconds), 0, relation='at most'),
+        beside(
+            f'{name}: simulated goal error (printed: below)',
+            TOLERANCE,
+            found.error,
+            0.0,
+            relation='at most',
+        ),
+    ]
+
+
+def _loop() -> list[Row]:
+    name = 'Table II, ball of 0.1 m'
+    printed, plan = recipe(LOOP_RADIUS), loop_plan()
+    own, paths = length(places(plan)), geometric_plans()
+    seconds, error = (float(plan.report[k]) for k in ('cpu_seconds', 'goal_error'))
+    return [
+        beside(
+            f'{name}: goal error of the printed recipe on {GRIDS} grids (printed: below)',
+            TOLERANCE,
+            printed.error,
+            0.01,
+            expected=0.623,
+            relation='at most',
+        ),
+        beside(
+            f'{name}: goal error of our planner (printed: below)',
+            TOLERANCE,
+            error,
+            0.0,
+            relation='at most',
+        ),
+        beside(
+            f'{name}: CPU time of our planner (printed: 24 minutes)',
+            sum(PRINTED_TIMES.values()),
+            seconds,
+            0.0,
+            's',
+            relation='at most',
+        ),
+        beside(
+            'Fig. 9: path on the plate over that in whole turns (printed: below)',
+            1.0,
+            own / paths['whole turns'].length,
+            0.0,
+            relation='at most',
+        ),
+        unprinted(
+            'Fig. 9: path on the plate over the shortest triangle',
+            own / paths['shortest triangle'].length,
+            None,
+            0.0,
+        ),
+    ]
+
+
+def _feedback() -> list[Row]:
+    seen = followed()
+    return [
+        unprinted('Fig. 10: distance at the end, open loop', seen.open_loop[-1], None, 0.0),
+        beside(
+            'Fig. 10: distance at the end, closed over open loop (printed: below)',
+            1.0,
+            seen.closed_loop[-1] / seen.open_loop[-1],
+            0.0,
+            relation='at most',
+        ),
+    ]
+
+
+def plan_beside_geometric_plans() -> Figure:
+    """Return Fig. 9 (c), (d): the contact point on the plate, the state, and the controls."""
+    plan = loop_plan()
+    points = places(plan)
+    figure = Figure(figsize=(WIDTH, 5.2))
+    grid = figure.add_gridspec(2, 2)
+    axes = figure.add_subplot(grid[0, :])
+    for name, dash, path in zip(
+        geometric_plans(), ('--', ':'), geometric_plans().values(), strict=True
+    ):
+        label = f'{name}, {path.length:.2f} m'
+        axes.plot(*path.corners.T, dash, color='black', linewidth=1.0, label=label)
+    axes.plot(*points.T, color=COLOURS[0], label=f'optimised, {length(points):.2f} m')
+    axes.plot(*points[0], 'x', color='black', markersize=7)
+    axes.plot(0.0, -0.033, 'o', color='black', fillstyle='none', markersize=7)
+    axes.set(xlabel='$u_h$ [m]', ylabel='$v_h$ [m]', title='contact point on the plate, (c)')
+    axes.set_aspect('equal', adjustable='datalim')
+    axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5))
+    over_time, controls = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+    for k, name in enumerate(('$u_h$', '$v_h$')):
+        over_time.plot(plan.times, points[:, k], color=COLOURS[k], label=name)
+    over_time.set(xlabel='time [s]', ylabel='[m]', title='contact point over time, (d)')
+    over_time.legend()
+    names = plan.control_names
+    for k, name in enumerate(loop_problem().active_controls):
+        column = plan.controls[:, names.index(name)]
+        controls.plot(plan.times, column, color=COLOURS[k], label=name)
+    controls.set(xlabel='time [s]', ylabel=r'[rad/s$^2$]', title='controls')
+    controls.legend()
+    return figure
+
+
+def coarse_plan_followed() -> Figure:
+    """Return Fig. 10: distance from a coarse plan, open and closed loop."""
+    seen = followed()
+    figure = Figure(figsize=(WIDTH, 2.8))
+    axes = figure.subplots()
+    axes.semilogy(seen.times, seen.open_loop, color=COLOURS[1], label='open loop')
+    axes.semilogy(seen.times, seen.closed_loop, color=COLOURS[0], label='closed loop')
+    axes.set(
+        xlabel='time [s]',
+        ylabel='distance from the plan',
+        ylim=(1e-4, None),
+        title=f'a plan of {COARSE} segments, simulated finely',
+    )
+    axes.legend(loc='lower right')
+    return figure

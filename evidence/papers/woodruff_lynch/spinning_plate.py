@@ -1,0 +1,290 @@
+"""Woodruff and Lynch: a ball on a spinning plate, and its figures."""
+
+from __future__ import annotations
+
+from functools import cache
+import math
+from typing import Any, cast, NamedTuple
+
+import casadi as ca
+from evidence.papers.row import beside, Row, unprinted
+from evidence.papers.woodruff_lynch.other_engines import (
+    bullet_path,
+    BULLET_STEP,
+    divergence,
+    missing,
+    mujoco_path,
+    TUNINGS,
+)
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import simulate, Trajectory
+from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from scipy.integrate import RK45
+
+HORIZONTAL, TILTED = 'spinning_plate', 'tilted_spinning_plate'
+CENTRE, CIRCLE, ORBIT_RATE = 0.1, 0.1, 2.0  # m, m, rad/s
+PERIOD = 2 * math.pi / ORBIT_RATE
+LONG, COMPARED = 120.0, 10.0  # s
+MEAN_STEP = 0.01  # s, of the paper's run
+DIVERGENCE_AT_MEAN_STEP = 4.4e-5  # %
+
+
+class Plate(NamedTuple):
+    """Ball and plate, their parameters, and the state at the start."""
+
+    system: ContactSystem
+    p: Array
+    x0: Array
+
+
+@cache
+def plate(name: str = HORIZONTAL) -> Plate:
+    """Return what the scenario of Section V-C1, or of V-C2, describes."""
+    scenario = load_scenario(name)
+    return Plate(cast('ContactSystem', scenario.system), scenario.p, scenario.x0)
+
+
+@cache
+def run(name: str, duration: float, count: int) -> Trajectory:
+    """Return the motion of a scenario for a time [s] at evenly spaced times."""
+    times = np.linspace(0.0, duration, count)
+    return simulate(*plate(name), None, duration, t_eval=times, events=())
+
+
+def contact_path(system: ContactSystem, p: Array, states: Array) -> Array:
+    """Return the contact point in the world at states (k, n), shape (k, 3) [m]."""
+    poses = np.array(system.pose.map(len(states))(states.T, np.tile(p, (len(states), 1)).T)[2])
+    return poses[:3].reshape(3, len(states), 4)[:, :, 3].T
+
+
+def path(name: str, duration: float, count: int) -> tuple[Array, Array]:
+    """Return times and the contact point in the world, shape (k, 3) [m]."""
+    motion = run(name, duration, count)
+    return motion.times, contact_path(plate(name).system, plate(name).p, motion.states)
+
+
+def circle(times: Array, drift: float = 0.0) -> Array:
+    """Return the closed solution, shape (k, 2) [m]; ``drift`` along x [m/s], Eq. (17)."""
+    # v(0) = (0, -0.2) goes round the drifting circle with the velocity v(0) - drift
+    turn = ORBIT_RATE * times
+    c, s = np.cos(turn), np.sin(turn)
+    v = np.array([-drift, -CIRCLE * ORBIT_RATE])
+    x = (s * v[0] - (1 - c) * v[1]) / ORBIT_RATE + drift * times
+    y = ((1 - c) * v[0] + s * v[1]) / ORBIT_RATE
+    return np.column_stack([x, y])
+
+
+def drift_velocity() -> float:
+    """Return the drift on the tilted plate, Eq. (17) [m/s]."""
+    parameters = plate(TILTED).system.parameters.unpack(plate().p)
+    g = float(np.linalg.norm(parameters['gravity_W']))
+    return 5 / 2 * g / 7.0 * math.sin(0.01)
+
+
+def divergence_in_steps(step: float, duration: float) -> float:
+    """Return the divergence of the radius [%] under Dormand & Prince's steps, those of ode45."""
+    system, p, x0 = plate()
+    rates, u = FastFunction(system.mode.dynamics), np.zeros(system.control.size)
+    x, K, states = x0.copy(), np.zeros((6, system.state.size)), []
+    for _ in range(round(duration / step)):
+        for k in range(6):
+            K[k] = rates(x + step * (RK45.A[k, :k] @ K[:k]), u, 0.0, p)
+        x = x + step * (RK45.B @ K)
+        states.append(x)
+    return divergence(contact_path(system, p, np.array(states)))
+
+
+def rows() -> list[Row]:
+    """Return the numbers of Section V-C."""
+    return [*_horizontal(), *_tilted(), *_other_engines()]
+
+
+def _horizontal() -> list[Row]:
+    times, points = path(HORIZONTAL, LONG, 2401)
+    motion = run(HORIZONTAL, LONG, 2401)
+    wrench = motion.evaluate(_wrench)
+    angle = np.unwrap(np.arctan2(points[:, 1], points[:, 0] - CENTRE))
+    weight = 0.1 * 9.81
+    q_dot, spin = _start_rates(*plate())
+    return [
+        beside('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
+        beside('V-C1: centre of the circle, (15)', 0.1, _centre(points)[0], 1e-9, 'm'),
+        beside('V-C1: radius of the circle, (16)', 0.1, float(_radii(points).mean()), 1e-9, 'm'),
+        beside(
+            'V-C1: divergence of the radius in 120 s, usual tolerance (printed: below)',
+            5e-6,
+            divergence(points),
+            0.0,
+            '%',
+            relation='at most',
+        ),
+        beside(
+            'V-C1: the same at steps of 0.01 s, the mean step of the paper (printed: below)',
+            5e-6,
+            divergence_in_steps(MEAN_STEP, LONG),
+            5e-6,
+            '%',
+            expected=DIVERGENCE_AT_MEAN_STEP,
+            relation='at most',
+        ),
+        unprinted(
+            'V-C1: normal force, greatest difference from the weight',
+            float(np.abs(wrench[:, 5] - weight).max()),
+            0.0,
+            1e-10,
+            'N',
+        ),
+        beside('V-C1: psi-dot at the start, from (1)', -7.0, q_dot[4], 1e-9, 'rad/s', 7.0),
+        beside('V-C1: angular velocity of the ball at the start', 0.0, spin, 1e-9, 'rad/s', 1.0),
+    ]
+
+
+def _tilted() -> list[Row]:
+    turns = 3
+    times, points = path(TILTED, turns * PERIOD, 60 * turns + 1)
+    whole = points[::60]
+    drift = float(np.linalg.norm(whole[-1] - whole[0]) / times[-1])
+    exact = drift_velocity()
+    away = np.linalg.norm(points[:, :2] - circle(times, exact) * [1.0, math.cos(0.01)], axis=1)
+    return [
+        beside('V-C2: velocity of the drift', 0.035, drift, 5e-4, 'm/s'),
+        unprinted('V-C2: velocity of the drift, beside (17)', drift, exact, 1e-9, 'm/s'),
+        unprinted(
+            'V-C2: greatest distance from circle and drift', float(away.max()), 0.0, 1e-8, 'm'
+        ),
+    ]
+
+
+def _other_engines() -> list[Row]:
+    """Return what the engines that are installed make of the circle in 10 s, at 1 ms."""
+    found = []
+    bullet = bullet_path(COMPARED)
+    if bullet is not None:
+        found.append(
+            beside(
+                'Fig. 6: Bullet at steps of 1 ms, divergence of the radius in 10 s',
+                34.0,
+                divergence(bullet),
+                0.5,
+                '%',
+                expected=2.0,
+            )
+        )
+    coarse = bullet_path(COMPARED, BULLET_STEP)
+    if coarse is not None:
+        name = "Fig. 6: the same at Bullet's own step of 1/60 s"
+        found.append(unprinted(name, divergence(coarse), 39.5, 1.0, '%'))
+    for tuning, expected in TUNINGS.items():
+        motion = mujoco_path(COMPARED, tuning)
+        if motion is not None:
+            found.append(
+                unprinted(
+                    f'Fig. 6: MuJoCo, {tuning}, divergence of the radius in 10 s',
+                    divergence(motion),
+                    expected.divergence,
+                    0.05 + 0.1 * expected.divergence,
+                    '%',
+                )
+            )
+    return found
+
+
+def _start_rates(system: ContactSystem, p: Array, x0: Array) -> tuple[Array, float]:
+    """Return q_dot and the size of the ball's angular velocity in the world at the start."""
+    coordinates = system.with_representation('coordinates')
+    x = to_coordinates(system, p, x0)
+    rates = np.asarray(coordinates.mode.dynamics(x, np.zeros(6), 0.0, p)).ravel()
+    layout = coordinates.state
+    q_dot = np.concatenate([rates[layout.slice(n)] for n in ('contact_o', 'contact_h', 'psi')])
+    w, _ = system.object_twist(x0, p)
+    return q_dot, float(np.linalg.norm(np.asarray(w)))
+
+
+def _centre(points: Array) -> Array:
+    """Return the centre of the circle through points, by least squares, shape (2,) [m]."""
+    rows = np.column_stack([2 * points[:, :2], np.ones(len(points))])
+    return np.asarray(np.linalg.lstsq(rows, (points[:, :2] ** 2).sum(axis=1))[0][:2])
+
+
+def _radii(points: Array) -> Array:
+    return np.hypot(points[:, 0] - CENTRE, points[:, 1])
+
+
+def _slope(times: Array, angle: Array) -> float:
+    return float((angle[-1] - angle[0]) / (times[-1] - times[0]))
+
+
+def _wrench(system: RollingSystem) -> ca.Function:
+    return cast('ca.Function', next(iter(system.modes.values())).wrench)
+
+
+COUNT = 2001
+
+
+def paths_on_the_plate() -> Figure:
+    """Return Fig. 5: the contact point in the world, on the horizontal and on the tilted plate."""
+    figure = Figure(figsize=(WIDTH, 3.1))
+    drift = drift_velocity()
+    for axes, (name, title, v) in zip(
+        figure.subplots(1, 2, width_ratios=(1, 2)),
+        (
+            ('spinning_plate', '(a) horizontal', 0.0),
+            ('tilted_spinning_plate', '(b) tilted by 0.01 rad', drift),
+        ),
+        strict=True,
+    ):
+        times, points = path(name, COMPARED, COUNT)
+        axes.plot(points[:, 0], points[:, 1], color=COLOURS[0], linewidth=2.5, label='simulated')
+        closed = circle(times, v)
+        axes.plot(*closed.T, ':', color='black', linewidth=1.2, label='closed solution')
+        axes.plot(0, 0, 'x', color='black')
+        error = np.linalg.norm(points[:, :2] - closed * [1, math.cos(0.01 if v else 0)], axis=1)
+        said = f', drift {v:.3g} m/s' if v else ''
+        _frame(axes, f'{title}{said}\napart by {error.max():.0e} m at most')
+    axes.legend(loc='lower right')
+    return figure
+
+
+def other_engines() -> Figure:
+    """Return Fig. 6: the circle of this suite beside those of other engines in 10 s."""
+    _, own = path('spinning_plate', COMPARED, COUNT)
+    found: dict[str, Array | None] = {
+        'Bullet, 1 ms': bullet_path(COMPARED),
+        'Bullet, its own 1/60 s': bullet_path(COMPARED, BULLET_STEP),
+        'MuJoCo, default': mujoco_path(COMPARED, 'default'),
+        'MuJoCo, usual': mujoco_path(COMPARED, 'usual'),
+        'MuJoCo, tuned': mujoco_path(COMPARED, 'friction reference tuned'),
+    }
+    figure = Figure(figsize=(WIDTH, 3.4))
+    axes, radius = figure.subplots(1, 2)
+    for k, (name, points) in enumerate({'this suite': own, **found}.items()):
+        if points is None:
+            continue
+        style: dict[str, Any] = {
+            'color': COLOURS[k % len(COLOURS)],
+            'linewidth': 1.0 if k else 2.2,
+            'label': name,
+        }
+        axes.plot(points[:, 0], points[:, 1], **style)
+        times = np.linspace(0.0, COMPARED, len(points))
+        radius.plot(times, 100 * (np.hypot(points[:, 0] - 0.1, points[:, 1]) / 0.1 - 1), **style)
+    if missing():
+        radius.set_title(f'not installed: {", ".join(missing())}', color=GREY)
+    _frame(axes, 'contact point in 10 s')
+    radius.set(xlabel='time [s]', ylabel='divergence of the radius [%]')
+    radius.axhline(34.0, color=GREY, linewidth=0.8, linestyle='--')
+    radius.text(0.1, 34.5, 'Bullet as printed, at 10 s', color=GREY, fontsize=7)
+    radius.legend(loc='upper left', bbox_to_anchor=(0.0, 0.75))
+    return figure
+
+
+def _frame(axes: Axes, title: str) -> None:
+    axes.set(xlabel='x [m]', ylabel='y [m]', title=title)
+    axes.set_aspect('equal', adjustable='datalim')
