@@ -81,6 +81,7 @@ class TimeVaryingLqr:
         control_limits: Limits = math.inf,
         nominal: str | None = None,
         knot: float = KNOT,
+        end_cost: ArrayLike | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         """
@@ -106,6 +107,9 @@ class TimeVaryingLqr:
             unstable in open loop.
         knot
             Time between gains [s].
+        end_cost
+            P1, the cost to go of what follows the plan, shape (n tangent, n tangent); None for
+            the terminal weights.
         interrupted
             Asked every some hundred knots, well below 0.1 s, whether to give up.
 
@@ -129,7 +133,7 @@ class TimeVaryingLqr:
         self._store(trajectory)
         self._held = plan if plan.interpolation == HOLD else None
         self.limits = limit_arrays(system.control, control_limits)
-        self._judge(self._solve(weights, active), active)
+        self._judge(self._solve(weights, active, end_cost), active)
         if not np.any(self.gains):
             self.warning = no_feedback(system, weights, active)
             warnings.warn(self.warning, stacklevel=2)
@@ -163,11 +167,16 @@ class TimeVaryingLqr:
         if self._interrupted():
             raise CancelledError('the design of the feedback was interrupted')
 
-    def _solve(self, weights: LqrWeights, active: NDArray[np.int_]) -> Array:
+    def _solve(
+        self, weights: LqrWeights, active: NDArray[np.int_], end_cost: ArrayLike | None
+    ) -> Array:
         """Fill in the gains, in slices from the end; return the controllability Gramian."""
         system, h = self.system, float(np.mean(np.diff(self.times)))
         Q = weights.tracking_diagonal(system.tangent)
         L = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)))
+        if end_cost is not None:
+            values, vectors = np.linalg.eigh(np.asarray(end_cost, dtype=float))
+            L = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         R = weights.control_diagonal(system.control)
         Q_root, R_root = np.diag(np.sqrt(Q * h)), np.diag(np.sqrt(R[active] * h))
         linearization, reach = Linearization(system), None

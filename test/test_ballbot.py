@@ -13,6 +13,7 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.balance.region_of_attraction import region_of_attraction
 from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.nominal import nominal_trajectory
+from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.equilibrium import nearest_equilibrium
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
@@ -295,14 +296,17 @@ def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(scenario, u
 
     system, p = scenario.system, scenario.p
     plan = planned(scenario, upright, 3.0)
-    hold = Hold(system, p, plan.states[-1], control_limits=LIMIT)
-    along = TimeVaryingLqr(system, p, plan, control_limits=LIMIT)
-    law = Measured(replace(scenario, x0=upright), HandOver(along, hold, latest=plan.duration))
+    following = robot_kind('ballbot').make(scenario, {}).follow(plan)
+    hold = following.hold
+    both = HandOver(following.law, hold, latest=plan.duration)
+    law = Measured(replace(scenario, x0=upright), both)
     plant = Emulation(system, p, (IMU, ENCODERS), (MOTORS,), seed=1)
     plant.restart(upright, np.zeros(3))
     run = run_emulated(plant, law, given, plan.duration + hold_for, lambda u: u)
     assert run.ended is None
     assert np.isnan(run.inputs).any(axis=1).all()  # never more than one instrument at a time
+    at_end = run.states[np.searchsorted(run.times, plan.duration)]
+    assert np.linalg.norm(hold.error(at_end)) < 0.1  # 1.3 by the default terminal weights
     held = run.states[run.times > plan.duration + 2.0]
     errors = np.array([hold.error(x) for x in held[::50]])
     assert np.abs(errors[:, :2]).max() < 5e-3

@@ -74,6 +74,11 @@ class RegulatedRobot:
             The plan does not fit; the text names why.
 
         """
+        return self._follow(plan, interrupted)
+
+    def _follow(
+        self, plan: Plan, interrupted: Callable[[], bool], end_cost: Array | None = None
+    ) -> Following:
         system = self._scenario.system
         law = TimeVaryingLqr(
             system,
@@ -81,6 +86,7 @@ class RegulatedRobot:
             plan,
             read_weights(self._values, system),
             control_limits=self._scenario.control_limits,
+            end_cost=end_cost,
             interrupted=interrupted,
         )
         return Following(law, law.times, law.states, law.warning, notice=law.notice)
@@ -106,14 +112,19 @@ class HeldRobot(RegulatedRobot):
     """Laws of a system whose plug-in names none: each plan ends in a hold."""
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
-        """Return the regulator along a plan, and the hold at its end where there is one."""
-        found = super().follow(plan, interrupted)
+        """
+        Return the regulator along a plan, and the hold at its end where there is one.
+
+        The hold's cost to go is the regulator's terminal weight: its gains become those of the
+        hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
+        """
         try:
-            hold = self._hold(found.states[-1])
+            hold = self._hold(plan.states[-1])
         except ParameterError as error:
+            found = self._follow(plan, interrupted)
             texts = found.warning, f'no hold at the end of this plan: {error}'
             return found._replace(warning='; '.join(filter(None, texts)))
-        return found._replace(hold=hold)
+        return self._follow(plan, interrupted, hold.cost)._replace(hold=hold)
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:
         """Return the hold about a reference that moves as commanded, where it can be held."""

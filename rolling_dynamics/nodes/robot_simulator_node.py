@@ -29,7 +29,6 @@ from rolling_dynamics.nodes.robot_topics import (
 )
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
-from rolling_dynamics.simulation.emulation import Measurement
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import SENSOR_DATA
@@ -99,15 +98,16 @@ class RobotSimulatorNode(PlantNode):
         with self._lock:
             measured, time = self._robot.read_measurements(), self._robot.time
         stamps = [now - round((time - m.stamp) * 1e9) for m in measured]
-        for measurement, stamp in zip(measured, stamps, strict=True):
-            self._publish(measurement, stamp)
-        if measured:
-            self.wait_for_answer(stamps[-1], lambda: self._publish(measured[-1], stamps[-1]))
 
-    def _publish(self, measurement: Measurement, stamp: int) -> None:
-        message, writer = self._sensors[measurement.sensor.name]
-        write_measurement(measurement.sensor, message, measurement.value, stamp)
-        writer.publish(message)
+        def publish() -> None:
+            for measurement, stamp in zip(measured, stamps, strict=True):
+                message, writer = self._sensors[measurement.sensor.name]
+                write_measurement(measurement.sensor, message, measurement.value, stamp)
+                writer.publish(message)
+
+        if measured:
+            publish()
+            self.wait_for_answer(stamps[-1], publish)
 
     def read_command(self, message: JointState | JointTrajectory) -> NDArray[np.float64]:
         """Return the control; refuse other names, missing numbers, and what is not finite."""

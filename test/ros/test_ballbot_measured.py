@@ -19,6 +19,9 @@ from rolling_planner.problem.scenario import read_problem
 from sensor_msgs.msg import JointState
 
 NEAR = 5e-3  # m, rad, from where the plan ends
+# of the estimate where the plan ends, by the noise of the instruments alone: 0.01 to 0.04 over 40
+# random seeds in lockstep; which one a run draws depends on when its goal comes
+NOISE = 0.2
 ESTIMATED = ('--ros-args', '-r', 'robot/state:=estimated_state', '--')
 
 
@@ -44,8 +47,7 @@ def nodes(run_process, ballbot_installed, tmp_path):
     given = (ballbot_installed / 'ballbot' / 'ballbot.yaml').read_text()
     path.write_text(given.replace('lean: [0.0, 0.02, 0.0]', 'measured: true'))
     common = {'scenario_file': str(path), 'use_sim_time': 'true'}
-    # at the end of a plan the noise of the gyro is in all rates: some tenths of a rad/s
-    patient = {'noisy_states': True, 'goal_tolerance': 2.0, 'state_timeout': 20.0}
+    patient = {'noisy_states': True, 'goal_tolerance': NOISE, 'state_timeout': 20.0}
     made = [
         run_process('ballbot.odometry_node', params=common),
         run_process(

@@ -1,5 +1,6 @@
 """Node that publishes the state of the robot as its instruments measure it."""
 
+from collections.abc import Sequence
 import sys
 
 import numpy as np
@@ -19,7 +20,7 @@ TABLE = (
 
 
 class OdometryNode(SuiteNode):
-    """Takes ``imu`` and ``drive_states``, and answers each pair by ``estimated_state``."""
+    """Takes ``imu`` and ``drive_states``; ``estimated_state`` answers each two of the same time."""
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -31,7 +32,7 @@ class OdometryNode(SuiteNode):
         self._odometry, self._message = Odometry(scenario), JointState()
         self._x, self._time = self._odometry.start, None
         self._message.name = list(scenario.system.state.names)
-        self._seen = np.full(7, np.nan)  # of the newest message of the IMU
+        self._seen = {}  # newest numbers of each instrument, with their stamp [ns]
         self._states = self.writer(JointState, 'estimated_state', STREAM_WRITER)
         self.reader(Imu, IMU.topic, self._take_imu, SENSOR_DATA)
         self.reader(JointState, ENCODERS.topic, self._take_drives, SENSOR_DATA)
@@ -39,16 +40,23 @@ class OdometryNode(SuiteNode):
 
     def _take_imu(self, message: Imu) -> None:
         q, w = message.orientation, message.angular_velocity
-        self._seen = np.array([q.w, q.x, q.y, q.z, w.x, w.y, w.z])
+        self._take('imu', message, [q.w, q.x, q.y, q.z, w.x, w.y, w.z])
 
     def _take_drives(self, message: JointState) -> None:
+        self._take('drives', message, message.velocity)
+
+    def _take(self, name: str, message: Imu | JointState, numbers: Sequence[float]) -> None:
+        """Step once both instruments have the same time; what comes again is answered again."""
         stamp = time_to_nanoseconds(message.header.stamp)
-        if self._time is not None and stamp <= self._time:  # it came again: so does the answer
-            self._states.publish(self._message)
+        self._seen[name] = stamp, numbers
+        (imu_stamp, imu), (drive_stamp, drives) = (
+            self._seen.get(key, (None, ())) for key in ('imu', 'drives')
+        )
+        if imu_stamp != drive_stamp:
             return
-        dt = 0.0 if self._time is None else (stamp - self._time) * 1e-9
-        measured = np.append(self._seen, message.velocity)
-        self._x, self._time = self._odometry.step(self._x, measured, dt), stamp
+        if self._time is None or stamp > self._time:
+            dt = 0.0 if self._time is None else (stamp - self._time) * 1e-9
+            self._x, self._time = self._odometry.step(self._x, np.array([*imu, *drives]), dt), stamp
         self._message.header.stamp, self._message.position = message.header.stamp, self._x.tolist()
         self._states.publish(self._message)
 
