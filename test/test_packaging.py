@@ -19,7 +19,7 @@ from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 INTERFACES = ROOT / 'rolling_interfaces'
-OF_ROS = re.compile('evidence$|rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')  # and ours
+OF_ROS = re.compile('evidence$|rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')
 ALWAYS = {'yaml': 'PyYAML', 'PIL': 'matplotlib', 'mpl_toolkits': 'matplotlib'}  # are part of it
 ALWAYS |= {'pydantic_core': 'pydantic', 'typing_extensions': 'pydantic'}
 # engines that are compared, and decompression where rosbags brings it

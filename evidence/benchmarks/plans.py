@@ -72,7 +72,7 @@ def rows() -> Iterator[Row]:
 
 def _plan(name: str, **environment: str) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603  (our own module)
-        [sys.executable, '-m', 'benchmarks.one_plan', name],
+        [sys.executable, '-m', 'evidence.benchmarks.one_plan', name],
         cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
         capture_output=True,

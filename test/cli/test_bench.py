@@ -1,6 +1,7 @@
 """The benchmarks say what was missed and what was not measured, in words and by exit status."""
 
 import json
+from pathlib import Path
 import sys
 from types import ModuleType
 
@@ -94,3 +95,10 @@ def test_a_group_that_fails_is_not_measured_and_keeps_what_it_had(bench):
 def test_figures_that_are_whole_numbers_of_numpy_are_written(bench):
     status, _, rows = bench(figure(np.int64(7), 'at least 7'))
     assert (status, rows[0]['value']) == (0, 7)
+
+
+def test_every_group_is_a_function_of_its_module():
+    for name, place in GROUPS.items():
+        module, _, function = place.partition(':')
+        path = Path(__file__).parents[2].joinpath(*module.split('.')).with_suffix('.py')
+        assert f'def {function}(' in path.read_text(encoding='utf-8'), name
