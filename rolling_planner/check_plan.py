@@ -200,7 +200,7 @@ def _check(
     rows = []
     for charted, times_there in groupby(points, motion.system_at):  # its charts may change
         group = np.array(list(times_there))
-        rows.append(_values(charted, p, motion.state_at(group), controls_at(group), group))
+        rows.append(_values(charted, p, motion.state_in_use(group), controls_at(group), group))
     along = dict(zip(at_start, np.concatenate(rows, axis=1), strict=True))
     margins = {name: float(here.min()) for name, here in along.items()}
     event = motion.terminal_event

@@ -48,7 +48,7 @@ def _of_rollout(scenario: Scenario, found: Rollout) -> Trajectory:
         system=scenario.system,
         parameters=scenario.p,
         times=found.times,
-        states=found.states,
+        recorded=found.states,
         controls=found.controls,
         control=PiecewiseLinear(found.times, found.controls, scenario.system.control.size),
         segments=(

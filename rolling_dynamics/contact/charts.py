@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cached_property
 import math
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,6 +15,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.conversions import contact_view, convert_state
 from rolling_dynamics.contact.equations import ContactExpressions
 from rolling_dynamics.contract.capabilities import Rechart
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.surfaces.atlas import POLE, regularities, regularity, regularity_function
 from rolling_dynamics.surfaces.surface import Surface
@@ -22,6 +25,7 @@ from transforms3d.quaternions import mat2quat
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
+CHARTED = {'contact_o', 'contact_h', 'psi', 'w_HO_Ch'}  # entries that depend on charts
 WORTH = 1.2  # a chart must be so many times better to change to it
 
 
@@ -113,6 +117,33 @@ class ContactAtlas:
         values = system.parameters.unpack(p)['hand_surface']
         here = float(regularity_function(system.hand_surface, system.hand_chart)(uv, values))
         return None if here > POLE else self.rechart('hand_chart', p, x)
+
+    def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
+        """
+        Return a state of the same system on other charts, on those here.
+
+        Parameters
+        ----------
+        source
+            The system on the charts of the state.
+        p, x
+            Parameters and state of the source.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            What depends on charts is not a number where one of them is degenerate.
+
+        """
+        system, out = self.system, np.array(x, dtype=float)
+        with suppress(SurfaceError):
+            found = convert_state(cast('ContactSystem', source), system, p, x)
+            charts = charts_in_state(system).items()
+            if all(s.regularity(found[system.state.slice(e)], c) > POLE for e, (s, c) in charts):
+                return found
+        for entry in CHARTED.intersection(e.name for e in system.state.entries):
+            out[system.state.slice(entry)] = math.nan
+        return out
 
     def has_alternatives(self, name: str) -> bool:
         """Tell whether the surface has more than one chart."""

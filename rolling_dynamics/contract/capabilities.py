@@ -247,6 +247,10 @@ class Atlas(Protocol):
         """Return the state on another chart where its own is degenerate, None elsewhere."""
         ...
 
+    def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
+        """Return a state of a system on other charts on those here; nan where they degenerate."""
+        ...
+
 
 class ChangesCharts(Protocol):
     """Goes over to other charts of its surfaces where its own degenerate."""

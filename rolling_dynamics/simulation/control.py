@@ -163,7 +163,7 @@ class StepControl(Protocol):
 class PiecewiseLinear:
     """Control given by samples; held before the first and after the last, jumps allowed."""
 
-    curved = False
+    curved = closes_loop = False
 
     def __init__(self, times: ArrayLike, values: ArrayLike, size: int) -> None:
         """
@@ -237,7 +237,7 @@ class PiecewiseLinear:
 class Timed:
     """Control given by a function of many times at once, smooth between borders."""
 
-    curved = True
+    curved, closes_loop = True, False
 
     def __init__(
         self,
@@ -302,9 +302,9 @@ class Feedback:
 
     def __init__(self, function: Callable[..., ArrayLike], size: int) -> None:
         """Wrap a function of t or (t, x)."""
-        self._size = size
+        self._size, self.closes_loop = size, _takes_state(function)
         self._function: Callable[..., ArrayLike] = (
-            function if _takes_state(function) else lambda t, _: function(t)
+            function if self.closes_loop else lambda t, _: function(t)
         )
 
     def __call__(self, t: float, x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -84,8 +84,8 @@ def simulate(
         offers :class:`StartMode`, else the first.
     switch_charts
         Whether the state goes over to another chart of its surface where its own degenerates, an
-        event; states then stand on the charts of :meth:`Trajectory.system_at`. Otherwise the
-        simulation ends there.
+        event; states of the trajectory are on the charts of ``system`` all the same. Otherwise,
+        and with a control that is a function of the state, the simulation ends there.
     follower
         Follows quantities along the steps, between the output times too; what it returns is the
         trajectory's ``followed``.
@@ -115,24 +115,24 @@ def simulate(
     if times is None and not dense:
         raise ParameterError('without dense output, output times t_eval are needed')
     extra = dict(guards or {})
+    driven = as_control(control, system.control.size, system.state.size)
     settings = Settings(
         method=method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
         dense=dense,
-        switch_charts=switch_charts,
+        switch_charts=switch_charts and not driven.closes_loop,
         actions=_actions(events, system, list(extra)),
         extra=extra,
         follower=follower,
         on_progress=on_progress,
     )
-    moved = off_pole(system, p, x0) if switch_charts else None
+    moved = off_pole(system, p, x0) if settings.switch_charts else None
     started, at = (system, x0) if moved is None else (moved.system, moved.state)
     checked = offers(started, StateCheck)
     if checked is not None:
         checked.check_state(p, at)
-    driven = as_control(control, system.control.size, system.state.size)
     run = Run(system, p, driven, settings, times)
     starts = offers(system, StartMode) if mode is None else None
     if starts is not None:

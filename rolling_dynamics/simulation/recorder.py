@@ -21,7 +21,7 @@ class Recorded(NamedTuple):
     """Output of a run; see :class:`Trajectory`."""
 
     times: NDArray[np.float64]
-    states: NDArray[np.float64]
+    recorded: NDArray[np.float64]
     segments: tuple[Segment, ...]
     drift: Mapping[str, Drift]
     steps: int
@@ -51,10 +51,17 @@ class Recorder:
         self._segments: list[Segment] = []
         self._done = 0
         self._system, self._start, self._p = system, 0.0, np.zeros(0)
+        self._to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
-    def open(self, system: RollingSystem, t: float, p: NDArray[np.float64]) -> None:
-        """Begin a stretch on a set of charts, in a mode."""
-        self._system, self._start, self._p = system, t, p
+    def open(
+        self,
+        system: RollingSystem,
+        t: float,
+        p: NDArray[np.float64],
+        to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+    ) -> None:
+        """Begin a stretch on a set of charts, in a mode; see :class:`Segment`."""
+        self._system, self._start, self._p, self._to_given = system, t, p, to_given
 
     def step(self, solver: Solver) -> None:
         """Take the solver's last step."""
@@ -145,5 +152,6 @@ class Recorder:
                 start=start,
                 end=end,
                 interpolate=interpolate,
+                to_given=self._to_given,
             )
         )

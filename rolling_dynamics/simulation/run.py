@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 import logging
 import math
 from typing import TypeAlias
@@ -12,6 +13,7 @@ import weakref
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.contract.mode import Event, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
@@ -28,6 +30,7 @@ from rolling_dynamics.simulation.trajectory import Trajectory
 KEEP = 0.7  # a chart is left where it has become worse than this share of its quality at first
 START = 2.0  # how much better a chart must be to change to it before the first step
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
+NO_OTHER = 'there is no other'
 RESTARTS = 100  # of events at one and the same time
 PROGRESS = 256  # steps in one go, and between two calls of on_progress
 JUDGED, MANY = 50_000, 1e6  # steps after which their number is judged, and what is many for a run
@@ -71,6 +74,7 @@ class Run:
     ) -> None:
         """Get ready; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
+        self._system = system
         self._recorder = Recorder(system, t_eval, dense=settings.dense, follower=settings.follower)
         self._events: list[Event] = []
         self._stopped = False
@@ -80,9 +84,9 @@ class Run:
     def trajectory(self, begun: MotionState, end: float) -> Trajectory:
         """Return the motion from a state to a time."""
         self._span = begun.t, end
-        system, s = self._on_charts(begun)
+        s = self._on_charts(begun)
         self._take(s)
-        self._system, self._modes = system, self._machine(system)
+        self._modes = self._machine(self._system)
         project = self._modes.functions(s.mode).projection
         s = replace(s, x=np.array(project(s.x, s.p)).ravel(), events=())
         self._state = s
@@ -98,21 +102,32 @@ class Run:
     def _machine(self, system: RollingSystem) -> ModeMachine:
         return ModeMachine(system, self._settings.actions, self._settings.extra)
 
-    def _on_charts(self, s: MotionState) -> tuple[RollingSystem, MotionState]:
-        """Return the system on the best charts for the start, and the state on them."""
-        system = self._given
+    def _on_charts(self, s: MotionState) -> MotionState:
+        """Go over to the best charts for the start; return the state on them."""
         if not self._settings.switch_charts:
-            return system, s
-        moved = off_pole(system, s.p, s.x)
+            return s
+        moved = off_pole(self._given, s.p, s.x)
         if moved is not None:
-            self._note('hand_chart', s.t, moved.state, terminal=False, text=moved.text)
-            system, s = moved.system, replace(s, x=moved.state)
-        for name in chart_guards(system):
-            changed = atlas_of(system).rechart(name, s.p, s.x, worth=START)
+            s = self._moved('hand_chart', moved, s)
+        for name in chart_guards(self._system):
+            changed = atlas_of(self._system).rechart(name, s.p, s.x, worth=START)
             if changed is not None:
-                self._note(name, s.t, changed.state, terminal=False, text=changed.text)
-                system, s = changed.system, replace(s, x=changed.state)
-        return system, s
+                s = self._moved(name, changed, s)
+        return s
+
+    def _moved(self, name: str, changed: Rechart, s: MotionState) -> MotionState:
+        """Go over to other charts; return the state on them."""
+        self._system = changed.system
+        self._note(name, s.t, changed.state, terminal=False, text=changed.text)
+        return replace(s, x=changed.state)
+
+    def _to_given(
+        self, p: NDArray[np.float64]
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """Return what converts a state to the charts that were given; None on these."""
+        if self._system is self._given:
+            return None
+        return partial(atlas_of(self._given).from_charts_of, self._system, p)
 
     def _through(self, piece: Piece) -> None:
         """Step to the end of a piece of the control, or to what stops the simulation."""
@@ -170,9 +185,10 @@ class Run:
     def _note(
         self, name: str, t: float, x: NDArray[np.float64], *, terminal: bool, text: str = ''
     ) -> None:
-        self._events.append(
-            Event(name=name, time=float(t), state=np.array(x), terminal=terminal, text=text)
-        )
+        to_given = self._to_given(self._p)
+        state = np.array(x) if to_given is None else to_given(x)
+        event = Event(name=name, time=float(t), state=state, terminal=terminal, text=text)
+        self._events.append(event)
         self._stopped = self._stopped or terminal
         again = len(self._events) > 1 and self._events[-2].time >= t
         self._restarts = self._restarts + 1 if again else 0
@@ -220,14 +236,16 @@ class Run:
         if self._may_switch(name):
             changed = atlas_of(self._system).rechart(name, self._state.p, x)
         if changed is None:
-            self._note(
-                name, t, x, terminal=True, text='the chart ends here, and there is no other'
+            why = (
+                'the control is a function of the state on it'
+                if self._control.closes_loop
+                else NO_OTHER
             )
+            self._note(name, t, x, terminal=True, text=f'the chart ends here, and {why}')
             return
         self._recorder.step(solver)
-        self._note(name, t, changed.state, terminal=False, text=changed.text)
-        self._system, self._modes = changed.system, self._machine(changed.system)
-        self._state = replace(self._state, t=t, x=changed.state)
+        self._state = self._moved(name, changed, replace(self._state, t=t))
+        self._modes = self._machine(self._system)
         self._remount(piece, solver.next_step)
 
     def _remount(self, piece: Piece, step: float) -> None:
@@ -265,7 +283,7 @@ class Run:
                 s.max_step,
                 self._step,
             )
-        self._recorder.open(these.view, now.t, now.p)
+        self._recorder.open(these.view, now.t, now.p, self._to_given(now.p))
 
     def _levels(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the guards fall through: zero, and a share of the charts' quality now."""
@@ -282,7 +300,7 @@ class Run:
 
     def _finish(self) -> Trajectory:
         recorded = self._recorder.finish(self._solver, self._state.t, self._state.x)
-        controls = self._control.sample(recorded.times, recorded.states)
+        controls = self._control.sample(recorded.times, recorded.recorded)
         return Trajectory(
             system=self._given,
             parameters=self._p,

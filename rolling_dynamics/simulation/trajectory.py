@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import cast
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.mode import Event as Event  # noqa: PLC0414  of the package
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -71,6 +73,9 @@ class Segment:
     interpolate
         ``times (N,) -> states (N, n)`` between start and end; None where dense output was not
         asked for.
+    to_given
+        From a state here to one on the charts of the system that was simulated; None where they
+        are the same.
 
     """
 
@@ -79,6 +84,7 @@ class Segment:
     start: float
     end: float
     interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
+    to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,15 +95,16 @@ class Trajectory:
     Attributes
     ----------
     system
-        The system as it was given; that of a segment may stand on other charts.
+        The system that was simulated; that of a segment may stand on other charts.
     parameters
         Vector p at the start.
     times
         Output times [s], shape (N,).
-    states, controls
-        Shapes (N, n) and (N, m).
+    recorded, controls
+        States on the charts in use at each time, see :meth:`system_at`, shape (N, n), and
+        controls (N, m).
     events
-        In order of time; the last one may be terminal.
+        In order of time, states on the charts of ``system``; the last one may be terminal.
     drift
         By name of the state's entry.
     segments
@@ -112,7 +119,7 @@ class Trajectory:
     system: RollingSystem
     parameters: NDArray[np.float64]
     times: NDArray[np.float64]
-    states: NDArray[np.float64]
+    recorded: NDArray[np.float64]
     controls: NDArray[np.float64]
     control: Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
     events: tuple[Event, ...] = ()
@@ -120,6 +127,11 @@ class Trajectory:
     segments: tuple[Segment, ...] = ()
     steps: int = 0
     followed: NDArray[np.float64] | None = None
+
+    @cached_property
+    def states(self) -> NDArray[np.float64]:
+        """States at the output times on the charts of ``system``; nan where those degenerate."""
+        return self._on_given_charts(self.times, self.recorded)
 
     @property
     def end(self) -> float:
@@ -147,7 +159,7 @@ class Trajectory:
 
     def state_at(self, t: ArrayLike) -> NDArray[np.float64]:
         """
-        Return the state at any time of the simulation, on the charts in use then.
+        Return the state at any time of the simulation, on the charts of ``system``.
 
         Parameters
         ----------
@@ -157,7 +169,7 @@ class Trajectory:
         Returns
         -------
         NDArray[np.float64]
-            Shape (n,) or (N, n).
+            Shape (n,) or (N, n); nan where the charts of ``system`` degenerate.
 
         Raises
         ------
@@ -166,11 +178,17 @@ class Trajectory:
 
         """
         times = np.atleast_1d(np.asarray(t, dtype=float))
+        out = self._on_given_charts(times, self.state_in_use(times))
+        return out[0] if np.ndim(t) == 0 else out
+
+    def state_in_use(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Return the state as :meth:`state_at`, but on the charts of :meth:`system_at`."""
+        times = np.atleast_1d(np.asarray(t, dtype=float))
         low, high = self.segments[0].start, self.segments[-1].end
         for outside in times[~((times >= low) & (times <= high))]:
             self.segment_at(float(outside))  # raises
         owner = self._owner(times)
-        out = np.empty((times.size, self.states.shape[1]))
+        out = np.empty((times.size, self.recorded.shape[1]))
         for k in np.unique(owner):
             interpolate, here = self.segments[k].interpolate, owner == k
             out[here] = (
@@ -178,12 +196,26 @@ class Trajectory:
             )
         return out[0] if np.ndim(t) == 0 else out
 
+    def _on_given_charts(
+        self, times: NDArray[np.float64], states: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        owner = self._owner(times)
+        changed = [k for k in np.unique(owner) if self.segments[k].to_given is not None]
+        if not changed:
+            return states
+        states = states.copy()
+        for k in changed:
+            to_given = cast(Callable[[Array], Array], self.segments[k].to_given)
+            for row in np.flatnonzero(owner == k):
+                states[row] = to_given(states[row])
+        return states
+
     def _recorded(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the states at some of the output times."""
         index = np.minimum(np.searchsorted(self.times, times), self.times.size - 1)
         if not np.array_equal(self.times[index], times):
             raise ParameterError('this trajectory was simulated without dense output')
-        return np.asarray(self.states[index])
+        return np.asarray(self.recorded[index])
 
     @property
     def is_dense(self) -> bool:
@@ -197,14 +229,13 @@ class Trajectory:
 
     def control_at(self, t: float) -> NDArray[np.float64]:
         """Return the control at time t."""
-        return self.control(t, self.state_at(t))
+        return self.control(t, self.state_in_use(t))
 
     def pose(self, t: float) -> dict[str, NDArray[np.float64]]:
         """
         Return the poses of the bodies at any time of the simulation.
 
-        A change of charts gives the coordinates of a state another meaning: the system that was
-        simulated puts a later state at a wrong position. This uses the charts in use at time t.
+        They are exact also where a state on the charts of ``system`` is not a number.
 
         Parameters
         ----------
@@ -224,7 +255,7 @@ class Trajectory:
         """
         segment = self.segment_at(t)
         function = segment.system.pose
-        poses = function.call([self.state_at(t), segment.parameters])
+        poses = function.call([self.state_in_use(t), segment.parameters])
         return {name: np.array(X) for name, X in zip(function.name_out(), poses, strict=True)}
 
     def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> NDArray[np.float64]:
@@ -257,11 +288,11 @@ class Trajectory:
         count = int(here.sum())
         t, size = self.times[here], f.numel_out(0)
         if not f.sparsity_out(0).is_dense():
-            value = f(self.states[here].T, self.controls[here].T, t[None, :], parameters)
+            value = f(self.recorded[here].T, self.controls[here].T, t[None, :], parameters)
             return np.array(value).T
         fast = FastFunction(_mapped(_Same(f), count))
         p = np.tile(parameters, count)
-        given = self.states[here], self.controls[here], t, p
+        given = self.recorded[here], self.controls[here], t, p
         for array, values in zip(fast.inputs, given, strict=True):
             array[:] = values.reshape(-1)
         return fast.evaluate().reshape(count, size)

@@ -1,5 +1,6 @@
 """Charts that change by themselves: the motion does not notice."""
 
+import casadi as ca
 from contact_samples import (
     ball_state,
     level_ball,
@@ -23,12 +24,13 @@ from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Pl
 from rolling_dynamics.surfaces.atlas import best_chart, locate_on_chart, regularities
 
 BALL = ['0.2*sin(u)*cos(v)', '0.2*sin(u)*sin(v)', '0.2*cos(u)']
+SQRT2 = np.sqrt(2)
 FULL = {'u_bounds': (0.0, np.pi), 'periods': (None, 2 * np.pi)}
 
 
 def states_on(trajectory, system):
     """Return the states of a trajectory on the charts, or in the representation, of a system."""
-    pairs = zip(trajectory.times, trajectory.states, strict=True)
+    pairs = zip(trajectory.times, trajectory.recorded, strict=True)
     p = trajectory.parameters
     return np.array([convert_state(trajectory.system_at(t), system, p, x) for t, x in pairs])
 
@@ -106,10 +108,20 @@ def test_a_ball_rolls_through_the_exact_pole(start):
     switches = [e for e in trajectory.events if e.name == 'object_chart']
     assert switches
     assert not any(e.terminal for e in trajectory.events)
-    for t, state in zip(trajectory.times, trajectory.states, strict=True):
+    for t, state in zip(trajectory.times, trajectory.recorded, strict=True):
         pose = np.array(trajectory.system_at(t).pose(state, p)[1])
         assert np.abs(pose[:3, 3] - [0.2 * speed * t, 0, 0.2]).max() < 1e-10
         assert np.abs(trajectory.pose(t)['object'][:3, 3] - pose[:3, 3]).max() < 1e-10
+    # on the charts that were given, too: none where they have a pole
+    known = np.isfinite(trajectory.states).all(axis=1)
+    assert len(trajectory.times) - 6 <= known.sum() < len(trajectory.times)
+    for t, state in zip(trajectory.times[known], trajectory.states[known], strict=True):
+        place = np.array(coordinates.pose(state, p)[1])[:3, 3]
+        assert np.abs(place - [0.2 * speed * t, 0, 0.2]).max() < 1e-9
+        assert np.abs(trajectory.state_at(t) - state).max() < 1e-9
+    for event in switches:
+        place = np.array(coordinates.pose(event.state, p)[1])[:3, 3]
+        assert np.abs(place - [0.2 * speed * event.time, 0, 0.2]).max() < 1e-9
     exact = simulate(ball, p, x, None, duration).states[-1]
     ours = states_on(trajectory, ball)[-1]
     assert apart((ball, p, ours), (ball, p, exact)) < 1e-10
@@ -135,7 +147,7 @@ def test_the_state_is_continuous_over_a_change_of_chart():
         names |= {(after.system.object_chart, after.system.hand_chart)}
     assert len(names) > 1
     reference = simulate(attitude, p, x, None, 2.0, events=('relative_curvature',))
-    ends = [(t.system_at(2.0), p, t.state_at(2.0)) for t in (trajectory, reference)]
+    ends = [(t.system, p, t.state_at(2.0)) for t in (trajectory, reference)]
     assert apart(*ends) < 1e-9
 
 
@@ -152,13 +164,29 @@ def test_a_ball_rolls_through_the_pole_of_the_hand():
     # by symmetry the motion stays in the plane y = 0, through the lowest point, a pole
     points = [
         np.array(trajectory.system_at(t).pose(s, p)[2])[:3, 3]
-        for t, s in zip(trajectory.times, trajectory.states, strict=True)
+        for t, s in zip(trajectory.times, trajectory.recorded, strict=True)
     ]
     assert np.abs(np.array(points)[:, 1]).max() < 1e-9
     assert np.array(points)[:, 0].min() < -0.4
     stay = simulate(system, p, x, None, 10.0, switch_charts=False)
     assert stay.terminal_event.name == 'hand_chart'
     assert states_on(trajectory, system.with_representation('coordinates', hand_chart=1)).size
+
+
+@pytest.mark.parametrize('kind', ['python', 'casadi'])
+def test_feedback_ends_where_the_charts_of_its_states_end(kind):
+    ball, p = level_ball()
+    coordinates = ball.with_representation('coordinates')
+    y = to_coordinates(ball, p, ball_state(ball, w_HO_H=[0, 1.0, 0], q_HO=[1, 0, 1, 0] / SQRT2))
+    x, t = ca.SX.sym('x', coordinates.state.size), ca.SX.sym('t')
+    laws = {
+        'python': lambda t, x: 0 * x[:6],  # noqa: ARG005
+        'casadi': ca.Function('law', [x, t], [ca.vertcat(1e-9 * x[0], ca.SX.zeros(5))]),
+    }
+    run = simulate(coordinates, p, y, laws[kind], 3.0)
+    assert run.terminal_event.name == 'object_chart'
+    assert run.terminal_event.text.endswith('the control is a function of the state on it')
+    assert not simulate(coordinates, p, y, lambda t: np.zeros(6), 3.0).terminal_event  # noqa: ARG005
 
 
 def test_a_start_near_a_pole_goes_over_to_a_better_chart_at_once():

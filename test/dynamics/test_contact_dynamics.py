@@ -104,7 +104,7 @@ def test_motion_under_an_accelerated_hand(name, friction):
     coordinates = system.with_representation('coordinates')
     for s, start in ((system, x), (coordinates, to_coordinates(system, p, x))):
         trajectory = simulate(s, p, start, hand, 0.5, events=())
-        end = poses_and_twists(trajectory.system_at(0.5), p, trajectory.states[-1])
+        end = poses_and_twists(trajectory.system, p, trajectory.states[-1])
         assert np.abs(end.X_WO[:3, 3] - theirs.p_WO).max() < 1e-9
         assert np.abs(end.X_WO[:3, :3] - theirs.R_WO).max() < 1e-9
         assert np.abs(end.X_WO[:3, :3] @ end.twist_WO_O[0] - theirs.w_WO_W).max() < 1e-8

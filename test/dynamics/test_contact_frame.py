@@ -53,7 +53,7 @@ def rolled(name, representation='attitude', t_eval=None):
 
 def poses(trajectory, t):
     """Return attitude and origin in W of hand and object."""
-    matrices = trajectory.system_at(t).pose(trajectory.state_at(t), trajectory.parameters)[:2]
+    matrices = trajectory.system_at(t).pose(trajectory.state_in_use(t), trajectory.parameters)[:2]
     return [part for X in matrices for part in (np.array(X)[:3, :3], np.array(X)[:3, 3])]
 
 
@@ -117,13 +117,13 @@ def test_force_and_rate_in_Ch_are_those_of_the_poses(name, representation):
         newton = MASS * (acceleration(trajectory, t) - GRAVITY)
         assert np.abs(R_WCh @ force[k] - newton).max() < 1e-6 * MASS * 9.81
         assert np.abs(R_HCh @ found['w_HO_Ch'][k] - relative_rate(trajectory, t)).max() < 1e-6
-        pose = trajectory.system_at(t).pose(trajectory.state_at(t), trajectory.parameters)[2]
+        pose = trajectory.system_at(t).pose(trajectory.state_in_use(t), trajectory.parameters)[2]
         assert np.abs(np.array(pose)[:3, :3] - R_WCh).max() < 1e-9
         system = trajectory.system_at(t)
         if system.hand_chart:  # that the frame of the chart in use is another one
             e = system.expressions
             in_use = ca.Function('f', [e.x, e.p], [e.state.geometry.frame[:, 0]])
-            x = np.array(in_use(trajectory.state_at(t), trajectory.parameters)).ravel()
+            x = np.array(in_use(trajectory.state_in_use(t), trajectory.parameters)).ravel()
             angle.append(np.arccos(np.clip(x @ R_HCh[:, 0], -1, 1)))
     assert name not in SWITCHES or max(angle) > 0.5
 
@@ -171,7 +171,7 @@ def test_a_start_at_the_pole_of_the_hand_is_taken_on_another_chart(friction):
     assert np.isnan(found['contact_h'][0]).all()
     assert np.isfinite(found['w_HO_Ch']).all()
     force = trajectory.evaluate(lambda s: s.mode.wrench)[0, 3:]
-    pose = trajectory.system_at(0.0).pose(trajectory.states[0], p)[2]
+    pose = trajectory.system_at(0.0).pose(trajectory.recorded[0], p)[2]
     R_WCh = np.array(pose)[:3, :3]
     a_O = sum(  # one-sided differences of the position
         w * poses(trajectory, k * STEP)[3]
@@ -239,11 +239,9 @@ def test_the_edges_of_a_hand_are_those_of_its_first_chart():
     trajectory = simulate_scenario(scenario)
     assert 'hand_chart' in {e.name for e in trajectory.events}
     assert trajectory.terminal_event.name == 'edge'
-    direction = np.array(
-        trajectory.system_at(trajectory.times[-1]).pose(
-            trajectory.terminal_event.state, scenario.p
-        )[2]
-    )[:3, 3]
+    direction = np.array(trajectory.system.pose(trajectory.terminal_event.state, scenario.p)[2])[
+        :3, 3
+    ]
     assert np.arccos(direction[2] / 0.9) == pytest.approx(2.75, abs=1e-9)
 
 

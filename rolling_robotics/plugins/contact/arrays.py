@@ -68,7 +68,7 @@ def contact_arrays(
 
 def _hand(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
     names = ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')
-    values = trajectory.states
+    values = trajectory.recorded  # the same on all charts
     return {
         n: entry_series(system.state.entry(n), values[:, system.state.slice(n)]) for n in names
     }
@@ -81,7 +81,7 @@ def _coordinates(
     q = trajectory.followed
     if q is None:  # turns between two output times are not seen
         follower = ContactCoordinates(system, trajectory.parameters)
-        states = zip(trajectory.times, trajectory.states, strict=True)
+        states = zip(trajectory.times, trajectory.recorded, strict=True)
         q = np.array([follower.at(trajectory.system_at(t), x) for t, x in states])
     rates = np.array(_rates(system).map(len(q))(q.T, w_HO_Ch.T)).T
     rates[np.isnan(q).any(axis=1)] = np.nan
