@@ -37,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--experiment', action='store_true', help='write the set points of an experiment instead'
     )
     instead.add_argument('--emulate', metavar='FILE', help='write a log of this scenario instead')
+    parser.add_argument('--force', action='store_true', help='overwrite LOG with what is written')
     parser.add_argument('--seed', metavar='S', type=int, default=0, help='random seed of that')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers and maps')
     parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw fit and maps')
@@ -65,6 +66,8 @@ def run(args: Namespace) -> int:
     module = needed_role(system or having[0], 'identification', 'identification')
     if writes:
         path = checked_output(args.log, '.csv', 'LOG.csv')
+        if path.exists() and not args.force:
+            raise ParameterError(f'{path}: exists, and may be a log; name another file, or --force')
         if args.experiment:
             module.experiment(path)
         else:

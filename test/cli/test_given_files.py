@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from rolling_robotics.cli import main
 
 pytestmark = pytest.mark.timeout(60)  # which ends a command that waits
 COMMANDS = {
@@ -56,3 +57,13 @@ def test_parameters_of_motors_are_such_a_file(given):
 
     with pytest.raises(ParameterError, match='cannot be read'):
         read_parameters(given('pipe'))
+
+
+def test_a_log_is_not_written_over_by_what_belongs_to_an_experiment(tmp_path, capsys):
+    log = tmp_path / 'log.csv'
+    log.write_text('two minutes of work\n')
+    assert main(['identify', str(log), '--experiment']) == 2
+    assert f'{log}: exists, and may be a log' in capsys.readouterr().err
+    assert log.read_text() == 'two minutes of work\n'
+    assert main(['identify', str(log), '--experiment', '--force']) == 0
+    assert log.read_text().startswith('time,')
