@@ -25,12 +25,7 @@ from rolling_interfaces.msg import RollingContact
 
 HELD = 2  # answers after which plant and controller surely take turns
 CODES = ExecutePlan.Result
-LOST_MODES = (
-    RollingContact.MODE_SEPARATED,
-    RollingContact.MODE_SLIPPING,
-    'sliding',
-    'flight',
-)
+LOST_MODES = RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
