@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.action import ActionClient
 from rclpy.task import Future
 from rolling_controller.laboratory.experiment_model import Subject, subject_of
 from rolling_controller.laboratory.laws import (
@@ -138,7 +137,6 @@ class LaboratoryControllerNode(CompilingNode):
         self._trial: Trial | None = None
         self._runs = 0
         self._server: SingleGoalServer | None = None
-        self._client: ActionClient | None = None
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -176,9 +174,6 @@ class LaboratoryControllerNode(CompilingNode):
             self._run,
         )
         self.at_cleanup(self._server.destroy)
-        self._client = ActionClient(self, RunExperiment, 'run_experiment')
-        self.at_cleanup(self._client.destroy)
-        self.service(Trigger, '~/start', self._start)
         self.service(Trigger, '~/stop', self._stop)
 
     @property
@@ -238,7 +233,7 @@ class LaboratoryControllerNode(CompilingNode):
         """Forget the scenario."""
         self._end(CODES.INACTIVE, 'the node was cleaned up')
         self._hand = self._equipment = self._prepared = self._trial = None
-        self._server = self._client = self._preparation = None
+        self._server = self._preparation = None
         self._failed = ''
 
     # -- runs -------------------------------------------------------------------------------
@@ -328,23 +323,6 @@ class LaboratoryControllerNode(CompilingNode):
         out.margin_names = list(self._hand.subject.system.control.names)
         out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
         return out
-
-    def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Begin a run; deprecated, the action tells more."""
-        self.get_logger().warning(
-            '~/start is deprecated and goes with version 0.3: send a goal of run_experiment',
-            once=True,
-        )
-        law = self.values['law']
-        _, text = self._refusal('', law, 0.0)
-        if not self.active:
-            text = f'the node is {self.state_label}'
-        elif self._server.busy:
-            text = 'a run goes on; ~/stop ends it'
-        response.success, response.message = not text, text or f'run {self._runs + 1}: {law}'
-        if response.success:
-            self._client.send_goal_async(RunExperiment.Goal())
-        return response
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._end(CODES.CANCELLED, 'asked to stop')

@@ -218,17 +218,13 @@ def hand_rests(peer):
     return bool(peer.collect(Odometry, 'hand/odometry', STREAM_READER, accept=rests, timeout=LONG))
 
 
-def test_services_of_the_version_before_still_work(peer, runner):
-    peer.ask_parameters('controller', duration=0.0, law='open_loop')
-    first = trigger(peer, 'controller/start')  # a second time, where the first answer was lost
-    assert first.success or first.message == 'a run goes on; ~/stop ends it'
+def test_stop_ends_a_run(peer, runner):
+    handle = runner.begin(law='open_loop')
     busy = lambda m: any(v.key == 'running' and v.value == 'True' for v in m.status[0].values)  # noqa: E731
     ours = lambda m: m.status[0].name == 'controller' and busy(m)  # noqa: E731
     peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=ours, timeout=LONG)
-    again = trigger(peer, 'controller/start')
-    assert (again.success, again.message) == (False, 'a run goes on; ~/stop ends it')
     assert trigger(peer, 'controller/stop').success
-    peer.ask_parameters('controller', law='closed_loop')
+    assert runner.result(handle).error_code == RunExperiment.Result.CANCELLED
 
 
 @pytest.mark.parametrize(
