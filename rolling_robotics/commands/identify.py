@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
     if writes:
         path = checked_output(args.log, '.csv', 'LOG.csv')
         if path.exists() and not args.force:
-            raise ParameterError(f'{path}: exists, and may be a log; name another file, or --force')
+            raise ParameterError(f'{path}: exists, and may be a log; name another, or --force')
         if args.experiment:
             module.experiment(path)
         else:
