@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_planner.plan import Plan
 
 M = TypeVar('M')  # memory of a law
+R = TypeVar('R')  # result of a motion
 
 STATE, MODE, VELOCITY = 'state', 'mode', 'velocity'
 TOUCHING = Entry(MODE, ('touching',), '', text='1 while the object touches the hand, else 0')
@@ -112,6 +113,37 @@ def check_inputs(law: Law[Any], names: Sequence[str]) -> None:
         )
 
 
+def answered(
+    law: Law[M], motion: Generator[tuple[float, ArrayLike], Array, R], before: M | None = None
+) -> tuple[R, M]:
+    """
+    Run a motion in lockstep with a law: the only loop that steps a law outside the nodes.
+
+    Parameters
+    ----------
+    law
+        The law.
+    motion
+        Yields time [s] and inputs, shape (inputs.size,), and is sent the output of that step.
+    before
+        Memory before a break, of which the start may keep something.
+
+    Returns
+    -------
+    tuple of result and memory
+        What the motion returns, and the memory of the law at its end.
+
+    """
+    memory = law.start(before)
+    try:
+        t, inputs = next(motion)
+        while True:
+            memory, output = law.step(memory, inputs, t)
+            t, inputs = motion.send(output)
+    except StopIteration as end:
+        return end.value, memory
+
+
 def replay(
     law: Law[M], inputs: ArrayLike, times: ArrayLike | None = None, before: M | None = None
 ) -> tuple[Array, M]:
@@ -138,10 +170,14 @@ def replay(
     rows = np.asarray(inputs, dtype=float)
     if times is None:
         times = np.arange(len(rows)) * (law.period or 0.0)
-    memory, outputs = law.start(before), []
-    for row, t in zip(rows, np.asarray(times, dtype=float).tolist(), strict=True):
-        memory, output = law.step(memory, row, t)
-        outputs.append(output)
+
+    def recorded() -> Generator[tuple[float, ArrayLike], Array, list[Array]]:
+        outputs = []
+        for row, t in zip(rows, np.asarray(times, dtype=float).tolist(), strict=True):
+            outputs.append((yield t, row))
+        return outputs
+
+    outputs, memory = answered(law, recorded(), before)
     return np.array(outputs, dtype=float).reshape(len(rows), law.output.size), memory
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.law import gathered, Law, STATE
+from rolling_controller.law import answered, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -171,14 +171,19 @@ def _answered(
     send: Callable[[Array, float], None],
 ) -> ClosedLoop:
     """Return the motion of a plant under the answers to what each look gives."""
-    memory, rows = law.start(), []
-    for k in range(steps + 1):
-        for stamp, arrival, given in look(k):
-            memory, output = law.step(memory, given, stamp)
-            send(output, arrival)
-            rows.append((stamp, given, output))
-        if plant.state.ended is not None:
-            break
+
+    def motion() -> Generator[tuple[float, Array], Array, list[tuple[float, Array, Array]]]:
+        rows = []
+        for k in range(steps + 1):
+            for stamp, arrival, given in look(k):
+                output = yield stamp, given
+                send(output, arrival)
+                rows.append((stamp, given, output))
+            if plant.state.ended is not None:
+                break
+        return rows
+
+    rows, memory = answered(law, motion())
     stamps, taken, outputs = (np.array(column) for column in zip(*rows, strict=True))
     columns = np.array(plant.times), np.array([s.x for s in plant.states])
     controls = np.array([*plant.controls[1:], plant.controls[-1]])

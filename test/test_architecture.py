@@ -550,16 +550,10 @@ def test_one_loop_answers_states_with_commands():
 # What carries the memory of a law from step to step, besides laws that are made of laws.
 STEPS_A_LAW = {
     'rolling_controller.answers.Answers.command': 'loops of nodes, and replays of their runs',
-    'rolling_controller.lockstep._answered': 'every closed loop on the one emulation',
-    'rolling_controller.law.replay': 'every law again, from recorded inputs',
+    'rolling_controller.law.answered': 'every loop in lockstep, and replay from recorded inputs',
     'rolling_controller.ball_balancer.nodes.rig_controller_node.RigControllerNode._take_frame': (
         'one step a frame of a camera, in the executor'
     ),
-    'rolling_controller.ball_balancer.identification.log.emulated': 'a ball is put down by hand',
-    'rolling_controller.ball_balancer.labyrinth_planner.LabyrinthPlanner.plan': 'a planner',
-    'rolling_controller.gait_following.disturbed_run.follow': 'noise on a state with attitudes',
-    'rolling_robotics.demo.laboratory.lockstep_trials.LockstepTrials.run': 'a trial in lockstep',
-    'rolling_robotics.trials.run.moments': 'a trial on the chain of the laboratory',
 }
 
 

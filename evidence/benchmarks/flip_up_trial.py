@@ -31,7 +31,7 @@ from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import build, LaboratorySetup
-from rolling_robotics.trials.run import moments, until_failed
+from rolling_robotics.trials.run import moments
 
 LAWS = ('closed_loop', 'predictive')
 EXACT = 'predictive with the true state and inertia'
@@ -90,10 +90,10 @@ def run(seed: int, law: str, scale: float) -> Ended:
     imperfections = replace(Imperfections().scaled(scale), informed=True)
     judge, errors, exact = Judge(experiment), [0.0], law == EXACT
     name = 'predictive' if exact else law
-    made = moments(experiment, name, seed, imperfections, exact=exact)
+    made = moments(experiment, name, seed, imperfections, judge, exact=exact)
     model = experiment.laboratory.model()[0]
     turn = model.tangent.slice('d_HO').start
-    for now in until_failed(judge, made):
+    for now in made:
         off = errors[-1]
         if now.seen is not None:
             off = abs(float(model.difference(now.seen, now.truth)[turn]))

@@ -7,12 +7,14 @@ that is level and seen without noise the law follows it, and what it commands is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
+from rolling_controller.law import answered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile, WaySection
 from rolling_dynamics.errors import CancelledError, ParameterError
@@ -61,13 +63,17 @@ class LabyrinthPlanner(SystemPlanner):
         system, p = file.system_and_parameters()
         x = np.concatenate([file.start(), np.zeros(6)])
         law = LabyrinthLaw(file, plan_labyrinth(file))
-        memory, plant = law.start(), Stepper(system, p, max_step=LONGEST)
+        plant = Stepper(system, p, max_step=LONGEST)
         end, count = law.plan.end, int(np.ceil(law.plan.times[-1] / law.period))
         states, controls = [x], [np.zeros(2)]
-        for k in range(count):
-            memory, command = law.step(memory, [*states[-1][:2], *end], k * law.period)
-            states.append(plant.step(states[-1], controls[-1], law.period))
-            controls.append(command)
+
+        def motion() -> Generator[tuple[float, ArrayLike], Array, None]:
+            for k in range(count):
+                command = yield k * law.period, [*states[-1][:2], *end]
+                states.append(plant.step(states[-1], controls[-1], law.period))
+                controls.append(command)
+
+        answered(law, motion())
         ball = np.array(states)[:, :2]
         walls, holes = file.room(ball)
         report = {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 from rolling_controller.gait_following.gait_follower import GaitFollower
+from rolling_controller.law import answered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
 from rolling_dynamics.pendulum_sphere.system import STATE
@@ -137,18 +139,19 @@ def follow(
     p = system.pack_parameters(true)
     plant = Stepper(system, p, max_step=dt / 2)
     follower = follower or GaitFollower(plan)
-    memory = follower.start()
     rng = np.random.default_rng([7, disturbance.seed])
     x = system.rolling_state(plan.params, contact=plan.start)  # hangs as if the floor were level
     steps = round((LEAD + plan.duration + SETTLE) * rate)
     states, torques = np.empty((steps + 1, STATE.size)), np.zeros((steps + 1, 3))
     states[0] = x
-    for k in range(steps):
-        seen = measured(x, disturbance.noise, rng)
-        memory, torques[k] = follower.step(memory, seen, k * dt - LEAD)
-        x = plant.step(x, torques[k], dt)
-        states[k + 1] = x
-    torques[-1] = torques[-2]
+
+    def motion() -> Generator[tuple[float, Array], Array, None]:
+        for k in range(steps):
+            torques[k] = yield k * dt - LEAD, measured(states[k], disturbance.noise, rng)
+            states[k + 1] = plant.step(states[k], torques[k], dt)
+
+    _, memory = answered(follower, motion())
+    x, torques[-1] = states[-1], torques[-2]
     wrench = system.function('wrench', system.expressions.wrench)
     force = np.array(wrench(states.T, torques.T, 0, p)).T[:, 3:]
     Omega = x[STATE.slice('w_WS_W')]

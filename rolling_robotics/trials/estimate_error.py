@@ -21,7 +21,7 @@ from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.judge import Judge
 from rolling_robotics.trials.prepare import LaboratorySetup
-from rolling_robotics.trials.run import moments, until_failed
+from rolling_robotics.trials.run import moments
 
 
 class EstimateError(NamedTuple):
@@ -101,7 +101,7 @@ def _series(
     """Return the errors of a trial until it fails, and whether it succeeded."""
     difference = experiment.laboratory.model()[0].difference
     judge, errors = Judge(experiment), [np.zeros(difference.numel_out(0))]
-    for now in until_failed(judge, moments(experiment, law_name, seed, imperfections)):
+    for now in moments(experiment, law_name, seed, imperfections, judge):
         error = errors[-1]  # without an estimate the last error stays
         if now.seen is not None:
             error = np.array(difference(now.seen, now.truth)).ravel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import multiprocessing
@@ -71,64 +71,65 @@ def moments(
     law_name: str,
     seed: int,
     imperfections: Imperfections,
+    judge: Judge | None = None,
     *,
     exact: bool = False,
-) -> Iterator[Moment]:
+    to_the_end: bool = False,
+) -> list[Moment]:
     """
-    Carry out a trial, period by period, the warm-up first; arguments as of :func:`run_trial`.
+    Return the periods of a trial, the warm-up first; arguments as of :func:`run_trial`.
 
-    It goes on to its end, whatever happens. Where ``exact``, the law is given the true state and
-    inertia in place of what the estimator tells.
+    A trial that is judged ends where it fails, unless ``to_the_end``. Where ``exact``, the law is
+    given the true state and inertia in place of the estimate.
     """
-    place = experiment.laboratory, experiment.start
-    chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
-    law, truth = experiment.laws[law_name](), chain.truth
-    memory, model = law.start(), experiment.laboratory.model()[0]
-    first = -round(imperfections.warm_up / PERIOD)
-    for k in range(first, round(experiment.duration / PERIOD)):
-        t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
-        chain.plant.held = held
-        seen, sent = chain.sense(), None
-        if exact:
-            seen = Observation(truth, touching=True, inertia=chain.draw.inertia)
-        if held:
-            sent = np.zeros(3)
-        elif seen is not None:
-            signals = {
-                inputs.STATE: seen.x,
-                inputs.MODE: np.array([float(seen.touching)]),
-                'inertia': np.array([seen.inertia]),
-            }
-            memory, sent = law.step(memory, inputs.gathered(law.inputs, signals), t)
-        chain.act(sent)
-        before, truth = truth, chain.truth
-        yield Moment(
-            time=t,
-            held=held,
-            view=view,
-            truth=before,
-            plant=plant,
-            seen=None if seen is None else seen.x,
-            sent=sent,
-            control=chain.plant.control,
-            events=chain.plant.events,
-            angle=float(turn_about_y(model, truth)),
-            clipped=chain.bridge.clipped,
-        )
+    law = experiment.laws[law_name]()
 
+    def motion() -> Generator[tuple[float, Array], Array, list[Moment]]:
+        place = experiment.laboratory, experiment.start
+        chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
+        model, truth, out = experiment.laboratory.model()[0], chain.truth, []
+        first = -round(imperfections.warm_up / PERIOD)
+        for k in range(first, round(experiment.duration / PERIOD)):
+            t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
+            chain.plant.held = held
+            seen, sent = chain.sense(), None
+            if exact:
+                seen = Observation(truth, touching=True, inertia=chain.draw.inertia)
+            if held:
+                sent = np.zeros(3)
+            elif seen is not None:
+                signals = {
+                    inputs.STATE: seen.x,
+                    inputs.MODE: np.array([float(seen.touching)]),
+                    'inertia': np.array([seen.inertia]),
+                }
+                sent = yield t, inputs.gathered(law.inputs, signals)
+            chain.act(sent)
+            before, truth = truth, chain.truth
+            now = Moment(
+                time=t,
+                held=held,
+                view=view,
+                truth=before,
+                plant=plant,
+                seen=None if seen is None else seen.x,
+                sent=sent,
+                control=chain.plant.control,
+                events=chain.plant.events,
+                angle=float(turn_about_y(model, truth)),
+                clipped=chain.bridge.clipped,
+            )
+            out.append(now)
+            if judge is not None and not held:
+                judge.happened(t + PERIOD, *now.events)
+                judge.look(t + PERIOD, now.angle)
+                if judge.failure and not to_the_end:
+                    return out
+        if judge is not None:
+            judge.close()
+        return out
 
-def until_failed(
-    judge: Judge, moments: Iterable[Moment], *, to_the_end: bool = False
-) -> Iterator[Moment]:
-    """Yield the periods of a trial, judged, until it fails unless ``to_the_end``."""
-    for moment in moments:
-        if not moment.held:
-            judge.happened(moment.time + PERIOD, *moment.events)
-            judge.look(moment.time + PERIOD, moment.angle)
-        yield moment
-        if judge.failure and not to_the_end:
-            return
-    judge.close()
+    return inputs.answered(law, motion())[0]
 
 
 def run_trial(
@@ -170,8 +171,8 @@ def run_trial(
     experiment = replace(experiment, duration=duration or experiment.duration)
     model, samples, events = experiment.laboratory.model()[0], [], []
     nothing, judge = np.full(model.state.size, np.nan), Judge(experiment)
-    made, limited = moments(experiment, law_name, seed, imperfections), 0
-    for moment in until_failed(judge, made, to_the_end=to_the_end):
+    given, limited = (experiment, law_name, seed, imperfections), 0
+    for moment in moments(*given, judge, to_the_end=to_the_end):
         if moment.held:
             continue
         if round(moment.time / PERIOD) % EVERY == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 import csv
 from dataclasses import dataclass
 import io
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.law import Law
+from rolling_controller.law import answered, Law
 from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
@@ -170,31 +172,34 @@ def emulated(file: BallBalancerFile, law: Law[Any], seed: int, jumping: float = 
         How long the set point jumps [s].
 
     """
-    rig, memory, T = emulated_rig(file, seed), law.start(), 1 / file.camera.rate
+    rig, T = emulated_rig(file, seed), 1 / file.camera.rate
     system, _ = file.system_and_parameters(seed)
     places, tilts = put_down()
-    rows, was = [], 0.0
-    for k in range(math.floor((jumping + PUT * (IN_HAND + PUT_DOWN)) / T) + 1):
-        for frame in rig.advance(k * T + file.camera.delay):
-            place, after = frame.value[:2], frame.arrival - jumping
-            if after < 0:
-                given = [*place, *protocol.jumps(frame.arrival)]
-                memory, tilt = law.step(memory, given, frame.stamp)
-            else:
-                n, since = divmod(after, IN_HAND + PUT_DOWN)
-                tilt = tilts[min(int(n), PUT - 1)]
-                if since < IN_HAND:
-                    _put(rig, np.zeros(2))
-                elif was < IN_HAND:
-                    _put(rig, places[min(int(n), PUT - 1)])
-                if since < IN_HAND or was < IN_HAND:  # a hand is on it, in this frame or since
-                    place = np.full(2, math.nan)
-                was = since
-            rig.send(file.command(system, rig.p, tilt), frame.arrival)
-            rows.append((frame.arrival, *place, *tilt))
-        if rig.state.ended is not None:
-            break
-    table = np.array(rows)
+
+    def motion() -> Generator[tuple[float, ArrayLike], Array, list[Any]]:
+        rows, was = [], 0.0
+        for k in range(math.floor((jumping + PUT * (IN_HAND + PUT_DOWN)) / T) + 1):
+            for frame in rig.advance(k * T + file.camera.delay):
+                place, after = frame.value[:2], frame.arrival - jumping
+                if after < 0:
+                    tilt = yield frame.stamp, [*place, *protocol.jumps(frame.arrival)]
+                else:
+                    n, since = divmod(after, IN_HAND + PUT_DOWN)
+                    tilt = tilts[min(int(n), PUT - 1)]
+                    if since < IN_HAND:
+                        _put(rig, np.zeros(2))
+                    elif was < IN_HAND:
+                        _put(rig, places[min(int(n), PUT - 1)])
+                    if since < IN_HAND or was < IN_HAND:  # a hand is on it, or was since
+                        place = np.full(2, math.nan)
+                    was = since
+                rig.send(file.command(system, rig.p, tilt), frame.arrival)
+                rows.append((frame.arrival, *place, *tilt))
+            if rig.state.ended is not None:
+                break
+        return rows
+
+    table = np.array(answered(law, motion())[0])
     return Log(times=table[:, 0], ball=table[:, 1:3], tilt=table[:, 3:])
 
 

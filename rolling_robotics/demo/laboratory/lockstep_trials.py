@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from functools import cache
 
 import numpy as np
 from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.experiment_model import subject_of
 from rolling_controller.laboratory.laws import chosen_law
-from rolling_controller.law import gathered, MODE, STATE
+from rolling_controller.law import answered, gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
@@ -65,22 +66,24 @@ class LockstepTrials:
         plant.release()
         subject.source.restart()
         chosen = chosen_law(self._prepared, trial.law)
-        memory = chosen.start()
         rows: list[np.ndarray] = []
         modes = [(0.0, plant.contact_mode)]
-        for k in range(round(trial.duration / self._dt) + 1):
-            t, seen, mode = k * self._dt, plant.observe(), plant.contact_mode
-            if k % EVERY == 0:
-                rows.append(seen.object_[:4].copy())
-            x, _ = subject.source.state(seen.hand, seen.object_)
-            touching = np.array([float(mode != 'separated')])
-            given = gathered(chosen.inputs, {STATE: x, MODE: touching})
-            memory, u = chosen.step(memory, given, t)
-            plant.step(subject.widened(u), self._dt)
-            if plant.contact_mode != modes[-1][1]:
-                modes.append((t, plant.contact_mode))
-            if plant.fault:
-                break
+
+        def motion() -> Generator[tuple[float, Array], Array, None]:
+            for k in range(round(trial.duration / self._dt) + 1):
+                t, seen, mode = k * self._dt, plant.observe(), plant.contact_mode
+                if k % EVERY == 0:
+                    rows.append(seen.object_[:4].copy())
+                x, _ = subject.source.state(seen.hand, seen.object_)
+                touching = np.array([float(mode != 'separated')])
+                u = yield t, gathered(chosen.inputs, {STATE: x, MODE: touching})
+                plant.step(subject.widened(u), self._dt)
+                if plant.contact_mode != modes[-1][1]:
+                    modes.append((t, plant.contact_mode))
+                if plant.fault:
+                    break
+
+        _, memory = answered(chosen, motion())
         since = balancing_since(memory)
         record = Record(
             law=trial.law,
