@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from rolling_controller.law import check_inputs, gathered, Law, MODE, STATE
-from rolling_controller.motion_watch import MotionWatch, Predictor
+from rolling_controller.motion_watch import MotionWatch, Predictor, Unwatched
 from rolling_dynamics.arrays import Array
 
 
@@ -31,11 +31,13 @@ class Answers:
     def __init__(
         self,
         law: Law[Any],
-        predictor: Predictor,
-        watch: MotionWatch,
+        predictor: Predictor | Unwatched,
+        watch: MotionWatch | Unwatched,
         *,
         limits: Array | None = None,
-        signals: Mapping[str, Array] | None = None,
+        signals: Mapping[str, Callable[[], Array]] | None = None,
+        measured: str = STATE,
+        before: object = None,
     ) -> None:
         """
         Begin a run of a law at its start, supervised.
@@ -49,7 +51,11 @@ class Answers:
         limits
             Greatest magnitude of each control; None for no limit.
         signals
-            Inputs besides state and mode, by name; they are read at each command.
+            What returns the inputs besides state and mode, by name; asked at each command.
+        measured
+            Name of the input that the states are.
+        before
+            Memory of the law before a break; None at its first start.
 
         Raises
         ------
@@ -58,8 +64,8 @@ class Answers:
 
         """
         self._signals = signals or {}
-        check_inputs(law, (STATE, MODE, *self._signals))
-        self.law, self.memory = law, law.start()
+        check_inputs(law, (measured, MODE, *self._signals))
+        self.law, self.memory, self._measured = law, law.start(before), measured
         self._predictor, self._watch, self._limits = predictor, watch, limits
         predictor.forget()
         watch.begin()
@@ -94,7 +100,8 @@ class Answers:
     def command(self, at: int, x: Array, *, touching: bool = True) -> Array:
         """Return the control at a time [ns] in a state, within the limits."""
         mode = np.array([float(touching)])
-        given = gathered(self.law.inputs, {STATE: x, MODE: mode, **self._signals})
+        signals = {name: ask() for name, ask in self._signals.items()}
+        given = gathered(self.law.inputs, {self._measured: x, MODE: mode, **signals})
         self.memory, u = self.law.step(self.memory, given, self.time(at))
         if self._limits is not None:
             u = np.minimum(np.maximum(u, -self._limits), self._limits)

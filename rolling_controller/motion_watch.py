@@ -224,6 +224,32 @@ class MotionWatch:
         return np.asarray(np.clip(u, -LIMITED * self._most, LIMITED * self._most))
 
 
+class Unwatched:
+    """No prediction, and no supervisor but that of the law itself; attributes of both."""
+
+    delay = origin = 0
+
+    def forget(self) -> None:
+        """Do nothing."""
+
+    begin = forget
+
+    def note(self, stamp: int, u: Array) -> None:
+        """Do nothing."""
+
+    def predict(self, stamp: int, x: Array, now: int) -> tuple[int, Array]:  # noqa: ARG002
+        """Return time and state as they are."""
+        return stamp, x
+
+    def judge(self, stamp: int, x: Array, *, touching: bool = True) -> Verdict:  # noqa: ARG002
+        """Return that there is nothing to say."""
+        return Verdict()
+
+    def limited(self, u: Array) -> Array:
+        """Return the control."""
+        return u
+
+
 class HandBound:
     """
     Bound on the deviation of a hand from its plan, as measured and as commanded.

@@ -551,9 +551,6 @@ def test_one_loop_answers_states_with_commands():
 STEPS_A_LAW = {
     'rolling_controller.answers.Answers.command': 'loops of nodes, and replays of their runs',
     'rolling_controller.law.answered': 'every loop in lockstep, and replay from recorded inputs',
-    'rolling_controller.ball_balancer.nodes.rig_controller_node.RigControllerNode._take_frame': (
-        'one step a frame of a camera, in the executor'
-    ),
 }
 
 

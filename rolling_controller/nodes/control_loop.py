@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from rolling_controller.answers import Answers
-from rolling_controller.law import Law
+from rolling_controller.law import Law, STATE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_dynamics.arrays import Array
@@ -40,7 +40,11 @@ class Task:
     name
         Name of the thread.
     signals
-        Inputs of the law besides state and mode, by name.
+        What returns the inputs of the law besides state and mode, by name.
+    measured
+        Name of the input that the states are.
+    memory
+        Memory of the law before a break; None at its first start.
     limits
         Greatest magnitude of each control; None for those of the law.
     lost_modes
@@ -74,7 +78,9 @@ class Task:
     law: Law[Any]
     finish: Callable[[int, str], None]
     name: str = 'control'
-    signals: Mapping[str, Array] | None = None
+    signals: Mapping[str, Callable[[], Array]] | None = None
+    measured: str = STATE
+    memory: Any = None
     limits: Array | None = None
     lost_modes: tuple[str, ...] = LOST_MODES
     start: int = 0
@@ -124,6 +130,8 @@ class ControlLoop:
             equipment.watch,
             limits=task.limits,
             signals=task.signals,
+            measured=task.measured,
+            before=task.memory,
         )
         self.contact_mode, self.fault = '', ''
         self.started: int | None = None

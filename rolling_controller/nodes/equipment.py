@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from rclpy.node import Node
-from rolling_controller.motion_watch import MotionWatch, Predictor, supervision
+from rolling_controller.motion_watch import MotionWatch, Predictor, supervision, Unwatched
 from rolling_controller.nodes.machine import Machine
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
@@ -51,18 +51,21 @@ class LoopEquipment:
     values
         Parameters of the node by name.
     sim_time
-        Whether each state is answered once, in simulated time.
+        Whether each state is answered once, as in simulated time.
+    patient
+        Whether a first state is waited for however long it takes.
     warn
         Logs a warning.
 
     """
 
     machine: Machine
-    predictor: Predictor
-    watch: MotionWatch
+    predictor: Predictor | Unwatched
+    watch: MotionWatch | Unwatched
     start: Array
     values: ParameterTable
     sim_time: bool
+    patient: bool = False
     warn: Callable[[str], object] = lambda _: None
 
     @classmethod

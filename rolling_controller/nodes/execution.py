@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 import time
 from typing import Any, NamedTuple
@@ -206,9 +206,9 @@ class Wanted(NamedTuple):
         return bool(self.velocity.any())
 
 
-class Driving(Mapping[str, Array]):
+class Driving:
     """
-    Keeps the velocity that was commanded last; a mapping of it, as laws take it.
+    Keeps the velocity that was commanded last.
 
     A command that is older than ``command_timeout`` is one to stand still.
 
@@ -237,7 +237,7 @@ class Driving(Mapping[str, Array]):
             law=law,
             finish=self._finish,
             name='driving',
-            signals=self,
+            signals={VELOCITY: lambda: self.velocity},
             origin=0,
             waits=False,
             judge=self._judge,
@@ -245,20 +245,11 @@ class Driving(Mapping[str, Array]):
         self.control = ControlLoop(node, equipment, task)
         self.control.loop.start()
 
-    def __getitem__(self, name: str) -> Array:
-        """Return the commanded velocity, zero where the command is too old."""
-        if name != VELOCITY:
-            raise KeyError(name)
+    @property
+    def velocity(self) -> Array:
+        """Commanded velocity, zero where the command is too old."""
         wanted, timeout = self.wanted, self._equipment.values['command_timeout']
         return wanted.velocity if time.monotonic() - wanted.since <= timeout else STILL
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the name of the velocity."""
-        yield VELOCITY
-
-    def __len__(self) -> int:
-        """Return that there is one signal."""
-        return 1
 
     def stop(self, *, safe: bool = True) -> None:
         """Stop; the last command is the safe one, unless another loop goes on."""
@@ -268,7 +259,7 @@ class Driving(Mapping[str, Array]):
     @property
     def moves(self) -> bool:
         """Whether the robot is to move."""
-        return bool(self[VELOCITY].any())
+        return bool(self.velocity.any())
 
     def _finish(self, _code: int, reason: str) -> None:
         self.ended = reason

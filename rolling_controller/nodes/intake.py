@@ -48,7 +48,8 @@ class Intake:
         if self._answered >= 0 and age > timeout / 2:
             self._warn(equipment.stale_text(since))
         if age > timeout:
-            if clock - self._begun > timeout:
+            waits = equipment.patient and self._answered < 0
+            if clock - self._begun > timeout and not waits:
                 self.stale = equipment.stale_text(since)
             return None
         if now is None or (equipment.sim_time and now[0] == self._answered):

@@ -6,35 +6,34 @@ It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 import math
 import sys
-import time
 
-from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.clock import Clock, ClockType
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
+from rolling_controller.ball_balancer.nodes.rig_machine import RigMachine
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
-from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw, Watch
+from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw
+from rolling_controller.motion_watch import Unwatched
+from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import EXECUTION
-from rolling_controller.nodes.machine import stamp_check
+from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.errors import quoted
 from rolling_dynamics.scenario import load_scenario
-from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
+from rolling_node_kit.qos import EVENT, LATCHED, LOG
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-LOOK = 0.05  # s between two looks whether frames still come
 TABLE = (
     Parameter(
         name='scenario_file',
@@ -80,11 +79,27 @@ TABLE = (
 )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class FrameEquipment(LoopEquipment):
+    """What answers each frame once, in wall-clock time too; there they have to come."""
+
+    clocked: bool
+
+    @property
+    def timeout(self) -> float:
+        """Age of a frame from which on the plate is levelled [s]."""
+        return self.values['frame_timeout'] if self.clocked else math.inf
+
+    def stale_text(self, looked: float = 0.0) -> str:  # noqa: ARG002
+        """Return why there is no frame to work with."""
+        return f'the newest frame is {self.machine.measured.age:.3f} s old'
+
+
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
     _law: SupervisedLaw | None = None
-    _memory: Watch | None = None
+    _control: ControlLoop | None = None
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -94,22 +109,26 @@ class RigControllerNode(SuiteNode):
         """Load the rig, make its law, and create the topics."""
         scenario = load_scenario(self.values['scenario_file'])
         self._file = rig_file(scenario)
-        self._system, self._p = self._file.system_and_parameters()
         law = law_on_nodes(self._file, self.values['law'])
-        self._law = SupervisedLaw(self._file, law)
+        self._law, self._memory = SupervisedLaw(self._file, law), None
         prefix = self.values['frame_prefix']
         self._plate = f'{prefix}plate_link'
         self._ground = f'{prefix}{self.values["world_frame"]}'
-        self._servos = self._file.actuator(self._system)
-        self._message = JointTrajectory(joint_names=list(self._servos.joints))
-        self._commands = self.writer(JointTrajectory, self._servos.topic, COMMAND)
+        self._machine = RigMachine(self, self._file, self._plate, self.values)
+        self._equipment = FrameEquipment(
+            machine=self._machine,
+            predictor=Unwatched(),
+            watch=Unwatched(),
+            start=np.zeros(2),
+            values=self.values,
+            sim_time=True,
+            patient=True,
+            clocked=not self.get_parameter('use_sim_time').value,
+        )
         self._frame_log = self.writer(JointState, '~/frames', LOG)
         self._set_points = self.writer(PoseStamped, 'set_point', LATCHED)
         self.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
-        self.reader(PoseWithCovarianceStamped, 'vision/object_pose', self._take_frame, SENSOR_DATA)
-        timer = self.create_timer(LOOK, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.at_cleanup(lambda: self.destroy_timer(timer))
-        self._refused, self._check = '', stamp_check(self, self.values)
+        self._refused = ''
         if isinstance(law, LabyrinthLaw):
             self._show(law)
         self._begin()
@@ -127,28 +146,51 @@ class RigControllerNode(SuiteNode):
             way.poses.append(pose)
         self.writer(Path, 'plan/object_path', LATCHED).publish(way)
 
-    def activate(self) -> None:
-        """Begin with the set point in the middle."""
-        self._begin()
-
     def _begin(self) -> None:
         self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
         self._frames, self._blind, self._fault = 0, 0, ''
-        self._came = time.monotonic()
-        self._restart()
 
-    def _restart(self) -> None:
-        """Let the law start with the next frame."""
-        self._memory, self._newest = self._law.start(self._memory), -1
+    def activate(self) -> None:
+        """Begin with the set point in the middle."""
+        self._begin()
+        self._machine.measured.restart()
+        self._runs = True
+        self._run()
+
+    def _run(self) -> None:
+        """Answer frames from the next one on, with what the law knows from before."""
+        goal = self._law.inputs.entries[1].name
+        task = Task(
+            law=self._law,
+            finish=self._finish,
+            name='frames',
+            measured=self._law.inputs.entries[0].name,
+            memory=self._memory,
+            signals={goal: self._set_point},
+            origin=0,
+            waits=False,
+            judge=self._judge,
+            answered=self._note,
+        )
+        self._first, self._control = True, ControlLoop(self, self._equipment, task)
+        self._control.loop.start()
+
+    def _finish(self, _code: int, reason: str) -> None:
+        """Level the plate; where frames did not come, the next one is waited for."""
+        self._memory = self._control.answers.memory
+        self._equipment.send_safe_command(self)
+        if self._runs:
+            self._run()
 
     def deactivate(self) -> None:
-        """Level the plate; without a stamp, since no further frame is answered."""
-        if self._law is not None:
-            self._send(np.zeros(2), 0)
+        """Level the plate."""
+        self._runs = False
+        if self._control is not None:
+            self._control.end(CODES.NONE, '')
 
     def cleanup(self) -> None:
         """Forget the rig."""
-        self._law = self._memory = None
+        self._law = self._memory = self._control = None
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -168,44 +210,9 @@ class RigControllerNode(SuiteNode):
         else:
             self._goal, self._since = place, math.nan
 
-    def _take_frame(self, message: PoseWithCovarianceStamped) -> None:
-        if not self.active:
-            return
-        frame, stamp = message.header.frame_id, time_to_nanoseconds(message.header.stamp)
-        if frame not in ('', self._plate):
-            self._refused = (
-                f'vision/object_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
-            )
-            return
-        problem = self._check.problem(stamp)
-        if problem:
-            self._refused = problem
-            return
-        if stamp <= self._newest:
-            if stamp == self._newest:
-                self._commands.publish(self._message)  # it was not heard
-            return
-        self._came = time.monotonic()
-        p, set_point = message.pose.pose.position, self._set_point(stamp)
-        self._note(stamp, (p.x, p.y, *set_point.tolist(), float(self._newest < 0)))
-        memory, tilt = self._law.step(self._memory, [p.x, p.y, *set_point], stamp * 1e-9)
-        self._memory, self._newest = memory, stamp
-        if memory.fault and not self._fault:
-            self._fault = f'{memory.fault}; the plate is level until the node is activated again'
-            self.get_logger().error(self._fault)
-        self._frames += 1
-        seen = math.isfinite(p.x + p.y)
-        self._blind = 0 if seen else self._blind + memory.missed + 1
-        self._send(tilt, stamp)
-
-    def _note(self, stamp: int, numbers: Sequence[float]) -> None:
-        """Log all on which the answer to a frame depends; for a replay."""
-        message = JointState(name=FRAME, position=numbers)
-        message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
-        self._frame_log.publish(message)
-
-    def _set_point(self, stamp: int) -> Array:
-        """Show the set point at a time where it has changed; return what the law is given."""
+    def _set_point(self) -> Array:
+        """Show the set point where it has changed; return what the law is given."""
+        stamp, _ = self._machine.measured.state()
         if math.isnan(self._since):
             self._since = stamp * 1e-9
         path, radius, period = (self.values[k] for k in ('path', 'path_radius', 'path_period'))
@@ -217,23 +224,30 @@ class RigControllerNode(SuiteNode):
             message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
             message.pose.position.x, message.pose.position.y = place.tolist()
             self._set_points.publish(message)
-        return self._goal + place_on(path, radius, period, time_on + LEADS[self.values['law']])
+        lead = LEADS[self.values['law']]
+        self._given = self._goal + place_on(path, radius, period, time_on + lead)
+        return self._given
 
-    def _watch(self) -> None:
-        """Level the plate where no frame came for a while, and begin anew with the next."""
-        sim_time = self.get_parameter('use_sim_time').value
-        late = time.monotonic() - self._came > self.values['frame_timeout']
-        if self.active and late and not sim_time and self._newest >= 0 and not self._fault:
-            self._restart()
-            self._send(np.zeros(2), 0)
+    # -- answers ----------------------------------------------------------------------------
 
-    # -- output -----------------------------------------------------------------------------
+    def _judge(self, _t: float, place: Array, u: Array) -> tuple[int, str, Array]:
+        """Report a fault of the frames, after which the law keeps the plate level."""
+        memory = self._control.answers.memory
+        if memory.fault and not self._fault:
+            self._fault = f'{memory.fault}; the plate is level until the node is activated again'
+            self.get_logger().error(self._fault)
+        self._frames += 1
+        seen = math.isfinite(place.sum())
+        self._blind = 0 if seen else self._blind + memory.missed + 1
+        return 0, '', u
 
-    def _send(self, tilt: Array, stamp: int) -> None:
-        numbers = self._file.command(self._system, self._p, tilt).tolist()
-        self._message.header.stamp = nanoseconds_to_time(stamp)
-        self._message.points = [JointTrajectoryPoint(**{self._servos.message: numbers})]
-        self._commands.publish(self._message)
+    def _note(self, stamp: int, _acts: int, _touching: bool, _u: Array | None) -> None:
+        """Log all on which the answer to a frame depends; for a replay."""
+        numbers = (*self._control.measured, *self._given, self._first)
+        message = JointState(name=FRAME, position=[float(v) for v in numbers])
+        message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
+        self._frame_log.publish(message)
+        self._first = False
 
     def health(self) -> Health:
         """Return what is followed, and what was refused."""
@@ -243,10 +257,11 @@ class RigControllerNode(SuiteNode):
         values = {'frames': self._frames, 'set point x [m]': x, 'set point y [m]': y}
         if self._fault:
             return ERROR, self._fault, values
-        if self._refused:
-            message, self._refused = self._refused, ''
-            return WARN, message, values
-        if self._newest < 0:
+        measured = self._machine.measured
+        if refused := self._refused or measured.refused:
+            self._refused = measured.refused = ''
+            return WARN, refused, values
+        if self._control is None or self._control.started is None:
             return WARN, 'no frames: the plate is level', values
         if self._blind:
             return WARN, f'{self._blind} frames without a ball', values
