@@ -175,7 +175,7 @@ class RigControllerNode(SuiteNode):
         self._first, self._control = True, ControlLoop(self, self._equipment, task)
         self._control.loop.start()
 
-    def _finish(self, _code: int, reason: str) -> None:
+    def _finish(self, _code: int, _reason: str) -> None:
         """Level the plate; where frames did not come, the next one is waited for."""
         self._memory = self._control.answers.memory
         self._equipment.send_safe_command(self)
