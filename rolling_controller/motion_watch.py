@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -14,6 +15,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.rotations import (
+    conjugate,
+    exponential,
+    logarithm,
+    product,
+    rotation_matrix,
+)
 from rolling_dynamics.simulation import Stepper
 
 KEPT = 2000  # commands that are remembered
@@ -112,8 +120,9 @@ CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and del
 LIMITED = 0.5  # of the greatest control, while the estimate is open
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
-LEAST = 0.3  # m, of a bound that a plan gives
-LEAK = 1.0  # s, after which a commanded deviation from the plan is forgotten
+LEAST = 0.3  # m or rad, of a bound that a plan gives
+# by which what is measured corrects the commanded hand: m/s and rad/s, m/s^2 and rad/s^2
+CORRECTED = 0.01, 0.05
 
 
 class MotionWatch:
@@ -250,21 +259,79 @@ class Unwatched:
         return u
 
 
+HAND_STATE = tuple(
+    f'{entry}_{k}' for entry in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H') for k in 'wxyz'
+    if k != 'w' or entry == 'q_WH'
+)  # fmt: skip
+SIZES = [0, 4, 7, 10, 13]  # borders of its entries
+
+
+@cache
+def hand_motion() -> ca.Function:
+    """
+    Return ``(hand, measured, planned, u, h) -> hand, its deviation, that of the measured one``.
+
+    The hand moves by accelerations u for a time h, exactly where these are constant, and is drawn
+    towards the measured one, whose numbers may do no more than CORRECTED says.
+    """
+    known = [ca.SX.sym(name, SIZES[-1]) for name in ('hand', 'measured', 'planned')]
+    (q, p, w, v), (q_m, p_m, w_m, v_m), _ = (ca.vertsplit(x, SIZES) for x in known)
+    u, h = ca.SX.sym('u', 6), ca.SX.sym('h')
+    alpha, a = ca.vertsplit(u, 3)
+    middle = product(q, exponential(h / 2 * (w + h / 4 * alpha)))
+    before = rotation_matrix(q) @ v
+    after = before + h * rotation_matrix(middle) @ a
+    q_next = product(q, exponential(h * (w + h / 2 * alpha)))
+    rate, speed = h * CORRECTED[0], h * CORRECTED[1]
+    w = _toward(w + h * alpha, w_m, speed)
+    v = _toward(rotation_matrix(q_next).T @ after, v_m, speed)
+    apart = logarithm(product(conjugate(q_next), q_m))
+    q = product(q_next, exponential(_toward(ca.SX.zeros(3), apart, rate)))
+    p = _toward(p + h / 2 * (before + after), p_m, rate)
+    moved = ca.vertcat(q, p, w, v)
+    deviations = [_deviation(x, known[2]) for x in (moved, known[1])]
+    out = ca.vertcat(moved, *deviations)
+    return compiled(ca.Function('hand_motion', [*known, u, h], [out]))[0]
+
+
+def _toward(x: ca.SX, goal: ca.SX, most: ca.SX) -> ca.SX:
+    """Return x moved towards a goal by so much at most."""
+    way = goal - x
+    return x + way * ca.fmin(1, most / (ca.norm_2(way) + 1e-12))
+
+
+def _deviation(x: ca.SX, planned: ca.SX) -> ca.SX:
+    """Return the greater of distance [m] and angle [rad] between two hands."""
+    (q, p, _, _), (q_p, p_p, _, _) = (ca.vertsplit(y, SIZES) for y in (x, planned))
+    return ca.fmax(ca.norm_2(p - p_p), ca.norm_2(logarithm(product(conjugate(q_p), q))))
+
+
 class HandBound:
     """
     Bound on the deviation of a hand from its plan, as measured and as commanded.
 
-    Commands are integrated, so that states which are not true cannot drive the hand away.
+    The hand that the commands move is followed from where it starts. What is measured corrects it,
+    but by so little a second (:data:`CORRECTED`) that no data can drive the hand away unnoticed.
     """
 
     def __init__(self, layout: Layout, bound: float, states: Array) -> None:
-        """Take a bound (m, rad), zero for that of the planned states: how far the hand moves."""
-        self._pose = layout.slice('p_WH')
-        self._rate = np.r_[layout.slice('w_WH_H'), layout.slice('v_WH_H')]
-        way = states[:, self._pose] - states[0, self._pose]
-        self.bound = bound or LEAST + float(np.linalg.norm(way, axis=1).max())
-        self._rates: Array | None = None
-        self._apart, self._time = np.zeros(len(self._rate)), 0.0
+        """Take a bound (m, rad); zero: how far the planned states go, and :data:`LEAST`."""
+        names = layout.names
+        there = [(k, names.index(name)) for k, name in enumerate(HAND_STATE) if name in names]
+        self._whole, self._given = (np.array(k) for k in zip(*there, strict=True))
+        self._controls = self._whole[self._whole >= SIZES[2]] - SIZES[2]
+        self._motion = FastFunction(hand_motion())
+        begin, still = self._hand(states[0]), np.zeros(6)
+        way = max(float(self._motion(begin, self._hand(x), begin, still, 0.0)[-1]) for x in states)
+        self.bound = bound or LEAST + way
+        self._hand_now: Array | None = None
+        self._time, self._u = 0.0, np.zeros(6)
+
+    def _hand(self, x: Array) -> Array:
+        """Return the state of the hand with the numbers that a layout leaves out."""
+        hand = np.zeros(SIZES[-1])
+        hand[self._whole] = x[self._given]
+        return hand
 
     def problem(self, t: float, x: Array, planned: Array, u: Array) -> str:
         """
@@ -277,20 +344,22 @@ class HandBound:
         x, planned
             Measured and planned state.
         u
-            The control, in the order of the hand's velocities.
+            The control from now on, in the order of the hand's velocities.
 
         """
-        h, self._time = t - self._time, t
-        if self._rates is None:
-            self._rates, h = x[self._rate], 0.0
-        forget = min(h / LEAK, 1.0)
-        self._rates = self._rates + h * u + forget * (x[self._rate] - self._rates)
-        self._apart = (1 - forget) * self._apart + h * (self._rates - planned[self._rate])
-        measured = float(np.linalg.norm(x[self._pose] - planned[self._pose]))
-        commanded = float(np.linalg.norm(self._apart))
-        if max(measured, commanded) <= self.bound:
+        measured = self._hand(x)
+        now = measured if self._hand_now is None else self._hand_now
+        h, self._time = t - self._time if self._hand_now is not None else 0.0, t
+        out = self._motion(now, measured, self._hand(planned), self._u, h)
+        self._hand_now, (by_command, by_measurement) = out[:-2].copy(), out[-2:].tolist()
+        self._u[self._controls] = u
+        if max(by_measurement, by_command) <= self.bound:
             return ''
-        kind, value = ('measured', measured) if measured > commanded else ('commanded', commanded)
+        kind, value = (
+            ('measured', by_measurement)
+            if by_measurement > by_command
+            else ('commanded', by_command)
+        )
         return (
             f'the hand is {value:.3g} m or rad from the plan as {kind}; '
             f'tracking_bound allows {self.bound:.3g}'
@@ -301,6 +370,8 @@ def supervision(
     system: RollingSystem, params: ArrayLike, limits: Array | None, value: Callable[[str], Any]
 ) -> tuple[Predictor, MotionWatch]:
     """Return prediction and supervisor of a machine, by the parameters of its controller."""
+    if 'p_WH' in system.state:
+        hand_motion()  # compiled with the rest
     delay, horizon = value('command_delay'), value('prediction_horizon')
     predictor = Predictor(system, params, delay=delay, horizon=horizon)
     return predictor, MotionWatch(system, predictor, limits=limits, noisy=value('noisy_states'))

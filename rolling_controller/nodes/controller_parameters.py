@@ -184,7 +184,7 @@ TABLE = (
         low=0.0,
         high=100.0,
         text='deviation of the hand from its plan, measured or commanded, beyond which it stops '
-        '(m, rad); 0 = from the plan: the distance that the hand moves, and 0.3',
+        '(m, rad); 0 = from the plan: how far the hand moves or turns, and 0.3',
     ),
     Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
     *(option_parameter(option) for option in CONTACT_OPTIONS),

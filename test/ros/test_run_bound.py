@@ -20,7 +20,8 @@ AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
 
 def run(control):
     """Return the run, its ends, and what was sent in 0.3 s; the states stay those of the start."""
-    sent, ends, start = [], [], np.zeros(STATE.size)
+    sent, ends = [], []
+    start = np.array([name.endswith('_w') for name in STATE.names], dtype=float)
     machine = SimpleNamespace(
         measured=SimpleNamespace(restarts=0, state=lambda: (0, start)),
         bound=lambda states: HandBound(STATE, BOUND, states),

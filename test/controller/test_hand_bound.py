@@ -1,0 +1,168 @@
+"""Whatever is measured, the hand stays within its bound."""
+
+import numpy as np
+import pytest
+from rolling_controller.motion_watch import CORRECTED, HandBound
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.surfaces import Plane, Sphere
+from transforms3d.axangles import axangle2mat
+from transforms3d.quaternions import mat2quat
+
+STATE = ContactSystem(Sphere(0.1), Plane()).state
+BOUND, PERIOD, LONGEST = 0.1, 2e-3, 2.0  # m and rad, s, s
+MOST = 10.0  # m/s^2 and rad/s^2
+
+
+class TrueHand:
+    """A hand that does what is commanded, by steps of rotation matrices."""
+
+    def __init__(self, w=(0, 0, 0), v=(0, 0, 0)):
+        self.R, self.p, self.w, self.v = np.eye(3), np.zeros(3), np.array(w), np.array(v)
+
+    def move(self, u, h):
+        """Move by an angular and a linear acceleration, in its own frame, for a while."""
+        alpha, a = u[:3], u[3:]
+        half = self.R @ turn(h / 2 * (self.w + h / 4 * alpha))
+        self.p = self.p + h * self.v + h**2 / 2 * half @ a
+        self.R = self.R @ turn(h * (self.w + h / 2 * alpha))
+        self.w, self.v = self.w + h * alpha, self.v + h * half @ a
+
+    def state(self):
+        x = np.zeros(STATE.size)
+        x[STATE.slice('q_WH')], x[STATE.slice('p_WH')] = mat2quat(self.R), self.p
+        x[STATE.slice('w_WH_H')], x[STATE.slice('v_WH_H')] = self.w, self.R.T @ self.v
+        return x
+
+    def deviation(self):
+        """Return the greater of distance and angle from where it began."""
+        angle = np.arccos(np.clip((np.trace(self.R) - 1) / 2, -1, 1))
+        return max(np.linalg.norm(self.p), angle)
+
+
+def turn(d):
+    angle = np.linalg.norm(d)
+    return axangle2mat(d / angle, angle) if angle > 1e-14 else np.eye(3)
+
+
+def unit(rng, size=3):
+    d = rng.normal(size=size)
+    return d / np.linalg.norm(d)
+
+
+def frozen(rng, _seed):
+    """The measured state stands still, and the law pushes."""
+    u = MOST * np.r_[0.3 * unit(rng), unit(rng)]
+    return lambda _t, _x, start: (u, start)
+
+
+def leading_back(rng, seed):
+    """Velocities are measured that cancel what is commanded, at a slow push and at a fast one."""
+    u = [0.3, 1.0, MOST][seed % 3] * np.r_[0.0 * unit(rng), unit(rng)]
+
+    def attack(_t, _x, start):
+        x = start.copy()
+        x[STATE.slice('v_WH_H')] = -u[3:]
+        return u, x
+
+    return attack
+
+
+def turning(rng, _seed):
+    """The hand is turned, and its turn is not measured."""
+    u = np.r_[MOST * unit(rng), np.zeros(3)]
+    return lambda _t, _x, start: (u, start)
+
+
+def anything(rng, _seed):
+    """Commands and measured states at random, each for a while."""
+    hold = {}
+
+    def attack(t, x, _start):
+        k = int(t / 0.05)
+        if k not in hold:
+            off = 0.09 * rng.uniform(size=STATE.size) * rng.choice([-1, 1], STATE.size)
+            hold[k] = MOST * np.r_[unit(rng), unit(rng)] * rng.uniform(), off
+        u, off = hold[k]
+        y = x + off
+        y[STATE.slice('q_WH')] = 1, 0, 0, 0
+        y[STATE.slice('p_WH')] = off[STATE.slice('p_WH')] / 2
+        y[STATE.slice('v_WH_H')] *= 100
+        return u, y
+
+    return attack
+
+
+def wandering(rng, _seed):
+    """True accelerations that swing, with the true state less a drift."""
+    direction, rate = unit(rng), rng.uniform(0.2, 3.0)
+
+    def attack(t, x, _start):
+        u = np.r_[np.zeros(3), MOST * np.cos(rate * t) * direction]
+        y = x.copy()
+        y[STATE.slice('p_WH')] *= 0.3
+        return u, y
+
+    return attack
+
+
+@pytest.mark.parametrize('attack', [frozen, leading_back, turning, anything, wandering])
+def test_the_hand_stays_within_its_bound_whatever_is_measured(attack):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        hand, chosen = TrueHand(), attack(rng, seed)
+        start = hand.state()
+        bound, t = HandBound(STATE, BOUND, np.array([start, start])), 0.0
+        while t < LONGEST:
+            u, x = chosen(t, hand.state(), start)
+            if bound.problem(t, x if t else start, start, u):
+                break
+            hand.move(u, PERIOD)
+            t += PERIOD
+        else:
+            assert attack is anything, 'was not noticed'
+        # by so much may what is measured have corrected what is commanded
+        angle = CORRECTED[0] * t + CORRECTED[1] * t**2 / 2
+        turned = MOST * (CORRECTED[0] * t**3 / 6 + CORRECTED[1] * t**4 / 24)
+        speed = np.linalg.norm(hand.v) + np.linalg.norm(hand.w)
+        assert hand.deviation() <= BOUND + angle + turned + PERIOD * speed, seed
+
+
+def test_a_hand_that_is_where_it_is_measured_is_followed_for_half_a_minute():
+    """Along a plan that swings, with delays of commands and noise at the start unknown to it."""
+    hand, late = TrueHand(), np.zeros(6)
+    start = hand.state()
+    bound = HandBound(STATE, BOUND, np.array([start, start]))
+    for k in range(3000):
+        t, axis = k * 1e-2, np.array([0.3, 0.0, -0.2, 1.0, 0.0, 0.4])
+        u = axis * np.cos(2.0 * t + 0.1 * np.sin(t)) - 0.5 * np.r_[hand.w, hand.R.T @ hand.v]
+        x = hand.state()
+        x[STATE.slice('v_WH_H')] += 0.01 * (k == 0)  # m/s
+        assert bound.problem(t, x, hand.state(), u) == ''
+        hand.move(late, 3e-3)
+        hand.move(u, 7e-3)
+        late = u
+
+
+def test_the_default_is_how_far_the_plan_goes():
+    hand, states = TrueHand(v=(1.0, 0, 0), w=(0, 0.2, 0)), []
+    for _ in range(5):
+        states.append(hand.state())
+        hand.move(np.zeros(6), 0.1)
+    assert HandBound(STATE, 0.0, np.array(states)).bound == pytest.approx(0.4 + 0.3)
+    states[2][STATE.slice('q_WH')] = mat2quat(turn(np.array([0, 0, 0.9])))
+    assert HandBound(STATE, 0.0, np.array(states)).bound == pytest.approx(0.9 + 0.3)
+
+
+def test_measured_deviations_stop_it_at_once():
+    hand = TrueHand()
+    start = hand.state()
+    for there in (TrueHand(), TrueHand()):
+        bound = HandBound(STATE, BOUND, np.array([start, start]))
+        assert bound.problem(0.0, start, start, np.zeros(6)) == ''
+        if hand is not None:
+            there.p = np.array([0, 0.11, 0])
+            hand = None
+        else:
+            there.R = turn(np.array([0, 0.11, 0]))
+        text = bound.problem(0.01, there.state(), start, np.zeros(6))
+        assert text.startswith('the hand is 0.11 m or rad from the plan as measured')
