@@ -1,5 +1,6 @@
 """Machines from parts: bodies and joints, of which rolling is one, become a rolling system."""
 
+from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.joints import (
     Custom,
     Driven,
@@ -13,7 +14,6 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import Ellipsoid, Hollow, Plane, Sphere, Wheel
-from rolling_dynamics.mechanism.slipping import SlippingMachine
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     'Ellipsoid',
     'Free',
     'Hollow',
+    'HybridMachine',
     'Machine',
     'MachineSystem',
     'Plane',
@@ -31,7 +32,6 @@ __all__ = [
     'Revolute',
     'Revolution',
     'Rolling',
-    'SlippingMachine',
     'Solid',
     'Sphere',
     'Spherical',

@@ -8,7 +8,7 @@ is the multiplier.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
@@ -39,7 +39,9 @@ class Contact:
         Name of the body with the plane; the empty string for the ground.
     mu, mu_kinetic
         Coefficients of static and of kinetic friction; without the latter a motion ends where the
-        contact would slip.
+        contact would slip or part.
+    restitution
+        Fraction of the work of compression that an impact at this contact alone gives back.
     surface
         What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
         without a tyre also in a hollow sphere.
@@ -60,6 +62,7 @@ class Contact:
     on: str = ''
     mu: ca.SX | float = 1.0
     mu_kinetic: ca.SX | float | None = None
+    restitution: ca.SX | float = 0.0
     surface: Surface = field(default_factory=Plane)
     normal_force: ca.SX | float | None = None
     side_force: ca.SX | float | None = None
@@ -79,6 +82,12 @@ class Contact:
         if self.stiffness is not None:
             normal = -self.stiffness * rows.gap - self.damping * rows.velocity[2]
         return {k: ca.SX(f) for k, f in ((1, side), (2, normal)) if f is not None}
+
+    def opening(self, rows: ContactRows) -> ca.SX:
+        """Return what is positive while the contact is open [m]; it closes with a force of 0."""
+        if self.stiffness is None or ca.SX(self.damping).is_zero():
+            return rows.gap
+        return ca.fmax(rows.gap, rows.gap + self.damping / self.stiffness * rows.velocity[2])
 
     def directions(self, rows: ContactRows, *, slips: bool) -> dict[int, ca.SX]:
         """Return the force (3) for a unit of each component, by its number; kinetic friction."""
@@ -143,11 +152,32 @@ def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
     return ca.horzcat(ca.cross(y, normal), y, normal)
 
 
+class Phases(NamedTuple):
+    """Numbers of the contacts that slip, and of those that are separated; the others roll."""
+
+    slipping: tuple[int, ...] = ()
+    separated: tuple[int, ...] = ()
+
+
 class Closed(NamedTuple):
-    """Rates of the speeds (n), and the force of each contact on its body, in the plane's frame."""
+    """
+    Motion of a tree whose loops contacts close.
+
+    Attributes
+    ----------
+    rates
+        Rates of the speeds (n).
+    forces
+        Force (3) of each contact on its body, in the frame of the plane.
+    pushes
+        Change of the normal acceleration by the normal force of each contact that slips
+        [1/kg], by its number; Coulomb friction determines the force where it is positive.
+
+    """
 
     rates: ca.SX
     forces: list[ca.SX]
+    pushes: Mapping[int, ca.SX]
 
 
 def closed_rates(
@@ -158,7 +188,8 @@ def closed_rates(
     drift: tuple[ca.SX, ca.SX],
     *,
     symmetric: bool,
-    slipping: Collection[int] = (),
+    phases: Phases,
+    spread: float,
 ) -> Closed:
     """
     Return the motion of a tree whose loops the contacts close.
@@ -175,43 +206,60 @@ def closed_rates(
         Symbols of the state, and its rate where the speeds are constant.
     symmetric
         Whether the matrix is.
-    slipping
-        Numbers of the contacts that slip.
-
-    Returns
-    -------
-    Closed
-        The rows must be independent: a contact whose normal force the rest of the machine
-        determines too needs a ``normal_force``.
+    phases
+        Contacts that slip or are separated.
+    spread
+        Fraction of the diagonal that is added to the equations of the multipliers: tiny where
+        rows depend on others, which gives the least forces; 0 where they are independent.
 
     """
     matrix, right = equations
     known, columns, each = [], [], []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
         given, J = c.given(r), ca.jacobian(r.velocity, speeds)
-        units = c.directions(r, slips=i in slipping)
+        units = c.directions(r, slips=i in phases.slipping)
+        if i in phases.separated:
+            units = {}
         known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(3, 1)))
         free = [u for k, u in units.items() if k not in given]
         columns.append(ca.horzcat(ca.SX(3, 0), *free))
         each.append(J.T @ columns[-1])
         right = right + J.T @ known[-1]
-    velocity = ca.vertcat(*constraints(contacts, rows, slipping))
+    velocity = ca.vertcat(*constraints(contacts, rows, phases))
     J = ca.jacobian(velocity, speeds)
     solved = eliminate(matrix, ca.horzcat(right, *each), symmetric=symmetric)
+    if not velocity.numel():
+        return Closed(solved[:, 0], known, {})
     alone, answer = solved[:, 0], solved[:, 1:]
     needed = -ca.jtimes(velocity, *drift) - J @ alone
-    multipliers = eliminate(J @ answer, needed, symmetric=symmetric and not slipping)
-    parts = ca.vertsplit(multipliers, [0, *np.cumsum([u.shape[1] for u in columns]).tolist()])
+    starts = [0, *np.cumsum([u.shape[1] for u in columns]).tolist()]
+    slips = [i for i in phases.slipping if columns[i].shape[1]]
+    units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
+    both = ca.horzcat(needed, units)
+    symmetric = symmetric and not phases.slipping
+    found = eliminate(spread_over(J @ answer, spread), both, symmetric=symmetric)
+    multipliers = found[:, 0]
+    pushes = {i: 1 / found[starts[i], 1 + k] for k, i in enumerate(slips)}
+    parts = ca.vertsplit(multipliers, starts)
     forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
-    return Closed(alone + answer @ multipliers, forces)
+    return Closed(alone + answer @ multipliers, forces, pushes)
+
+
+def spread_over(matrix: ca.SX, fraction: float) -> ca.SX:
+    """Return a matrix with a fraction of its mean diagonal added to the diagonal."""
+    if not fraction:
+        return matrix
+    n = matrix.shape[0]
+    return matrix + fraction / n * ca.trace(matrix) * ca.SX.eye(n)
 
 
 def constraints(
-    contacts: Sequence[Contact], rows: Sequence[ContactRows], slipping: Collection[int] = ()
+    contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases
 ) -> list[ca.SX]:
     """Return the velocities that vanish, along which the force is unknown."""
     out = []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        free = [k for k in ((2,) if i in slipping else range(3)) if k not in c.given(r)]
+        possible = () if i in phases.separated else (2,) if i in phases.slipping else range(3)
+        free = [k for k in possible if k not in c.given(r)]
         out.append(ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in free)))
     return out

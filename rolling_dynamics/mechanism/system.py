@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,8 @@ from rolling_dynamics.mechanism.loops import (
     constraints,
     contact_rows,
     ContactRows,
+    Phases,
+    spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
@@ -31,6 +33,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
 ROLLING = (Rolling, PureRolling)
+SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
 
@@ -57,6 +60,10 @@ class _Carrying:
         Torque and force (6) on the body that rolls, in the frame of the plane.
     slip
         Velocity (2) [m/s] over the plane where the contact slips, else None.
+    push
+        Of a contact that slips: see :class:`rolling_dynamics.mechanism.loops.Closed`, else None.
+    gap
+        Of a contact that is separated: what falls to zero where it closes [m], else None.
 
     """
 
@@ -65,6 +72,20 @@ class _Carrying:
     R_WP: ca.SX
     wrench: ca.SX
     slip: ca.SX | None = None
+    push: ca.SX | None = None
+    gap: ca.SX | None = None
+
+    @property
+    def margins(self) -> dict[str, ca.SX]:
+        """What is positive while the contact is in its phase, by the name of a guard."""
+        if self.gap is not None:
+            return {'gap': self.gap}
+        out = {} if self.push is None else {'painleve': self.push}
+        out['normal_force'] = self.wrench[5]
+        if self.slip is None:
+            along = ca.sqrt(ca.sumsqr(self.wrench[3:5]) + 1e-300)
+            return {**out, 'friction': self.mu * self.wrench[5] - along}
+        return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
 
 
 class MachineSystem(WrittenSystem):
@@ -75,16 +96,16 @@ class MachineSystem(WrittenSystem):
     ----------
     machine
         The description.
-    slipping
-        Numbers of the contacts beside the joints that slip.
+    phases
+        Contacts beside the joints that slip or are separated.
 
     """
 
     machine: Machine
 
-    def __init__(self, machine: Machine, slipping: Collection[int] = ()) -> None:
+    def __init__(self, machine: Machine, phases: Phases = Phases()) -> None:  # noqa: B008
         """Take a machine, or raise ParameterError where nothing of it rolls."""
-        self.machine, self.name, self.slipping = machine, machine.name, tuple(slipping)
+        self.machine, self.name, self.phases = machine, machine.name, phases
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
         rolls = any(isinstance(b.joint, ROLLING) for b in machine.bodies.values())
@@ -135,7 +156,7 @@ class MachineSystem(WrittenSystem):
     def _solution(self) -> Closed:
         dynamics, contacts = self.machine.dynamics, self.machine.contacts
         if not contacts:
-            return Closed(dynamics.rates, [])
+            return Closed(dynamics.rates, [], {})
         return closed_rates(
             dynamics.equations,
             contacts,
@@ -143,8 +164,18 @@ class MachineSystem(WrittenSystem):
             self._speeds,
             (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
-            slipping=self.slipping,
+            phases=self.phases,
+            spread=self._spread,
         )
+
+    @cached_property
+    def _spread(self) -> float:
+        """Fraction that spreads forces where rows of contacts depend on others in all states."""
+        J = ca.jacobian(ca.vertcat(*self.rows), self._speeds)
+        rng = np.random.default_rng(0)
+        x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
+        values = self._numbers(J, x, p).reshape(J.shape, order='F')
+        return 0.0 if np.linalg.matrix_rank(values) == J.shape[0] else SPREAD
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
@@ -155,7 +186,7 @@ class MachineSystem(WrittenSystem):
                 link = machine.links[name]
                 R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
                 wrench = self.wrench(self._solution.rates, name)
-                force = wrench[3:] - R.T @ self._closing_force(name)
+                force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
                 place = link.p_WB + link.R_WF @ link.contact[0]
                 out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
         forces = self._solution.forces
@@ -164,25 +195,25 @@ class MachineSystem(WrittenSystem):
             first, second = contact.body, f'{contact.body}_{contact.on or 2}'
             options = (first, second, *(f'{first}_{k + 3}' for k in range(i)))
             name = next(n for n in options if n not in out)
-            whole = ca.vertcat(ca.SX(3, 1), force)
-            slip = rows.velocity[:2] if i in self.slipping else None
-            out[name] = _Carrying(contact.mu, rows.place_W, rows.R_WP, whole, slip)
+            out[name] = _Carrying(
+                contact.mu,
+                rows.place_W,
+                rows.R_WP,
+                ca.vertcat(ca.SX(3, 1), force),
+                slip=rows.velocity[:2] if i in self.phases.slipping else None,
+                push=self._solution.pushes.get(i),
+                gap=contact.opening(rows) if i in self.phases.separated else None,
+            )
         return out
 
-    def margin(self, at: _Carrying) -> ca.SX:
-        """Return what is left to the limit of friction [N], or to the end of slip [m/s]."""
-        if at.slip is not None:
-            return ca.norm_2(at.slip) - CREEP
-        return at.mu * at.wrench[5] - ca.sqrt(ca.sumsqr(at.wrench[3:5]) + 1e-300)
-
-    def _closing_force(self, name: str) -> ca.SX:
+    def _closing_force(self, name: str, forces: Sequence[ca.SX]) -> ca.SX:
         """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
         bodies, total = self.machine.bodies, ca.SX(3, 1)
         carried = {name}
         for other, body in bodies.items():
             if body.parent in carried:
                 carried.add(other)
-        contacts = zip(self.machine.contacts, self._closures, self._solution.forces, strict=True)
+        contacts = zip(self.machine.contacts, self._closures, forces, strict=True)
         for contact, rows, force in contacts:
             sign = (contact.body in carried) - (contact.on in carried)
             total += sign * (rows.R_WP @ force)
@@ -242,8 +273,7 @@ class MachineSystem(WrittenSystem):
         e, guards = self.expressions, dict(self.machine.guards)
         for name, at in self.contacts.items():
             ending = f'_{name}' if len(self.contacts) > 1 else ''
-            guards[f'normal_force{ending}'] = at.wrench[5]
-            guards[f'{"friction" if at.slip is None else "stick"}{ending}'] = self.margin(at)
+            guards |= {f'{kind}{ending}': margin for kind, margin in at.margins.items()}
         return {
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
@@ -271,14 +301,15 @@ class MachineSystem(WrittenSystem):
             gaps = ca.Function('gaps', [x, p], [ca.vertcat(*(r.gap for r in self._gaps))])
             for _ in range(NEWTON_STEPS if self._gaps else 0):
                 out = self._closer(out, gaps)
-            out = ca.substitute(self._without_slip, x, out)
+            if ca.vertcat(*self.rows).numel():
+                out = ca.substitute(self._without_slip, x, out)
         return ca.Function('projection', [x, p], [ca.densify(out)], ['x', 'p'], ['y'])
 
     @property
     def _gaps(self) -> list[ContactRows]:
         """Contacts whose gap the joints leave open."""
-        contacts = zip(self.machine.contacts, self._closures, strict=True)
-        return [r for c, r in contacts if c.rigid]
+        pairs = enumerate(zip(self.machine.contacts, self._closures, strict=True))
+        return [r for i, (c, r) in pairs if c.rigid and i not in self.phases.separated]
 
     def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
         """Return the state after a Newton step of least length towards closed gaps."""
@@ -295,17 +326,21 @@ class MachineSystem(WrittenSystem):
     @property
     def rows(self) -> list[ca.SX]:
         """Velocities of the contacts beside the joints that vanish."""
-        return constraints(self.machine.contacts, self._closures, self.slipping)
+        return constraints(self.machine.contacts, self._closures, self.phases)
 
     def nearest(self, slip: ca.SX) -> ca.SX:
         """Return the state with the speeds nearest to its own for which velocities vanish."""
         J = ca.jacobian(slip, self._speeds)
-        nearest = self._speeds - J.T @ eliminate(J @ J.T, slip, symmetric=True)
+        matrix = spread_over(J @ J.T, self._spread)
+        nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """
         Refuse a state in which a contact that closes a loop is open, slips or is redundant.
+
+        Rows that depend on others in every state, as of two wheels on one axle, are none: the
+        least forces that fit are taken.
 
         Raises
         ------
@@ -314,11 +349,13 @@ class MachineSystem(WrittenSystem):
 
         """
         slips = self.rows
-        for contact, rows, slip in zip(self.machine.contacts, self._closures, slips, strict=True):
+        pairs = zip(self.machine.contacts, self._closures, slips, strict=True)
+        for i, (contact, rows, slip) in enumerate(pairs):
             gap = float(self._numbers(rows.gap, x, p)[0])
             speed = float(np.linalg.norm(self._numbers(slip, x, p)))
             what = f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
-            if gap > OPEN or (gap < -OPEN and contact.stiffness is None):
+            opens = gap > OPEN and i not in self.phases.separated
+            if opens or (gap < -OPEN and contact.stiffness is None):
                 raise ParameterError(
                     f'{what} has a gap of {gap:.6g} m; `projection` closes a small one'
                 )
@@ -326,14 +363,14 @@ class MachineSystem(WrittenSystem):
                 raise ParameterError(
                     f'{what} slips at {speed:.6g} m/s; `projection` gives speeds that do not'
                 )
-        if slips:
+        if slips and ca.vertcat(*slips).numel() and not self._spread:
             J = ca.jacobian(ca.vertcat(*slips), self._speeds)
             rank = np.linalg.matrix_rank(self._numbers(J, x, p).reshape(J.shape, order='F'))
             if rank < J.shape[0]:
                 raise ParameterError(
                     f'{self.name}: {J.shape[0]} rows of contacts that close loops have rank '
                     f'{rank}; give a contact whose force is undetermined a normal_force or a '
-                    'side_force'
+                    'stiffness'
                 )
 
     def _numbers(self, value: ca.SX, x: ArrayLike, p: ArrayLike) -> Array:
@@ -354,7 +391,8 @@ class MachineSystem(WrittenSystem):
             first_W = m.mass * link.p_WB + link.R_WF @ m.first
             total += m.twice_kinetic(link.w, link.v) / 2 - ca.dot(machine.gravity_W, first_W)
         for contact, rows in zip(machine.contacts, self._closures, strict=True):
-            total += (contact.stiffness or 0) * rows.gap**2 / 2
+            if contact.stiffness is not None:
+                total += contact.stiffness * ca.fmin(rows.gap, 0) ** 2 / 2
         return total
 
     @cached_property

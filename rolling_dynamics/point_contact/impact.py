@@ -124,6 +124,7 @@ def _slip(W: Array, v: Array, mu: float, stuck: float) -> Array:
 
 
 SLOWEST = 1e-3  # m/s: a slower impact is inelastic, or bounces would never end
+SINGULAR = 1e-6  # of a unit velocity: more than this no impulse changes
 STAGES = 8  # of sticking and slipping in an impact
 
 
@@ -180,7 +181,10 @@ def _until(
 
 def _held(W: Array, s: _Stage, mu: float, work: float | None) -> _Stage | None:
     """Return the end of a phase without slip; None if friction does not reach."""
-    force = np.linalg.solve(W, np.eye(s.v.size)[-1])
+    normal = np.eye(s.v.size)[-1]
+    force = np.linalg.lstsq(W, normal)[0]  # where joints hold the contact too, W is singular
+    if np.linalg.norm(W @ force - normal) > SINGULAR or force[-1] <= 0:
+        return None
     force /= force[-1]
     if np.linalg.norm(force[:-1]) > mu:
         return None

@@ -15,13 +15,13 @@ from rolling_dynamics.mechanism import (
     Ellipsoid,
     Free,
     Hollow,
+    HybridMachine,
     Machine,
     MachineSystem,
     Plane,
     Revolute,
     Revolution,
     Rolling,
-    SlippingMachine,
     Solid,
     Sphere,
     Wheel,
@@ -147,14 +147,24 @@ def test_a_ball_in_a_groove_rolls_slower_the_nearer_its_contacts_are_to_its_axis
     assert rates(system, x)['v_ball'] == pytest.approx([expected, 0, 0], abs=1e-12)
 
 
-def test_without_a_side_force_a_groove_has_dependent_rows():
-    machine = with_ball('groove')
+def test_without_a_side_force_a_groove_carries_the_ball_by_the_least_forces():
+    """Six rows of rank 5: the motion is determined, and the sides share the weight evenly."""
+    half, slope = 0.5, 0.2
+    machine = with_ball('groove', [G * math.sin(slope), 0, -G * math.cos(slope)])
     for side in (1, -1):
-        normal = (0.0, -side * math.sin(0.5), math.cos(0.5))
+        normal = (0.0, -side * math.sin(half), math.cos(half))
         machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R)), surface=Plane(normal)))
     system = MachineSystem(machine)
-    with pytest.raises(ParameterError, match=r'6 rows .* have rank 5; .* side_force'):
-        system.check_state([], system.state.pack(p_ball=[0, 0, R / math.cos(0.5)]))
+    x = system.state.pack(p_ball=[0, 0, R / math.cos(half)])
+    system.check_state([], x)
+    expected = G * math.sin(slope) / (1 + 2 / 5 / math.cos(half) ** 2)
+    assert rates(system, x)['v_ball'] == pytest.approx([expected, 0, 0], abs=1e-8)
+    one, other = (k.R_WP @ k.wrench[3:] for k in system.contacts.values())
+    forces = np.array(system.function('f', ca.horzcat(one, other))(x, [], 0, []))
+    # by hand: the weight on both, and no more along the line between the contacts than none
+    np.testing.assert_allclose(forces[2], MASS * G * math.cos(slope) / 2, atol=1e-8)
+    np.testing.assert_allclose(forces[1], 0, atol=1e-5)
+    np.testing.assert_allclose(forces[0], forces[0].mean(), atol=1e-8)
 
 
 def test_a_ball_in_an_upright_cylinder_rises_and_falls_at_sqrt_2_7_of_its_rate():
@@ -367,7 +377,7 @@ def sliding_ball(stiffness=None):
     machine.contact(Contact(body='ball', shape=shape, mu=0.3, mu_kinetic=0.2, stiffness=stiffness))
     torque = machine.control(Entry('torque', ('torque',), 'N m'))
     machine.torque(torque * ca.DM([0, 1, 0]), on='ball')
-    return SlippingMachine(machine)
+    return HybridMachine(machine)
 
 
 @pytest.mark.parametrize('stiffness', [None, 1e6])
@@ -416,12 +426,14 @@ def test_of_two_contacts_the_one_with_little_friction_slips():
     machine.contact(
         Contact(body='ball', shape=ball, on='plate', mu=0.1, mu_kinetic=0.08, normal_force=squeeze)
     )
-    system = SlippingMachine(machine)
+    system = HybridMachine(machine)
     assert list(system.modes) == [
         'rolling',
-        'slipping_ball',
         'slipping_ball_plate',
+        'slipping_ball',
         'slipping_ball_ball_plate',
+        'separated_ball',
+        'slipping_ball_plate_separated_ball',
     ]
     x = system.state.pack(p_ball=[0, 0, R], p_plate=[0, 0, 2 * R], q_plate=[0, 1, 0, 0])
     assert 0.35 * MASS * pull > 0.1 * squeeze  # what rolling needs above, and what there is
@@ -444,4 +456,4 @@ def test_a_machine_without_kinetic_friction_does_not_slip():
     machine = with_ball('sticks')
     machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R))))
     with pytest.raises(ParameterError, match='no contact has a mu_kinetic'):
-        SlippingMachine(machine)
+        HybridMachine(machine)

@@ -1,0 +1,342 @@
+"""Machines whose contacts beside the joints slip, part and meet, by Coulomb's law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import product
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.mechanism.impact import Friction, impact, STILL
+from rolling_dynamics.mechanism.loops import Phases
+from rolling_dynamics.mechanism.machine import Machine
+from rolling_dynamics.mechanism.system import CREEP, MachineSystem, OPEN, ROLLING
+from rolling_dynamics.point_contact.transitions import DETACHED, LIFTS, PAINLEVE
+
+START = 3.0  # slip starts at this many times the creep
+CLEAR = 1e-11  # m between bodies after a rebound
+HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
+
+
+class HybridMachine(MachineSystem):
+    """
+    A machine of which every contact with a ``mu_kinetic`` may slip, part and meet.
+
+    A mode is a choice of rolling, slipping and separated for each of these contacts; it is named
+    by those that do not roll, such as ``slipping_front_separated_rear``, or ``slipping`` of the
+    only contact. A contact whose ``normal_force`` is given does not part. Slip begins against the
+    static friction at its limit; where it ends, the contact sticks if friction can hold it. Where
+    a contact closes there is an impact, whose impulses act at all closed contacts at once; where
+    their order would decide the outcome, an event ``impact_order`` tells by how much.
+
+    Attributes
+    ----------
+    parts
+        The machine in each mode.
+
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        """Take a machine, or raise ParameterError where no contact may slip."""
+        super().__init__(machine)
+        names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
+        able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
+        if not able:
+            raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
+        self._able = {i: names[i] for i in able}
+        self._parting = [i for i in able if machine.contacts[i].normal_force is None]
+        choices = product(*(range(3 if i in self._parting else 2) for i in able))
+        every = [
+            Phases(
+                *(tuple(i for i, c in zip(able, choice, strict=True) if c == k) for k in (1, 2))
+            )
+            for choice in choices
+        ]
+        self._forces: dict[tuple[str, int], ca.Function] = {}
+        self.parts = {self._mode_of(phases): MachineSystem(machine, phases) for phases in every}
+
+    def _mode_of(self, phases: Phases) -> str:
+        """Return the name of a mode."""
+        alone, words = len(self.machine.contacts) == 1, []
+        for phase, these in phases._asdict().items():
+            words += [phase, *(self._able[i] for i in these if not alone)] if these else []
+        return '_'.join(words) or 'rolling'
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Rolling, and what the contacts may do else."""
+        return {name: self._mode(part) for name, part in self.parts.items()}
+
+    def _mode(self, part: MachineSystem) -> Mode:
+        mode, slip = part.modes['rolling'], None
+        resets: dict[str, Transition] = {}
+        for i, name in self._able.items():
+            ending = f'_{name}' if len(part.contacts) > 1 else ''
+            follows = {'stick': self._stick, 'friction': self._slip, 'painleve': _painleve}
+            if i in self._parting:
+                follows |= {'normal_force': self._part, 'gap': self._close}
+            resets |= {
+                kind + ending: partial(follow, i)
+                for kind, follow in follows.items()
+                if kind + ending in mode.guards
+            }
+        if part.phases.slipping:
+            slip = ca.vertcat(*(part.contacts[self._able[i]].slip for i in part.phases.slipping))
+            slip = ca.Function('slip', [self.symbols.x, self.symbols.p], [slip])
+        return replace(mode, resets=resets, projection=part.projection, slip=slip)
+
+    # which mode a state is in
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Refuse a state as :meth:`MachineSystem.check_state`, in the mode in which it is."""
+        self.parts[self._mode_at(p, x)].check_state(p, x)
+
+    def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
+        gaps, v = self._contact_motion(x, p)
+        away = [i for i in self._parting if gaps[i] > OPEN or v[i][2] > OPEN]
+        return self._mode_of(self._phases(v, away))
+
+    def _phases(self, v: Array, separated: Iterable[int]) -> Phases:
+        """Return what contacts do by their velocities (n, 3) [m/s]."""
+        away = tuple(separated)
+        fast = (i for i in self._able if i not in away and np.hypot(*v[i][:2]) > CREEP)
+        return Phases(tuple(fast), away)
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
+        """Return a state with its mode; contacts that meet there have met afterwards."""
+        x, p = (np.array(a, dtype=float) for a in (x, p))
+        s, u = MotionState(t=t, x=x, mode=self._mode_at(p, x), p=p), np.asarray(u, dtype=float)
+        gaps, v = self._contact_motion(x, p)
+        if any(v[i][2] < -OPEN and abs(gaps[i]) <= OPEN for i in self._parting if self._rigid(i)):
+            s = self._meet(s, u)
+        for i in self._able:
+            phases = self.parts[s.mode].phases
+            rolls = i not in (*phases.slipping, *phases.separated)
+            if rolls and self._margin(i, s, u) < 0:
+                s = self._slip(i, s, u)
+        return s
+
+    def _rigid(self, i: int) -> bool:
+        return self.machine.contacts[i].rigid
+
+    # what follows the fall of a guard
+
+    def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact slip against the force that holds it, or part if there is no force."""
+        fx, fy, fz, _ = self._at(i, s, u)
+        if fz <= 0 and i in self._parting:
+            return self._part(i, s, u)
+        phases = self.parts[s.mode].phases
+        phases = phases._replace(slipping=tuple(sorted({*phases.slipping, i})))
+        part, way = self.parts[self._mode_of(phases)], -np.array([fx, fy]) / np.hypot(fx, fy)
+        off = self._closures[i].velocity[:2] - START * CREEP * way
+        x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
+        slips = replace(s, x=x, mode=self._mode_of(phases))
+        return slips.noted('slip', f'{self._able[i]} begins to slip')
+
+    def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact stick where friction can hold it, else slip on."""
+        phases = self.parts[s.mode].phases
+        phases = phases._replace(slipping=tuple(k for k in phases.slipping if k != i))
+        part = self.parts[self._mode_of(phases)]
+        still = replace(
+            s, x=np.array(part.projection(s.x, s.p)).ravel(), mode=self._mode_of(phases)
+        )
+        if self._margin(i, still, u) < 0:
+            return self._slip(i, still, u)
+        return still.noted('stick', f'{self._able[i]} rolls')
+
+    def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact part whose normal force has vanished."""
+        phases = self.parts[s.mode].phases
+        phases = Phases(
+            tuple(k for k in phases.slipping if k != i), tuple(sorted({*phases.separated, i}))
+        )
+        away = replace(s, mode=self._mode_of(phases))
+        if self._rigid(i) and self._lift(i, away, u) < LIFTS:
+            return s.noted('detached', DETACHED, ends=True)
+        return away.noted('lift_off', f'{self._able[i]} parts')
+
+    def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Close a contact: by an impact, but where it gives way."""
+        if self._rigid(i):
+            return self._meet(s, u)
+        away = (k for k in self.parts[s.mode].phases.separated if k != i)
+        phases = self._phases(self._contact_motion(s.x, s.p)[1], away)
+        return replace(s, mode=self._mode_of(phases)).noted('landing', f'{self._able[i]} closes')
+
+    def _meet(self, s: MotionState, u: Array) -> MotionState:
+        """Return the state after an impact of all contacts that are closed."""
+        phases, (gaps, before) = self.parts[s.mode].phases, self._contact_motion(s.x, s.p)
+        near = [
+            i
+            for i in self._parting
+            if self._rigid(i) and (i not in phases.separated or abs(gaps[i]) <= OPEN)
+        ]
+        x, p = s.x, s.p
+        M, J, coefficients = (np.array(a) for a in self._impact_terms(x, u, s.t, p))
+        free = np.linalg.solve(M, J.T)
+        bound = self._bound
+        rows = [3 * i + k for i in near for k in range(3)]
+        # impulses (all) of unit impulses where contacts meet: contacts that only roll hold
+        share = np.zeros((len(J), len(rows)))
+        share[rows, range(len(rows))] = 1.0
+        if bound:
+            B = J[bound]
+            share[bound] = -np.linalg.solve(B @ free[:, bound], B @ free[:, rows])
+        try:
+            W = J[rows] @ free @ share
+            found = impact(W, before[near].ravel(), [Friction(*coefficients[i]) for i in near])
+        except JammingError as e:
+            return s.noted('jammed', str(e), ends=True)
+        whole = share @ found.impulse.ravel()
+        change = free @ whole
+        after = before + (J @ change).reshape(before.shape)
+        away = {i for i in phases.separated if i not in near}
+        away |= {i for i in near if after[i][2] > STILL}
+        mode = self._mode_of(self._phases(after, sorted(away)))
+        x = x.copy()
+        x[self._speed_places] += change
+        met = replace(s, x=self._clear(x, p, [i for i in near if i in away]), mode=mode)
+        if np.any(found.impulse):
+            pushed = [
+                f'{np.linalg.norm(P):.6g} N s at {self._able[i]}'
+                for i, P in zip(near, found.impulse, strict=True)
+                if np.any(P)
+            ]
+            met = met.noted('landing', f'impact of {", ".join(pushed)}')
+        if found.spread:
+            met = met.noted(
+                'impact_order',
+                'the order of the impulses decides the outcome: one after the other they give '
+                f'velocities that differ by up to {found.spread:.3g} m/s',
+            )
+        held = {
+            f'contact of {c.body}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
+            for i, c in enumerate(self.machine.contacts)
+            if i not in self._able
+        }
+        for name, f in self._joint_impulses.items():
+            P, mu = np.split(np.array(f(x, u, s.t, p, change, whole)).ravel(), [3])
+            held[f'Rolling joint of {name}'] = P, float(mu[0])
+        return _judged(met, held)
+
+    # evaluations
+
+    def _clear(self, x: Array, p: Array, leaving: list[int]) -> Array:
+        """Return a state whose gaps that rounding has left below zero are open."""
+        gaps, G = (np.array(a) for a in self._gap_rows(x, p))
+        low = [i for i in leaving if gaps[i, 0] < CLEAR]
+        if not low:
+            return x
+        moved = self.retract(x, np.linalg.pinv(G[low]) @ (CLEAR - gaps[low, 0]))
+        return np.array(moved).ravel()
+
+    @cached_property
+    def _gap_rows(self) -> ca.Function:
+        """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
+        x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
+        gaps = ca.vertcat(*(r.gap for r in self._closures))
+        moved = ca.substitute(gaps, x, self.retract(x, d))
+        G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
+        return ca.Function('gap_rows', [x, p], [ca.densify(gaps), ca.densify(G)])
+
+    @cached_property
+    def _speed_places(self) -> list[int]:
+        """Numbers of the speeds in the state, in the order of the equations."""
+        joints = [body.joint for body in self.machine.bodies.values()]
+        slices = [self.state.slice(e.name) for joint in joints for e in joint.speeds]
+        return [k for at in slices for k in range(at.start, at.stop)]
+
+    @cached_property
+    def _motion_function(self) -> ca.Function:
+        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
+        rows = self._closures
+        outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*(r.velocity for r in rows))]
+        inputs = [self.symbols.x, self.symbols.p]
+        return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
+
+    def _contact_motion(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        gaps, velocities = self._motion_function(x, p)
+        return np.array(gaps).ravel(), np.array(velocities).T
+
+    @cached_property
+    def _impact_terms(self) -> ca.Function:
+        """Mass matrix, rows (3 n) of the contacts beside the joints, their coefficients."""
+        contacts = self.machine.contacts
+        J = ca.jacobian(ca.vertcat(*(r.velocity for r in self._closures)), self._speeds)
+        kinetic = (0 if c.mu_kinetic is None else c.mu_kinetic for c in contacts)
+        pairs = zip(contacts, kinetic, strict=True)
+        terms = (ca.horzcat(c.mu, sliding, c.restitution) for c, sliding in pairs)
+        outputs = [self.machine.dynamics.equations[0], J, ca.vertcat(*terms)]
+        return ca.Function('impact', list(self.symbols), [ca.densify(o) for o in outputs])
+
+    @cached_property
+    def _bound(self) -> list[int]:
+        """Numbers, among the components of all contacts, of those that cannot but hold."""
+        pairs = enumerate(zip(self.machine.contacts, self._closures, strict=True))
+        only = ((i, c.given(r)) for i, (c, r) in pairs if i not in self._able)
+        return [3 * i + k for i, given in only for k in range(3) if k not in given]
+
+    @cached_property
+    def _joint_impulses(self) -> dict[str, ca.Function]:
+        """``(x, u, t, p, change of speeds, impulses) -> impulse (3), mu`` of Rolling joints."""
+        machine, out = self.machine, {}
+        change = ca.SX.sym('change', self._speeds.numel())
+        impulses = ca.SX.sym('impulses', 3 * len(machine.contacts))
+        for name, body in machine.bodies.items():
+            if isinstance(body.joint, ROLLING):
+                R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
+                P = self.wrench(change, name) - self.wrench(0 * change, name)
+                P = P[3:] - R.T @ self._closing_force(name, ca.vertsplit(impulses, 3))
+                inputs = [*self.symbols, change, impulses]
+                out[name] = ca.Function('joint', inputs, [ca.vertcat(P, body.joint.mu)])
+        return out
+
+    def _at(self, i: int, s: MotionState, u: Array) -> Array:
+        """Return force (3) [N] and margin of a contact in the mode of a state."""
+        if (s.mode, i) not in self._forces:
+            part = self.parts[s.mode]
+            at = part.contacts[self._able[i]]
+            margin = at.margins['friction' if at.slip is None else 'stick']
+            self._forces[s.mode, i] = part.function('at', ca.vertcat(at.wrench[3:], margin))
+        return np.array(self._forces[s.mode, i](s.x, u, s.t, s.p)).ravel()
+
+    def _margin(self, i: int, s: MotionState, u: Array) -> float:
+        return float(self._at(i, s, u)[3])
+
+    def _lift(self, i: int, s: MotionState, u: Array) -> float:
+        """Return the acceleration of the gap of a contact in the mode of a state [m/s^2]."""
+        part = self.parts[s.mode]
+        xdot = part.rate_of_state(part._solution.rates)  # noqa: SLF001 (a part of this machine)
+        lift = ca.jtimes(self._closures[i].velocity[2], self.symbols.x, xdot)
+        return float(self.function('lift', lift)(s.x, u, s.t, s.p))
+
+    def conserved(self, p: Array, x: Array) -> list[str]:
+        """Return what rolling keeps; nothing while a contact slips."""
+        return [] if self.parts[self._mode_at(p, x)].phases.slipping else super().conserved(p, x)
+
+
+def _judged(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> MotionState:
+    """End the motion where an impact needs what contacts that only roll cannot give."""
+    for name, (P, mu) in held.items():
+        along = float(np.hypot(P[0], P[1]))
+        if P[2] < -HELD or along > mu * P[2] + HELD:
+            text = (
+                f'the impact needs {P[2]:.3g} N s along the normal and {along:.3g} N s across at '
+                f'the {name}, which neither slips nor parts; describe it as a Contact with a '
+                'mu_kinetic'
+            )
+            return met.noted('jammed', text, ends=True)
+    return met
+
+
+def _painleve(i: int, s: MotionState, u: Array) -> MotionState:  # noqa: ARG001
+    """End the motion where Coulomb's law does not determine the normal force of slip."""
+    return s.noted('painleve', PAINLEVE, ends=True)

@@ -1,0 +1,119 @@
+"""Impacts of several contacts with Coulomb friction: all at once, and one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import JammingError
+from rolling_dynamics.point_contact.impact import JAMS, rebound_impulse, SLOWEST
+
+STILL = 1e-9  # m/s: a contact that comes nearer more slowly does not
+EXACT = 1e-14  # of the velocities: change of an iteration at which impulses are found
+ITERATIONS = 20_000
+STAGES = 200  # of single impacts, one after the other
+SAME = 1e-6  # of the velocities: outcomes that differ by less are one
+
+
+class Friction(NamedTuple):
+    """Coefficients of static and kinetic friction, and the fraction of work given back."""
+
+    mu: float
+    mu_kinetic: float
+    restitution: float
+
+
+class Impact(NamedTuple):
+    """
+    Outcome of an impact.
+
+    Attributes
+    ----------
+    impulse
+        Of each contact (n, 3) [N s], the normal last.
+    spread
+        Largest difference of a contact's velocity [m/s] between this outcome and those of
+        impulses one after the other, where that is more than rounding; else 0.
+
+    """
+
+    impulse: Array
+    spread: float = 0.0
+
+
+def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
+    """
+    Return the impulses at contacts that are closed, some of which come nearer.
+
+    Where one comes nearer, and its impulse lets no other come nearer, it is that of a single
+    contact, with its restitution. Else all act at once, without restitution: each contact keeps
+    its normal velocity from being negative, with an impulse only where that is zero, and kinetic
+    friction against the slip that is left (Moreau, Unilateral contact and dry friction in finite
+    freedom dynamics, 1988).
+
+    Parameters
+    ----------
+    W
+        Changes of the velocities under unit impulses [1/kg] (3 n, 3 n).
+    v
+        Velocities before (3 n) [m/s], the normal last of each contact.
+    contacts
+        Coefficients of each.
+
+    Raises
+    ------
+    JammingError
+        The impact has no end under Coulomb friction.
+
+    """
+    n, P = len(contacts), np.zeros(v.size)
+    near = [k for k in range(n) if v[3 * k + 2] < -STILL]
+    if not near:
+        return Impact(P.reshape(n, 3))
+    if len(near) == 1:
+        P = _single(W, v, near[0], contacts[near[0]])
+        if np.all((v + W @ P)[2::3] >= -STILL):
+            return Impact(P.reshape(n, 3))
+    P = _at_once(W, v, [c.mu_kinetic for c in contacts])
+    inelastic = [c._replace(restitution=0.0) for c in contacts]
+    ends = [_in_order(W, v, inelastic, order) for order in permutations(range(n))]
+    spread = max(float(np.abs(end - v - W @ P).max()) for end in ends)
+    return Impact(P.reshape(n, 3), spread if spread > SAME * np.linalg.norm(v) else 0.0)
+
+
+def _single(W: Array, v: Array, k: int, c: Friction) -> Array:
+    """Return the impulses (3 n) of an impact of one contact alone."""
+    at, P = slice(3 * k, 3 * k + 3), np.zeros(v.size)
+    back = c.restitution if v[at][2] < -SLOWEST else 0.0
+    P[at], _ = rebound_impulse(W[at, at], v[at], c.mu, c.mu_kinetic, back)
+    return P
+
+
+def _in_order(W: Array, v: Array, contacts: Sequence[Friction], order: Sequence[int]) -> Array:
+    """Return the velocities after single impacts, the first that comes nearer first."""
+    slow = SAME / 10 * float(np.linalg.norm(v))
+    for _ in range(STAGES):
+        near = [k for k in order if v[3 * k + 2] < -slow]
+        if not near:
+            break
+        v = v + W @ _single(W, v, near[0], contacts[near[0]])
+    return v
+
+
+def _at_once(W: Array, v: Array, mu: Sequence[float]) -> Array:
+    """Return impulses (3 n) that act together, by projections on the cones in turn."""
+    P, scale = np.zeros(v.size), float(np.linalg.norm(v))
+    blocks = [slice(3 * k, 3 * k + 3) for k in range(len(mu))]
+    step = [1 / np.linalg.norm(W[at, at], 2) for at in blocks]
+    for _ in range(ITERATIONS):
+        before = P.copy()
+        for at, r, m in zip(blocks, step, mu, strict=True):
+            x, y, z = P[at] - r * (v + W @ P)[at]
+            z = max(z, 0.0)
+            P[at] = (*np.array([x, y]) * min(1.0, m * z / max(np.hypot(x, y), 1e-300)), z)
+        if np.abs(W @ (P - before)).max() <= EXACT * scale:
+            return P
+    raise JammingError(JAMS)

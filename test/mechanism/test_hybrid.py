@@ -1,0 +1,287 @@
+"""Contacts of machines that part and meet: impacts beside hand derivations and other code."""
+
+import math
+from pathlib import Path
+import sys
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.hybrid_contact import HybridContactSystem
+from rolling_dynamics.mechanism import (
+    Contact,
+    Driven,
+    Ellipsoid,
+    Free,
+    HybridMachine,
+    Machine,
+    Plane,
+    Revolute,
+    Revolution,
+    Rolling,
+    Solid,
+    Sphere,
+)
+from rolling_dynamics.mechanism.impact import _at_once, Friction, impact
+from rolling_dynamics.point_contact.impact import rebound_impulse
+from rolling_dynamics.simulation import simulate
+from rolling_dynamics.surfaces import Ellipsoid as Quadric
+from transforms3d import quaternions
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'examples/machines'))
+import ball_and_wall as example
+
+G, R, MASS = 9.81, 0.05, 0.3
+EVEN = 0.4 * MASS * R**2
+FINE = {'rtol': 1e-11, 'atol': 1e-13}
+
+
+def free(name):
+    return Free(
+        position=vector_entry(f'p_{name}', 'm', 'W'),
+        attitude=quaternion_entry(f'q_{name}'),
+        velocity=vector_entry(f'v_{name}', 'm/s', 'W'),
+        speed=vector_entry(f'w_{name}', 'rad/s', name),
+    )
+
+
+def ball(*normals, mu=0.5, restitution=0.0, stiffness=None, damping=0.0, mass=None):
+    """Return a ball over planes through (-R, 0, 0) times their normals' sum, and its machine."""
+    machine = Machine('ball')
+    machine.body('ball', free('ball'), mass or Revolution(ca.SX(MASS), ca.SX(EVEN)))
+    for normal in normals:
+        machine.contact(
+            Contact(
+                body='ball',
+                shape=Sphere(ca.SX(R)),
+                surface=Plane(normal),
+                mu=mu,
+                mu_kinetic=mu,
+                restitution=restitution,
+                stiffness=stiffness,
+                damping=damping,
+            )
+        )
+    return HybridMachine(machine)
+
+
+FLOOR, WALL = (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0)
+
+
+def run(system, x, end, **more):
+    return simulate(system, np.zeros(0), x, np.zeros(system.control.size), end, **FINE, **more)
+
+
+def test_a_ball_that_is_dropped_bounces_to_the_fraction_of_its_height():
+    height, back = 0.4, 0.81
+    system = ball(FLOOR, restitution=back)
+    fall = math.sqrt(2 * height / G)
+    motion = run(system, system.state.pack(p_ball=[0, 0, R + height]), fall * 3.0)
+    first, second = motion.events
+    assert [first.name, second.name] == ['landing', 'landing']
+    assert first.time == pytest.approx(fall, rel=1e-10)
+    assert second.time == pytest.approx(fall * (1 + 2 * math.sqrt(back)), rel=1e-9)
+    speed = system.state.unpack(first.state)['v_ball']
+    np.testing.assert_allclose(speed, [0, 0, math.sqrt(2 * G * back * height)], atol=1e-9)
+
+
+@pytest.mark.parametrize('mu', [0.1, 0.6])
+def test_a_ball_that_rolls_into_a_wall_climbs_it_by_the_friction_there(mu):
+    """By hand: the wall stops the ball, and rubs it until it slips no more at 2/7 of the speed."""
+    v, way = 1.4, 0.3
+    system = example.ball_and_wall()
+    p = system.parameters.pack(radius=R, mass=MASS, mu=mu, restitution=0.0)
+    x = example.rolling(system, p, way, v)
+    hit, up = way / v, min(mu, 2 / 7) * v
+    motion = simulate(system, p, x, np.zeros(0), hit + 0.5 * up / G, **FINE)
+    assert motion.events[0].name == 'landing'
+    assert 'impact_order' not in [e.name for e in motion.events]
+    assert motion.events[0].time == pytest.approx(hit, rel=1e-10)
+    after = system.state.unpack(motion.events[0].state)
+    np.testing.assert_allclose(after['v_WB_W'], [0, 0, up], atol=1e-9)
+    np.testing.assert_allclose(after['w_WB_W'], [0, (v - 2.5 * up) / R, 0], atol=1e-7)
+    last = system.state.unpack(motion.states[-1])
+    flown = motion.times[-1] - hit
+    assert last['p_WB'][2] == pytest.approx(R + up * flown - G * flown**2 / 2, rel=1e-9)
+
+
+def test_a_ball_with_backspin_is_pushed_on_the_floor_and_the_order_is_reported():
+    """The wall rubs it down, so that the floor answers within the same impact."""
+    v, spin = 1.0, -30.0
+    system = ball(FLOOR, WALL, mu=0.2)
+    x = system.state.pack(p_ball=[-R, 0, R], v_ball=[v, 0, 0], w_ball=[0, spin, 0])
+    s = system.begin([], x, [], 0.0)
+    assert [e.name for e in s.events] == ['landing', 'impact_order']
+    after = system.state.unpack(s.x)
+    # at once: P at the wall, mu P down there, so N = mu P, and mu N back from the floor's slip
+    wall = MASS * v / (1 + 0.2**2)
+    floor = 0.2 * wall
+    slip = [(MASS * v - wall + s_ * 0.2 * floor) / MASS for s_ in (1, -1)]
+    assert min(abs(after['v_ball'][0] - e) for e in slip) < 1e-9
+    assert after['v_ball'][2] == pytest.approx(0, abs=1e-9)
+
+
+def test_outcomes_of_one_contact_are_those_of_a_single_impact():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        A = rng.normal(size=(3, 3))
+        W, v = A @ A.T + 0.3 * np.eye(3), rng.normal(size=3)
+        v[2] = -abs(v[2]) - 0.01
+        c = Friction(0.4, 0.3, 0.5)
+        found = impact(W, v, [c])
+        expected, _ = rebound_impulse(W, v, *c)
+        np.testing.assert_array_equal(found.impulse[0], expected)
+        assert found.spread == 0
+
+
+def test_several_impulses_obey_their_cones_and_lose_energy():
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        J = rng.normal(size=(9, 12))
+        W, v, mu = J @ J.T, J @ rng.normal(size=12), 0.3
+        v[2::3] = -np.abs(v[2::3])
+        P = _at_once(W, v, [mu] * 3).reshape(3, 3)
+        after = (v + W @ P.ravel()).reshape(3, 3)
+        assert np.all(after[:, 2] > -1e-9)
+        np.testing.assert_allclose(P[:, 2] * np.maximum(after[:, 2], 0), 0, atol=1e-8)
+        along = np.hypot(P[:, 0], P[:, 1])
+        assert np.all(along <= mu * P[:, 2] + 1e-9)
+        for push, w in zip(P, after, strict=True):
+            if np.hypot(*w[:2]) > 1e-6:  # slips: against it, at the limit
+                expected = -mu * push[2] * w[:2] / np.hypot(*w[:2])
+                np.testing.assert_allclose(push[:2], expected, atol=1e-6)
+        assert P.ravel() @ (v + after.ravel()) / 2 < 1e-12
+
+
+@pytest.mark.parametrize('wide', [False, True])
+def test_feet_that_land_at_once_are_reported_where_the_first_would_rise_again(wide):
+    """One after the other, the second impulse lifts the first foot where mass is beyond it."""
+    half, speed = 0.3, 1.0
+    machine = Machine('plank')
+    inertia = MASS * half**2 * (3 if wide else 1 / 3)
+    machine.body('plank', free('plank'), Revolution(ca.SX(MASS), ca.SX(inertia)))
+    for side, foot in ((1, 'left'), (-1, 'right')):
+        machine.body(foot, _fixed([side * half, 0, 0]), on='plank')
+        machine.contact(Contact(body=foot, shape=Sphere(ca.SX(R)), mu=0.3, mu_kinetic=0.2))
+    system = HybridMachine(machine)
+    x = system.state.pack(p_plank=[0, 0, R + 0.1])
+    x[system.state.slice('v_plank')] = [0, 0, -speed]
+    motion = run(system, x, 0.2)
+    assert [e.name for e in motion.events][:2] == ['landing', 'impact_order'][: 1 + wide]
+    after = system.state.unpack(motion.events[0].state)
+    np.testing.assert_allclose(after['v_plank'], 0, atol=1e-9)
+    np.testing.assert_allclose(after['w_plank'], 0, atol=1e-9)
+    last = system.state.unpack(motion.states[-1])
+    np.testing.assert_allclose(last['p_plank'], [0, 0, R], atol=1e-9)
+
+
+def _fixed(place):
+    """Return a joint that holds a body at a place of its parent."""
+    name = f'turn{place[0]:g}'
+    hinge = Revolute(
+        angle=Entry(name, (name,), 'rad', kind='angle'),
+        speed=Entry(f'{name}_rate', (f'{name}_rate',), 'rad/s'),
+        axis=[0, 0, 1],
+        place=place,
+    )
+    return Driven(joint=hinge, rates=ca.SX(1, 1))
+
+
+def test_a_soft_contact_parts_where_its_force_vanishes_and_closes_again():
+    """Half a period in the floor, with the speed back; then a parabola."""
+    stiff, v = 2000.0, 0.7
+    system = ball(FLOOR, stiffness=stiff)
+    x = system.state.pack(p_ball=[0, 0, R + 0.01], v_ball=[0, 0, -v])
+    motion = run(system, x, 0.3)
+    names = [e.name for e in motion.events]
+    assert names[:3] == ['landing', 'lift_off', 'landing']
+    closed, opened, again = (e.time for e in motion.events[:3])
+    speed, rate = math.sqrt(v**2 + 2 * G * 0.01), math.sqrt(stiff / MASS)
+    assert closed == pytest.approx((speed - v) / G, rel=1e-9)
+    # the floor gives by z'' = -g - rate^2 z, from 0 at -speed back to 0
+    held = (2 * math.pi - 2 * math.atan2(speed * rate, G)) / rate
+    assert opened - closed == pytest.approx(held, rel=1e-8)
+    assert again - opened == pytest.approx(2 * speed / G, rel=1e-8)
+    energy = motion.evaluate(lambda s: s.invariants['energy'])[:, 0]
+    assert np.ptp(energy) < 1e-8 * np.abs(energy).max()
+
+
+def test_a_rolling_joint_that_would_have_to_part_ends_the_motion():
+    machine = Machine('rolling')
+    rolling = Rolling(
+        shape=Sphere(ca.SX(R)),
+        contact=vector_entry('contact', 'm', 'W', suffixes='xy'),
+        attitude=quaternion_entry('q'),
+        speed=vector_entry('w', 'rad/s', 'W'),
+    )
+    machine.body('ball', rolling, Revolution(ca.SX(MASS), ca.SX(EVEN)))
+    wall = Contact(
+        body='ball', shape=Sphere(ca.SX(R)), surface=Plane(WALL), mu=0.5, mu_kinetic=0.5
+    )
+    machine.contact(wall)
+    system = HybridMachine(machine)
+    x = system.state.pack(contact=[-R - 0.1, 0], w=[0, 10.0, 0])
+    motion = run(system, x, 1.0)
+    assert [e.name for e in motion.events] == ['landing', 'jammed']
+    assert 'at the Rolling joint of ball' in motion.events[-1].text
+    assert motion.times[-1] == pytest.approx(0.1 / (10.0 * R), rel=1e-9)
+
+
+def test_a_thrown_ellipsoid_lands_slides_and_bounces_as_by_the_equations_of_its_own_system():
+    """The hybrid contact derives modes, impacts and transitions on its own."""
+    axes, inertia = [0.03, 0.02, 0.015], [2e-5, 3e-5, 4e-5]
+    machine = Machine('egg')
+    machine.body('egg', free('egg'), Solid(ca.SX(MASS), ca.diag(ca.DM(inertia))))
+    touch = {'mu': 0.3, 'mu_kinetic': 0.2, 'restitution': 0.4}
+    machine.contact(Contact(body='egg', shape=Ellipsoid(ca.DM(axes)), **touch))
+    system, other = HybridMachine(machine), HybridContactSystem(Quadric(*axes))
+    q, w, v = np.array([0.9, 0.3, -0.2, 0.1]), [2.0, -3.0, 4.0], [0.4, -0.2, 0.3]
+    q /= np.linalg.norm(q)
+    x = system.state.pack(p_egg=[0, 0, 0.1], q_egg=q, v_egg=v, w_egg=w)
+    one = simulate(system, np.zeros(0), x, None, 0.5, **FINE)
+    p = other.parameters.pack(
+        mass=MASS, mu_spin=0.0, inertia=[*inertia, 0, 0, 0], gravity_W=[0, 0, -G], **touch
+    )
+    turned = quaternions.rotate_vector(w, q)
+    still = {name: np.zeros(3) for name in ('p_WH', 'w_WH_H', 'v_WH_H')}
+    y = other.state.pack(
+        q_WH=[1, 0, 0, 0], **still, q_HO=q, p_HO_H=[0, 0, 0.1], w_HO_H=turned, v_HO_H=v
+    )
+    two = simulate(other, p, y, np.zeros(6), 0.5, **FINE)
+    kinds = [e.name for e in one.events]
+    assert kinds == [e.name for e in two.events]
+    assert kinds.count('landing') > 3
+    times = [[e.time for e in motion.events] for motion in (one, two)]
+    np.testing.assert_allclose(*times, rtol=1e-6)
+    last, there = system.state.unpack(one.states[-1]), other.state.unpack(two.states[-1])
+    np.testing.assert_allclose(last['p_egg'], there['p_HO_H'], atol=1e-6)
+    np.testing.assert_allclose(last['v_egg'], there['v_HO_H'], atol=1e-5)
+
+
+def test_a_rod_that_is_pushed_over_the_floor_meets_painleve():
+    """Uniform rod: 1 + 3 cos (cos - mu sin) of its angle, times 1/m, is what a force moves."""
+    half, mu, speed = 0.5, 2.0, 1.0
+    for angle, determined in ((0.6, True), (1.0, False)):
+        factor = 1 + 3 * math.cos(angle) * (math.cos(angle) - mu * math.sin(angle))
+        assert (factor > 0) == determined
+        rod = Revolution(ca.SX(MASS), ca.SX(MASS * half**2 / 3), offset=half)
+        system = _tip(rod, mu)
+        # the rod stands up by the angle from the floor, towards +x, and its tip slides to -x
+        turn = math.pi / 2 - angle
+        x = system.state.pack(
+            p_ball=[0, 0, 1e-9], q_ball=[math.cos(turn / 2), 0, math.sin(turn / 2), 0]
+        )
+        x[system.state.slice('v_ball')] = [-speed, 0, 0]
+        margin = system.modes['slipping'].guards['painleve']
+        assert float(margin(x, [], 0, [])) == pytest.approx(factor / MASS, rel=1e-6)
+        motion = simulate(system, np.zeros(0), x, np.zeros(0), 1e-3)
+        assert ('painleve' in [e.name for e in motion.events]) != determined
+
+
+def _tip(mass, mu):
+    machine = Machine('rod')
+    machine.body('ball', free('ball'), mass)
+    tip = Contact(body='ball', shape=Sphere(ca.SX(1e-9)), mu=mu, mu_kinetic=mu)
+    machine.contact(tip)
+    return HybridMachine(machine)
